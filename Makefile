@@ -15,9 +15,9 @@ NEXTEST = PATH="$$PATH:$(TOOLS)" cargo nextest
 
 # Versions of the real CLI for `make conformance`.
 VERSIONS ?= 2.1.325 2.1.9
-# Further versions, for `make test-all`: the pinned ones are a part of `make test`.
+# More versions, for `make test-all`: the pinned ones are part of `make test`.
 OLDER_VERSIONS ?= 2.1.197 2.1.61
-# Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are read as well.
+# Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are also read.
 SOAK_SECONDS ?= 600
 # For example BENCH_ARGS=--quick, for a short run.
 BENCH_ARGS ?=
@@ -35,20 +35,20 @@ need-cargo:
 need-npm:
 	@scripts/setup-node.sh
 
-demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
+demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 exits by itself)
 	scripts/demo.sh
 
 install: web need-cargo ## build the page and install the weir command (FEATURES=matrix adds Matrix)
 	cargo install --locked --path crates/weir-cli $(if $(FEATURES),--features $(FEATURES))
 
-web: need-npm ## build the page, which the next cargo build takes into the binary
+web: need-npm ## build the page, which the next cargo build embeds in the binary
 	scripts/setup-web.sh --build
 
 web-check: need-npm ## check the page's types and components, and test its parts
 	scripts/setup-web.sh
 	cd web && npm run --silent check && npm run --silent test
 
-check: need-cargo ## seconds, nothing to install: format, lints of what you changed, tests of the pure crates
+check: need-cargo ## takes seconds, nothing to install: format, lints of changed crates, tests of the pure crates
 	scripts/check.sh
 
 web-test: web need-cargo ## drive the page in a real Chromium, on the simulated and the real CLI
@@ -69,7 +69,7 @@ rust-test: need-cargo
 	cargo test --locked --doc
 
 test-all: export WEIR_LONG_TESTS = 1
-test-all: test ## and what few changes touch: Matrix with Synapse, OpenAI's clients, the API document, all scenarios on real CLIs
+test-all: test ## make test, plus what few changes touch: Matrix with Synapse, OpenAI's clients, the API document, all scenarios on real CLIs
 	$(MAKE) --no-print-directory openai-test features-test api-quick
 	$(MAKE) --no-print-directory conformance VERSIONS="$(OLDER_VERSIONS)"
 
@@ -79,7 +79,7 @@ openai-test: need-cargo need-npm
 	scripts/setup-openai-clients.sh
 	$(NEXTEST) run --locked --profile openai -p weir-cli --test openai
 
-# What is not built by default. One Synapse serves all tests, so they run in one process.
+# Features that are off by default. One Synapse serves all tests, so they run in one process.
 features-test: need-cargo
 	scripts/setup-debian.sh python
 	scripts/setup-synapse.sh
@@ -90,7 +90,7 @@ api-quick: need-cargo
 	scripts/setup-debian.sh curl python
 	scripts/check-api.sh --quick
 
-api: need-cargo ## hold a running server against its OpenAPI document, at length
+api: need-cargo ## check a running server against its OpenAPI document, thoroughly
 	scripts/setup-debian.sh curl python
 	scripts/check-api.sh
 
@@ -111,11 +111,11 @@ bench: need-cargo ## measure and print the table of results
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)
 	scripts/bench-page.sh $(BENCH_ARGS)
 
-# On the artefacts of the tests: it shows that everything can be measured, and its numbers mean nothing.
+# Uses the artefacts of the tests: it shows that everything can be measured, but its numbers mean nothing.
 bench-try: need-cargo
 	cargo run --locked -p weir-bench -- table --quick
 
-lint: fmt-check clippy doc deps spelling tree ## everything that is checked without running the tests
+lint: fmt-check clippy doc deps spelling tree ## all checks that do not run tests
 
 fmt: need-cargo ## format the sources
 	cargo fmt --all
@@ -134,7 +134,7 @@ doc: need-cargo ## build the API documentation, warnings are errors
 book: need-cargo ## build the book into target/book
 	scripts/book.sh
 
-pictures: need-cargo need-npm ## make the pictures of the documentation anew, from the running program
+pictures: need-cargo need-npm ## regenerate the pictures in the documentation from the running program
 	scripts/setup-debian.sh chromium git tmux
 	scripts/setup-web.sh --build
 	cargo build --locked --bin weir

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Counts instructions a line with valgrind: unlike times, the same on every run. The fixed cost of starting the
-# program is taken off by measuring two sizes of input.
+# Counts instructions per line with valgrind: unlike times, they are the same on every run. The fixed cost of starting
+# the program is subtracted by measuring two input sizes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ count() { # method file
         sed -n 's/.*Collected : //p'
 }
 
-printf '| method | instructions a delta line |\n|---|---:|\n'
+printf '| method | instructions per delta line |\n|---|---:|\n'
 for method in split serde-value serde-typed weir-decode weir-fold weir-events; do
     all=$(count "$method" "$work/all")
     first=$(count "$method" "$work/half")

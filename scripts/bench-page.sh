@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Measures how busy the page is while an agent writes, in Chromium, on a release build of the program.
+# Measures how busy the page is while an agent writes, in Chromium, with a release build of the program.
 #
-# Says NOT MEASURED, and why, where Node.js or Chromium is missing. With --quick it is left out: the release build of
-# the program takes longer than everything else that is measured.
+# Prints NOT MEASURED, and why, if Node.js or Chromium is missing. Skipped with --quick: the release build takes
+# longer than everything else that is measured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ not_measured() {
     exit 0
 }
 
-[[ "${1:-}" != --quick ]] || not_measured "left out of a short run"
+[[ "${1:-}" != --quick ]] || not_measured "skipped in a short run"
 command -v npm >/dev/null 2>&1 || not_measured "npm not found; on Debian: apt-get install nodejs npm"
 if [[ -z "${CHROMIUM:-}" ]] && ! command -v chromium >/dev/null 2>&1; then
     not_measured "chromium not found; on Debian: apt-get install chromium"

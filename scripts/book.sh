@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the book into target/book from docs/SUMMARY.md and the chapters that it names.
+# Builds the book into target/book from docs/SUMMARY.md and the chapters listed there.
 #
-# mdBook wants SUMMARY.md at the top of the sources and copies everything that lies next to it. So the chapters and the
-# pictures are copied into a folder with the layout of the repository, where the links between them hold unchanged.
+# mdBook wants SUMMARY.md at the top of the sources and copies everything next to it. So the chapters and pictures are
+# copied into a folder with the layout of the repository, where the links between them work unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,13 +21,13 @@ grep -oE '\]\([^)]+\.md\)' "$sources/SUMMARY.md" | sed 's/^](//; s/)$//' | while
     mkdir -p "$sources/$(dirname "$chapter")"
     cp "$chapter" "$sources/$chapter"
 done
-# The contents are a page of their own in the repository, and the sidebar in the book.
+# The table of contents is a page in the repository, and the sidebar in the book.
 sed -i 's,\[its table of contents\](docs/SUMMARY.md) also works here,its table of contents is on the left,' "$sources/README.md"
 
 "$tool" build "$sources"
 rm -f target/book/book.toml target/book/book.css
 
-# What mdBook made of the links. The page for errors is made for the top of a site.
+# Checks the links in mdBook's output. The error page is made for the top of a site.
 dead=$(cd target/book && find . -name '*.html' ! -name 404.html | while IFS= read -r page; do
     { grep -oE '(href|src)="[^":#?]+["#]' "$page" || true; } | sed 's,^[^"]*",,; s,.$,,' | sort -u | while IFS= read -r target; do
         [[ -e $(dirname "$page")/$target ]] || echo "$page: $target"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Holds a running server against its own description: requests of all sorts, right and wrong, made from the OpenAPI
-# document. No answer may be a fault of the server, have a status that is not described, or a body of another shape.
+# Checks a running server against its own description, with valid and invalid requests generated from the OpenAPI
+# document. No response may be a server error, have an undocumented status, or have a body of a different shape.
 #
 #   scripts/check-api.sh              some minutes
 #   scripts/check-api.sh --quick      less of everything
 #
-# WEIR names a program to check instead of building one.
+# WEIR selects a program to check instead of building one.
 #
 # The tool is schemathesis, in a virtual environment in the cache: $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else
 # ~/.cache/weir. pip's own configuration decides where it comes from.
@@ -34,7 +34,7 @@ if [[ ! -x "$home/bin/schemathesis" ]]; then
 fi
 
 if [[ -z "${WEIR:-}" ]]; then
-    # As the tests build it, so that nothing is built twice.
+    # Built like the tests, so that nothing is built twice.
     cargo build --quiet --locked --bins
 fi
 weir=$(realpath "${WEIR:-${CARGO_TARGET_DIR:-target}/debug/weir}")
@@ -42,7 +42,7 @@ work=$(mktemp -d)
 server=
 cleanup() {
     if [[ -n "$server" ]]; then
-        # Twice: the second does not wait for turns.
+        # Twice: the second signal does not wait for turns.
         kill -TERM "$server" 2>/dev/null || true
         sleep 0.2
         kill -TERM "$server" 2>/dev/null || true
@@ -53,7 +53,7 @@ cleanup() {
 trap cleanup EXIT
 mkdir "$work/home" "$work/workspace"
 ln -s "$weir" "$work/simulated-claude"
-# Nobody answers what the simulated CLI asks, so a client of the OpenAI front must not wait for that.
+# There is no user to answer the simulated CLI's requests, so a client of the OpenAI front must not wait for that.
 env -i PATH="$PATH" HOME="$work/home" SIMULATED_CLAUDE_PACE=0 "$weir" serve --listen 127.0.0.1:0 --unattended-ask-timeout 1s \
     --data-dir "$work/data" --root "$work/workspace" --claude "$work/simulated-claude" \
     --ready-file "$work/ready.json" --requests-per-minute 1000000 2>"$work/log" &
@@ -74,17 +74,17 @@ session=$(post /v1/sessions "{\"cwd\":\"$work/workspace\",\"key\":\"check\"}" |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
 post "/v1/sessions/$session/messages" '{"client_id":"1","text":"@@[{\"text\":\"Hello\"}]"}' >/dev/null
 
-# Once with a session that is there, once with whatever the tool makes up.
+# Once with an existing session, once with whatever the tool makes up.
 for round in known any; do
     {
         echo "headers = { Authorization = \"Bearer $token\" }"
         if [[ $round == known ]]; then echo "parameters = { \"path.id\" = \"$session\" }"; fi
     } >"$work/$round.toml"
-    # Streams do not end by themselves; what is deleted is not there for the next.
+    # Streams do not end by themselves; a deleted session would be missing for the next request.
     skip='/events$'
     if [[ $round == known ]]; then skip='/events$|^/v1/sessions/\{id\}$'; fi
-    echo "check-api: a session that is $round"
-    # One worker: Python 3.11 may fail to parse source in two threads at a time, and the tool does that.
+    echo "check-api: session ids: $round"
+    # One worker: Python 3.11 may fail to parse source in two threads at once, and the tool does that.
     "$home/bin/schemathesis" --config-file "$work/$round.toml" run "$url/openapi.json" --exclude-path-regex "$skip" \
         --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method,negative_data_rejection \
         --phases examples,coverage,fuzzing --max-examples "$examples" --seed 7 --workers 1 --request-timeout 60 \

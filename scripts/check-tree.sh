@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Checks the files that are in the repository or about to be: no traces of the machine they were written
-# on, no loose ends in the Rust sources, no Rust file too long to read, no test named that does not exist, no dead link.
+# Checks the files that are in the repository or about to be: no traces of the machine they were written on, no loose
+# ends in the Rust sources, no overlong Rust file, no mention of a test that does not exist, no dead link.
 #
 # The patterns below spell one letter of each word as [x], so that this file does not match itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 max_lines=700
-# An absolute path that starts in such a folder, also inside JSON text; "a/root/b" is no such path.
+# An absolute path that starts in such a folder, also inside JSON text; "a/root/b" does not count.
 machine_path='(^|[^[:alnum:]_.~})-]|\\[nrt])/([r]oot|[w]ork)([/"\\]|$)'
 shared_folder='\.\./[s]hared'
 registry_host='([i]ndex|[s]tatic)\.crates\.io|registry\.[n]pmjs\.|[p]ypi\.org|[p]ythonhosted\.org|[d]eb\.debian\.org'
@@ -16,7 +16,7 @@ loose_end='(^|[^[:alnum:]_])(TODO|FIXME)([^[:alnum:]_]|$)|(todo|unimplemented)!\
 lists=$(mktemp -d)
 trap 'rm -rf "$lists"' EXIT
 
-# Tracked files and new files that are not ignored; without git (an unpacked archive) all but build output.
+# Tracked files and new files that are not ignored; without git (an unpacked archive) everything except build output.
 list_files() {
     if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git ls-files -z --cached --others --exclude-standard
@@ -31,7 +31,7 @@ list_files() {
 : >"$lists/locks"
 count=0
 while IFS= read -r -d '' file; do
-    [[ -f "$file" ]] || continue # deleted, or a folder of its own
+    [[ -f "$file" ]] || continue # deleted, or a nested repository
     count=$((count + 1))
     printf '%s\0' "$file" >>"$lists/all"
     case "$file" in
@@ -69,9 +69,9 @@ long=$(while IFS= read -r -d '' file; do
 done <"$lists/rust")
 if [[ -n "$long" ]]; then report "Rust file of more than $max_lines lines (split it)" <<<"$long"; fi
 
-# Tests of the page have sentences for names, which stand in quotes there.
+# Tests of the page have sentences in quotes for names.
 xargs -0 grep -hoE 'fn [a-z0-9_]+' -- /dev/null <"$lists/rust" | sed 's/^fn //' | sort -u >"$lists/functions"
-# check_tests <document>: the last column of its tables names tests, by their full path or by their name.
+# check_tests <document>: the last column of its tables lists tests, by their full path or by their name.
 check_tests() {
     local named unknown
     named=$(awk -F '|' '/^\|/ { print $(NF - 1) }' "$1" | grep -oE '`([a-z0-9_]+::)*[a-z0-9]+(_[a-z0-9]+)+`' |

@@ -2,7 +2,7 @@
 # The contributor's loop: seconds when little has changed, and nothing to install but Rust.
 #
 # Checks the format, lints the crates that differ from the main branch or are not committed, and runs the tests of the
-# pure crates and the unit tests of what has changed.
+# pure crates and the unit tests of changed crates.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ cargo fmt --all --check
 
 packages=()
 for crate in "${changed[@]}"; do
-    # A crate that was removed has changed, too.
+    # A removed crate is listed as changed, too.
     if [[ -f crates/$crate/Cargo.toml && $crate != weir-matrix ]]; then packages+=(-p "$crate"); fi
 done
 if [[ ${#packages[@]} -gt 0 ]]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the page and the program, and shows them on the simulated CLI: no account, no cost.
+# Builds the page and the program, and runs them on the simulated CLI: no account, no cost.
 #
-# Without a terminal, or with DEMO_ONCE=1, it prints the link, takes the tour and ends.
+# Without a terminal, or with DEMO_ONCE=1, it prints the link, takes the tour and exits.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/common.sh
@@ -18,7 +18,7 @@ if [[ -f web/package.json ]] && scripts/setup-node.sh; then
     scripts/setup-web.sh --build >"$log" 2>&1 &
     page=$!
 else
-    step "npm is not here, so the demo runs without the page"
+    step "npm not found, so the demo runs without the page"
 fi
 
 step "building the program (a few minutes the first time)"

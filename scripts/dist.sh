@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what is given to others, into target/dist: a tarball with a static program, a Debian package, packages for npm,
-# and the checksums of all of them.
+# Builds the release packages into target/dist: a tarball with a static program, a Debian package, npm packages, and
+# checksums of all of them.
 #
 #   scripts/dist.sh            everything
 #   scripts/dist.sh tarball    only the tarball; also: deb, npm (both need the tarball's program)
@@ -26,7 +26,7 @@ out=target/dist
 stage=$out/stage
 name=weir-$version-$architecture-linux
 
-# The same commit gives the same files: times are the commit's.
+# The same commit produces the same files: timestamps are those of the commit.
 commit=$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 export SOURCE_DATE_EPOCH
@@ -71,18 +71,18 @@ make_deb() {
     "$tool" -p weir-cli --no-build --no-strip --target "$target" --output "$out/"
 }
 
-# Two packages: the program of this system, and the one that people install, which chooses among them.
+# Two packages: the program for this system, and the one that people install, which selects among them.
 make_npm() {
     local cpu of_system=$out/npm/system wrapper=$out/npm/weir
     case "$architecture" in
         x86_64) cpu=x64 ;;
         aarch64) cpu=arm64 ;;
         *)
-            say "npm knows no name for $architecture; left out"
+            say "npm has no name for $architecture; skipped"
             return
             ;;
     esac
-    say "packages for npm"
+    say "npm packages"
     rm -rf "$out/npm"
     mkdir -p "$of_system/bin"
     install -m 755 "$stage/weir" "$of_system/bin/weir"
@@ -117,7 +117,7 @@ if [[ $wanted == all || $wanted == tarball ]]; then
     stage_files
     make_tarball
 elif [[ ! -x $stage/weir ]]; then
-    echo "dist: there is no program in $stage: run scripts/dist.sh tarball first" >&2
+    echo "dist: no program in $stage: run scripts/dist.sh tarball first" >&2
     exit 1
 fi
 if [[ $wanted == all || $wanted == deb ]]; then make_deb; fi

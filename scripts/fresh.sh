@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Proves the two commands of the README on a bare Debian with empty caches, and prints how long they took.
+# Runs the two commands of the README on a bare Debian with empty caches, and prints how long they took.
 #
 #   scripts/fresh.sh                  make demo, then make test, on Debian 13 (trixie)
 #   scripts/fresh.sh -s bookworm demo only make demo, on Debian 12
 #   scripts/fresh.sh packages         what `make dist` has built, installed and started there
 #
-# Needs root and installs debootstrap. Rust comes from this machine, because the README asks for it; nothing else does: the
-# system is made from Debian's packages, the tree is a clone of the last commit, and HOME is empty. Cargo's, npm's and
-# pip's own configuration are copied, so that a mirror is used if there is one.
+# Needs root and installs debootstrap. Rust comes from this machine, because the README requires it; nothing else
+# does: the system is built from Debian packages, the tree is a clone of the last commit, and HOME is empty. The
+# configurations of Cargo, npm and pip are copied, so that a mirror is used if there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,7 +39,7 @@ cleanup() {
 trap cleanup EXIT
 
 say "making a $suite system"
-# The mirror that this machine uses, if it says one; not every system has both places.
+# The mirror that this machine uses, if configured; not every system has both places.
 mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
     sed -nE 's,^(deb|URIs:)( \[[^]]*\])? *(http[^ ]+/debian/?)( .*)?$,\3,p' | sed -n 1p) || true
 debootstrap --variant=minbase --include=ca-certificates,g++,git,make "$suite" "$system" ${mirror:+"$mirror"} \

@@ -4,9 +4,9 @@
 #   scripts/fuzz.sh run [target…]    each target for $FUZZ_SECONDS (60)
 #   scripts/fuzz.sh min [target…]    keep in fuzz/corpus only what adds coverage
 #
-# New inputs go to fuzz/corpus/<target>, or to $FUZZ_NEW/<target> if that is set (the corpus is then only read).
-# Uses an installed nightly toolchain with the address sanitizer, otherwise the default one without sanitizer;
-# FUZZ_TOOLCHAIN names another.
+# New inputs go to fuzz/corpus/<target>, or to $FUZZ_NEW/<target> if that is set (the corpus is then only read). Uses
+# an installed nightly toolchain with the address sanitizer, otherwise the default one without a sanitizer;
+# FUZZ_TOOLCHAIN selects another.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ seconds=${FUZZ_SECONDS:-60}
 cargo_fuzz=$(scripts/setup-tools.sh --bin-dir)/cargo-fuzz
 
 if [[ ! -f fuzz/Cargo.toml ]]; then
-    echo "fuzz: there is no fuzz/Cargo.toml" >&2
+    echo "fuzz: fuzz/Cargo.toml not found" >&2
     exit 1
 fi
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes the pictures of the documentation in docs/pictures from the running program, on the simulated CLI.
+# Creates the pictures in docs/pictures from the running program, on the simulated CLI.
 #
 #   scripts/pictures.sh                 all of them
 #   scripts/pictures.sh run loop …      only these: run, chat, loop, bridge (terminal), page (with phone)
 #
-# Needs a built weir (WEIR_BIN names another one than target/debug/weir), tmux, git, Node.js and Chromium:
-# `make pictures` brings all of them.
+# Needs a built weir (WEIR_BIN selects another one than target/debug/weir), tmux, git, Node.js and Chromium: `make
+# pictures` installs all of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/common.sh
@@ -29,7 +29,7 @@ cleanup() {
         kill -TERM "$demo" 2>/dev/null || true
         wait "$demo" 2>/dev/null || true
     fi
-    # What ran in the terminal may still be writing.
+    # Programs in the terminal may still be writing.
     until rm -rf "$place" 2>/dev/null; do pause; done
     exit "$status"
 }
@@ -40,7 +40,7 @@ fail() {
     exit 1
 }
 
-# A home with a small project, in which nothing of this machine can be seen.
+# A home with a small project that shows nothing of this machine.
 mkdir -p "$place/bin" "$place/home/projects/mill/src"
 ln -s "$weir" "$place/bin/weir"
 ln -s "$weir" "$place/bin/simulated-claude"
@@ -71,14 +71,14 @@ inside() { "${environment[@]}" "$@"; }
     inside git commit --quiet --message "Grind numbers"
 )
 
-# screen: what the terminal shows, with its colours. Some messages have the whole path of the home.
+# screen: what the terminal shows, with colours. Some messages contain the full path of the home.
 screen() { tmux -S "$socket" capture-pane -e -p -t picture | sed "s,$place/home,~,g"; }
 
-# wait_for <text>: until the terminal shows it.
+# wait_for <text>: waits until the terminal shows it.
 wait_for() {
     local deadline=$((SECONDS + 60))
     until tmux -S "$socket" capture-pane -p -t picture | grep -qF -- "$1"; do
-        ((SECONDS < deadline)) || { tmux -S "$socket" capture-pane -p -t picture >&2; fail "'$1' did not come"; }
+        ((SECONDS < deadline)) || { tmux -S "$socket" capture-pane -p -t picture >&2; fail "'$1' did not appear"; }
         pause
     done
 }
@@ -97,7 +97,7 @@ begin() {
 end() {
     screen | COLUMNS=$columns node "$tools/terminal-picture.mjs" "~/projects/mill" >"$pictures/$1.svg"
     tmux -S "$socket" kill-server
-    if grep -qF -- "$place" "$pictures/$1.svg"; then fail "$1.svg shows a path of this machine"; fi
+    if grep -qF -- "$place" "$pictures/$1.svg"; then fail "$1.svg contains a path of this machine"; fi
     echo "pictures: $1.svg ($(wc -c <"$pictures/$1.svg") bytes)"
 }
 
@@ -125,7 +125,7 @@ picture_chat() {
 JSON
     begin
     type_line 'weir chat --permission-mode acceptEdits --allowed-tools "Bash(ls),Read"'
-    wait_for 'Ctrl-D leaves'
+    wait_for 'Ctrl-D quits'
     type_line 'Which files are here?'
     wait_for 'tool call'
     type_line 'Describe the tests in the README.'
@@ -174,7 +174,8 @@ JSON
 
 picture_page() {
     local ready=$place/ready.json
-    # Without a script the tour plays. Not by `inside`: a function in the background is a shell, which would get the signal.
+    # Without a script the tour is played. Not via `inside`: a function in the background is a shell, which would get
+    # the signal.
     "${environment[@]}" env -u SIMULATED_CLAUDE_SCRIPT weir demo --no-open --ready-file "$ready" 2>/dev/null &
     demo=$!
     local deadline=$((SECONDS + 60))

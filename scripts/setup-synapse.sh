@@ -5,8 +5,8 @@
 #   scripts/setup-synapse.sh --print-path     prints where it is, installs nothing
 #
 # The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir; Synapse is in synapse/VERSION-PYTHON and
-# appears there only when complete (about 150 MB). The configuration of pip decides where it comes from. It is started
-# by the tests with `python3 -m synapse.app.homeserver`, on the loopback, in a temporary folder.
+# appears there only when complete (about 150 MB). The configuration of pip decides where it comes from. The tests
+# start it with `python3 -m synapse.app.homeserver`, on loopback, in a temporary folder.
 set -euo pipefail
 
 version=1.163.2
@@ -19,7 +19,7 @@ fail() {
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 command -v python3 >/dev/null 2>&1 || fail "python3 not found: install Python 3.10 or newer, with pip"
-# Parts of it are compiled for one version of Python.
+# Parts of it are compiled for one Python version.
 python=$(python3 -c 'import sys; print("py%d.%d" % sys.version_info[:2])')
 installed=$cache/synapse/$version-$python
 
@@ -43,7 +43,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 echo "setup-synapse: installing matrix-synapse $version, which takes about a minute"
-# A plain folder and not an environment: it can be moved into place when it is complete.
+# A plain folder and not a virtual environment: it can be moved into place when complete.
 PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --isolated --no-warn-conflicts --disable-pip-version-check \
     --only-binary :all: --target "$scratch/python" "matrix-synapse==$version"
 PYTHONPATH="$scratch/python" python3 -c 'import synapse.app.homeserver' ||

@@ -6,12 +6,12 @@
 #   scripts/setup-tools.sh --bin-dir           print where the executables are, install nothing
 #   scripts/setup-tools.sh --cache-dir         print where the cache is
 #
-# The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir. Every version has a folder of
-# its own and appears there only when complete; tools/bin links to the versions pinned here.
+# The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir. Every version has its own folder and
+# appears there only when complete; tools/bin links to the versions pinned here.
 set -euo pipefail
 
-# Prints "<version> <name of the executable> <options of cargo install>", or fails for a tool that is not known.
-# What runs for seconds is built without optimisation, which takes a third of the time.
+# Prints "<version> <name of the executable> <options of cargo install>", or fails for an unknown tool. Tools that run
+# for seconds are built without optimisation, which takes a third of the time.
 pinned() {
     case "$1" in
         cargo-deny)    echo "0.20.2 cargo-deny" ;;
@@ -44,7 +44,7 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Whether the machine brings the tool itself. Any version of the last years will do for running tests.
+# Whether the machine has the tool already. Any version from recent years is good enough to run tests.
 is_elsewhere() { [[ -n "$(command -v "$1" || true)" && ! -e "$tools/bin/$1" ]]; }
 
 # Builds one tool in a scratch folder, then moves the finished result into place.

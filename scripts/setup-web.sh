@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Node packages of the page, as web/package-lock.json names them, unless they are there already.
+# Installs the Node packages of the page, as pinned in web/package-lock.json, unless they are present.
 #
 #   scripts/setup-web.sh            install what is missing
 #   scripts/setup-web.sh --build    and build the page into the server's crate, if its sources have changed
@@ -13,13 +13,13 @@ if ! command -v npm >/dev/null 2>&1; then
     exit 1
 fi
 
-# npm writes this file last, so it is there only after a complete installation.
+# npm writes this file last, so it exists only after a complete installation.
 if [[ node_modules/.package-lock.json -nt package-lock.json ]]; then
     echo "setup-web: the packages are present"
 else
     echo "setup-web: installing the packages of the page with npm"
-    # `npm install` and not `npm ci`: a lock file that was written on one system may lack the optional packages of
-    # others, which `npm ci` takes for a mistake. Versions are those of the lock file either way.
+    # `npm install` and not `npm ci`: a lock file written on one system may lack the optional packages of others,
+    # which `npm ci` treats as an error. The versions are those of the lock file either way.
     npm install --no-save --no-audit --no-fund --no-update-notifier --loglevel=error
     touch node_modules/.package-lock.json
 fi

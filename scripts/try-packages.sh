@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what `make dist` has built and starts it, as a stranger would. Meant for a system that can be thrown away:
+# Installs what `make dist` has built and starts it, as a new user would. Meant for a disposable system:
 # scripts/fresh.sh packages runs it in one.
 set -euo pipefail
 cd "$(dirname "$0")/../target/dist"
@@ -47,9 +47,9 @@ apt-get install --yes --no-install-recommends ./weir_*.deb systemd >"$place/apt.
 }
 check /usr/bin/weir
 [[ $(stat -c '%U %a' /var/lib/weir) == "weir 700" ]] || fail "/var/lib/weir: $(stat -c '%U %a' /var/lib/weir)"
-[[ $(stat -c '%G %a' /etc/default/weir) == "weir 640" ]] || fail "/etc/default/weir can be read by others"
+[[ $(stat -c '%G %a' /etc/default/weir) == "weir 640" ]] || fail "/etc/default/weir is readable by others"
 systemd-analyze verify weir.service
-# As the unit starts it, without a manager: by that user, in that folder, with those options.
+# As the unit starts it, but without a manager: with its user, folder and options.
 install -d -o weir -g weir "$place/run"
 chmod 755 "$place"
 exec 3>&1
@@ -58,12 +58,12 @@ runuser -u weir -- env HOME=/var/lib/weir /usr/bin/weir serve --data-dir /var/li
 server=$!
 for _ in $(seq 100); do
     [[ -s $place/run/ready ]] && break
-    kill -0 "$server" 2>/dev/null || { cat "$place/serve.log" >&2; fail "the server ended at its start"; }
+    kill -0 "$server" 2>/dev/null || { cat "$place/serve.log" >&2; fail "the server exited during startup"; }
     read -rt 0.1 <> <(:) || true
 done
-[[ -s $place/run/ready ]] || fail "the server did not come up"
+[[ -s $place/run/ready ]] || fail "the server did not start"
 kill "$server"
-wait "$server" || fail "the server did not end well"
+wait "$server" || fail "the server did not exit cleanly"
 apt-get purge --yes weir >>"$place/apt.log" 2>&1
 [[ ! -e /var/lib/weir && ! -e /usr/bin/weir ]] || fail "purging the package left something behind"
 
@@ -74,6 +74,6 @@ if command -v npm >/dev/null 2>&1; then
     check "$place/npm/node_modules/.bin/weir"
     (cd "$place/npm" && npx --no-install weir --version >/dev/null)
 else
-    say "npm is not here: not tried"
+    say "npm not found: not tested"
 fi
 say "all packages work"

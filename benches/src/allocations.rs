@@ -7,19 +7,19 @@ struct Counting;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes that are held.
+/// Bytes currently allocated.
 static LIVE: AtomicI64 = AtomicI64::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-#[expect(unsafe_code, reason = "an allocator cannot be written without; every call is passed on as it is")]
-// SAFETY: every call goes to the system's allocator with the arguments it came with.
+#[expect(unsafe_code, reason = "an allocator needs it; every call is passed on unchanged")]
+// SAFETY: every call goes to the system's allocator with unchanged arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
         LIVE.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller keeps the promises that `System` asks for.
+        // SAFETY: the caller keeps the promises that `System` requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -44,12 +44,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Allocations so far, growing ones included.
+/// Allocations so far, including reallocations.
 pub(crate) fn count() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }
 
-/// Bytes that are held at the moment.
+/// Bytes currently allocated.
 pub(crate) fn live_bytes() -> i64 {
     LIVE.load(Ordering::Relaxed)
 }

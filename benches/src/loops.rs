@@ -1,4 +1,4 @@
-//! Measures the unattended loop: a pipeline of many tasks on the simulated CLI, and what it costs us per task.
+//! Measures the unattended loop: a pipeline of many tasks on the simulated CLI, and our cost per task.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
          |---:|---:|---:|---:|---:|---:|---:|",
     )?;
     for count in counts {
-        // Each in a process of its own, so that peaks do not add up.
+        // Each in a separate process, so that peaks do not add up.
         let this = std::env::current_exe()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let command = PlainCommand::new(this).args(["loop", "measure", &count.to_string()]);
@@ -118,12 +118,12 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
     let per_task = |total: f64| total / count as f64;
     let times = times.lock().unwrap_or_else(PoisonError::into_inner);
     let tenth = (count / 10).max(1);
-    // Between two tasks of one run, so that whatever else the machine does matters less.
+    // Between two tasks of one run, so that other load on the machine matters less.
     let part = |from: usize, to: usize| match (times.get(from), times.get(to)) {
         (Some((from, _)), Some((to, _))) => (to - from) * 1000.0 / tenth as f64,
         _ => f64::NAN,
     };
-    // What each task that is done adds to what is held. The first ones fill caches.
+    // Memory added by each finished task. The first ones fill caches.
     let held = match (times.get(tenth), times.get(count)) {
         (Some((_, from)), Some((_, to))) => (to - from) as f64 / (count - tenth) as f64,
         _ => f64::NAN,
@@ -138,11 +138,11 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
     ))
 }
 
-/// Sessions with the simulated CLI, which is this program, too.
+/// Sessions with the simulated CLI, which is also this program.
 fn agent(folder: &Path, folders: &Folders) -> anyhow::Result<SessionAgent> {
     use std::os::unix::fs::PermissionsExt as _;
     let program = folder.join("claude");
-    let this = std::env::current_exe().context("the program cannot be found")?;
+    let this = std::env::current_exe().context("cannot find this program")?;
     std::fs::write(&program, format!("#!/bin/sh\nexec '{}' simulated-claude \"$@\"\n", this.display()))?;
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
     let (logs, state) = (folders.logs(), folders.state());

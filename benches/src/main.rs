@@ -1,8 +1,8 @@
-//! Measures decoding and folding through a real pipe, beside lower bounds and plain serde, and prints a table.
+//! Measures decoding and folding through a real pipe, compared with lower bounds and plain serde, and prints a table.
 //!
-//! `weir-bench table` starts, for each workload and method, a writer and a reader: two processes with a pipe
-//! between them. The reader reports its own CPU time, peak memory and allocations. Times are compared only
-//! within one run, because machines differ and are noisy.
+//! `weir-bench table` starts, for each workload and method, a writer and a reader: two processes with a pipe between
+//! them. The reader reports its own CPU time, peak memory and allocations. Times are compared only within one run,
+//! because machines differ and are noisy.
 
 mod allocations;
 mod bridge;
@@ -49,9 +49,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["write", name, size] => workload::write(name.parse()?, size.parse()?),
         ["read", method, name] => {
             let measured = measure::measure(method.parse()?, name.parse()?)?;
-            report::print_line(
-                &serde_json::to_string(&measured).context("the measurement cannot be written")?,
-            )
+            report::print_line(&serde_json::to_string(&measured).context("cannot write the measurement")?)
         }
         _ => bail!(
             "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays] | loop [--quick]"

@@ -1,4 +1,4 @@
-//! The reader's side: what reading a stream costs this process.
+//! The reader: the cost of reading a stream in this process.
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use crate::allocations;
 use crate::methods::{self, Method};
 use crate::workload::Workload;
 
-/// What was measured.
+/// The measured values.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub(crate) lines: u64,
     pub(crate) bytes: u64,
     pub(crate) cpu_seconds: f64,
     pub(crate) allocations: u64,
-    /// The most memory that the process held, in kilobytes.
+    /// Peak memory of the process, in kilobytes.
     pub(crate) peak_rss_kb: u64,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Measured {
 pub(crate) fn measure(method: Method, _workload: Workload) -> anyhow::Result<Measured> {
     let mut input = std::io::stdin().lock();
     let (cpu, allocations) = (cpu_seconds(), allocations::count());
-    // Straight from the pipe: the standard library's own buffer would be one copy more.
+    // Directly from the pipe: the standard library's buffer would add a copy.
     let counts = methods::run(
         method,
         &mut std::fs::File::from(std::os::fd::AsFd::as_fd(&input).try_clone_to_owned()?),
@@ -43,7 +43,7 @@ pub(crate) fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Zero where the system does not tell.
+/// Zero if the system does not report it.
 pub(crate) fn peak_rss_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -13,15 +13,15 @@ use crate::typed::TypedLine;
 /// A way to read a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Only read: nobody can be faster.
+    /// Only reads: the lower bound.
     Read,
-    /// Read and split into lines.
+    /// Reads and splits into lines.
     Split,
     /// `serde_json::Value`, the easy way.
     Value,
     /// A plain struct with serde, the usual way.
     Typed,
-    /// Weir's decoder; a delta's text is read.
+    /// Weir's decoder; the text of deltas is read.
     Decode,
     /// Weir's decoder and fold.
     Fold,
@@ -52,19 +52,19 @@ impl FromStr for Method {
     fn from_str(name: &str) -> anyhow::Result<Self> {
         match Self::ALL.into_iter().find(|method| method.name() == name) {
             Some(method) => Ok(method),
-            None => bail!("no method {name}"),
+            None => bail!("unknown method {name}"),
         }
     }
 }
 
-/// Lines and bytes that were read.
+/// Lines and bytes read.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) lines: u64,
     pub(crate) bytes: u64,
 }
 
-/// As `weir replay -o events` folds: with a bounded view.
+/// Like `weir replay -o events`: with a bounded view.
 fn fold() -> Fold {
     Fold::new(FoldOptions { keep_entries: Some(256), ..FoldOptions::default() })
 }

@@ -10,10 +10,10 @@ use crate::methods::Method;
 use crate::workload::{Size, Workload};
 
 pub(crate) fn print_line(text: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{text}").context("the standard output is closed")
+    writeln!(std::io::stdout(), "{text}").context("standard output is closed")
 }
 
-/// Runs every method on every workload, several times in turn, and prints the best of each.
+/// Runs every method on every workload, several times alternating, and prints the best of each.
 pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     let rounds = if size == Size::Full { 7 } else { 1 };
     for workload in Workload::TABLES {
@@ -45,37 +45,37 @@ fn print_linearity(size: Size, rounds: usize) -> anyhow::Result<()> {
     print_line(&format!("one line takes {:.2} × the CPU time of the same bytes in five lines", one / five))
 }
 
-/// What reading a stream costs with this method.
+/// The cost of reading a stream with this method.
 pub(crate) fn run_read(method: &str, workload: Workload, size: Size) -> anyhow::Result<Measured> {
     run(workload, method.parse()?, size)
 }
 
-/// A part of the measurements of live sessions, in a process of its own.
-#[expect(clippy::disallowed_methods, reason = "the bench measures itself, in processes of its own")]
+/// A part of the measurements of live sessions, in a separate process.
+#[expect(clippy::disallowed_methods, reason = "the benchmark measures itself, in separate processes")]
 pub(crate) fn run_part<T: serde::de::DeserializeOwned>(words: &[&str]) -> anyhow::Result<T> {
     let program = std::env::current_exe().context("this program has no path")?;
     let output = Command::new(program).arg("live").args(words).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "{} failed", words.join(" "));
-    serde_json::from_slice(&output.stdout).context("the report cannot be read")
+    serde_json::from_slice(&output.stdout).context("cannot read the report")
 }
 
-#[expect(clippy::disallowed_methods, reason = "the bench measures itself, in processes of its own")]
+#[expect(clippy::disallowed_methods, reason = "the benchmark measures itself, in separate processes")]
 fn run(workload: Workload, method: Method, size: Size) -> anyhow::Result<Measured> {
     let program = std::env::current_exe().context("this program has no path")?;
     let mut writer = Command::new(&program)
         .args(["write", workload.name(), size.name()])
         .stdout(Stdio::piped())
         .spawn()
-        .context("the writer cannot be started")?;
+        .context("cannot start the writer")?;
     let pipe = writer.stdout.take().context("the writer has no output")?;
     let reader = Command::new(&program)
         .args(["read", method.name(), workload.name()])
         .stdin(pipe)
         .output()
-        .context("the reader cannot be started")?;
+        .context("cannot start the reader")?;
     let wrote = writer.wait()?;
     ensure!(wrote.success() && reader.status.success(), "{} failed on {}", method.name(), workload.name());
-    serde_json::from_slice(&reader.stdout).context("the reader's report cannot be read")
+    serde_json::from_slice(&reader.stdout).context("cannot read the reader's report")
 }
 
 fn print_workload(workload: Workload, size: Size, best: &[(Method, Measured)]) -> anyhow::Result<()> {

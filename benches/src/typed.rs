@@ -1,10 +1,10 @@
-//! The plain serde structs that most programs would write, as something to compare with.
+//! The plain serde structs that most programs would use, for comparison.
 
 use serde::Deserialize;
 
 /// A line with owned strings.
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "the fields are there to be filled in")]
+#[expect(dead_code, reason = "the fields only have to be deserialised")]
 pub(crate) struct TypedLine {
     r#type: String,
     subtype: Option<String>,
@@ -21,7 +21,7 @@ pub(crate) struct TypedLine {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "the fields are there to be filled in")]
+#[expect(dead_code, reason = "the fields only have to be deserialised")]
 pub(crate) struct TypedEvent {
     r#type: String,
     index: Option<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct TypedEvent {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "the fields are there to be filled in")]
+#[expect(dead_code, reason = "the fields only have to be deserialised")]
 pub(crate) struct TypedDelta {
     r#type: Option<String>,
     pub(crate) text: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) struct TypedDelta {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "the fields are there to be filled in")]
+#[expect(dead_code, reason = "the fields only have to be deserialised")]
 pub(crate) struct TypedMessage {
     id: Option<String>,
     role: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct TypedMessage {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "the fields are there to be filled in")]
+#[expect(dead_code, reason = "the fields only have to be deserialised")]
 pub(crate) struct TypedBlock {
     r#type: String,
     text: Option<String>,
@@ -63,7 +63,7 @@ pub(crate) struct TypedBlock {
 }
 
 #[derive(Debug, Deserialize)]
-#[expect(dead_code, reason = "the fields are there to be filled in")]
+#[expect(dead_code, reason = "the fields only have to be deserialised")]
 pub(crate) struct TypedToolResult {
     stdout: Option<String>,
     stderr: Option<String>,

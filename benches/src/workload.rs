@@ -1,4 +1,4 @@
-//! The streams that are measured, made the same way every time.
+//! The measured streams, generated deterministically.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::bail;
 
-/// Which stream.
+/// The streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Workload {
     /// Short lines, each a piece of text.
@@ -15,22 +15,22 @@ pub(crate) enum Workload {
     Mixed,
     /// A few lines of many megabytes.
     Huge,
-    /// As many bytes in five lines as in the one of `Longest`.
+    /// As many bytes in five lines as `Longest` has in one.
     Long,
     /// One line.
     Longest,
 }
 
-/// How much of it.
+/// The length of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     Full,
-    /// Enough to see that everything works.
+    /// Enough to check that everything works.
     Quick,
 }
 
 impl Workload {
-    /// Those that get a table.
+    /// The workloads with a table.
     pub(crate) const TABLES: [Self; 3] = [Self::Deltas, Self::Mixed, Self::Huge];
 
     const ALL: [Self; 5] = [Self::Deltas, Self::Mixed, Self::Huge, Self::Long, Self::Longest];
@@ -45,11 +45,11 @@ impl Workload {
         }
     }
 
-    /// The longest line, in bytes.
+    /// The length of the longest line, in bytes.
     pub(crate) fn longest_line(self, size: Size) -> usize {
         match (self, size) {
             (Self::Huge | Self::Long | Self::Longest, Size::Full) => 100_000_000,
-            // A program that is not optimised is only tried, and its numbers mean nothing.
+            // An unoptimised program is only tested; its numbers mean nothing.
             (Self::Huge | Self::Long | Self::Longest, Size::Quick) if cfg!(debug_assertions) => 1_000_000,
             (Self::Huge | Self::Long | Self::Longest, Size::Quick) => 10_000_000,
             (Self::Deltas | Self::Mixed, _) => 0,
@@ -63,7 +63,7 @@ impl FromStr for Workload {
     fn from_str(name: &str) -> anyhow::Result<Self> {
         match Self::ALL.into_iter().find(|workload| workload.name() == name) {
             Some(workload) => Ok(workload),
-            None => bail!("no workload {name}"),
+            None => bail!("unknown workload {name}"),
         }
     }
 }
@@ -84,15 +84,15 @@ impl FromStr for Size {
         match name {
             "full" => Ok(Self::Full),
             "quick" => Ok(Self::Quick),
-            _ => bail!("no size {name}"),
+            _ => bail!("unknown size {name}"),
         }
     }
 }
 
-/// Writes a stream to the standard output.
+/// Writes a stream to standard output.
 pub(crate) fn write(workload: Workload, size: Size) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    // A bigger pipe means fewer turns between the two processes. Where it is not allowed the default serves.
+    // A bigger pipe means fewer switches between the two processes. If it is not allowed, the default is fine.
     let _ = rustix::pipe::fcntl_setpipe_size(&out, 1 << 20);
     let mut maker = Maker::default();
     match (workload, size) {
@@ -123,7 +123,7 @@ pub(crate) fn write(workload: Workload, size: Size) -> anyhow::Result<()> {
 
 const SESSION: &str = "6492f1a6-8f20-4999-a476-fc84fb36debb";
 
-/// Makes lines from a small generator of random numbers of its own, so that every run sees the same bytes.
+/// Generates lines from its own small random number generator, so that every run sees the same bytes.
 struct Maker {
     state: u64,
 }
@@ -147,7 +147,7 @@ impl Maker {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// By the sum of twelve, which is normal enough.
+    /// The sum of twelve, which is close enough to a normal distribution.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.fraction()).sum::<f64>() - 6.0
     }
@@ -164,7 +164,7 @@ impl Maker {
         )
     }
 
-    /// Messages that arrive in pieces and then whole, as with partial messages on.
+    /// Messages that arrive in pieces and then whole, as with partial messages enabled.
     fn deltas(&mut self, messages: usize, pieces: usize) -> String {
         let mut out = String::new();
         self.init(&mut out);
@@ -190,7 +190,7 @@ impl Maker {
         out
     }
 
-    /// A few words, with an escape in about one of ten.
+    /// A few words, about one in ten with an escape.
     fn piece(&mut self) -> String {
         const WORDS: [&str; 8] =
             ["the ", "function ", "returns ", "a value ", "that is ", "checked ", "before ", "use "];
@@ -236,7 +236,7 @@ impl Maker {
         );
     }
 
-    /// Text, a call and its result in turn, in the proportions of a working agent.
+    /// Text, calls and results alternating, in the proportions of a working agent.
     fn mixed(&mut self, lines: usize) -> String {
         let mut out = String::new();
         self.init(&mut out);
@@ -255,7 +255,7 @@ impl Maker {
         out
     }
 
-    /// A tool result of about this size: what the tool printed is in it twice, as in the CLI's own lines.
+    /// A tool result of about this size: it contains the tool's output twice, like the CLI's own lines.
     fn tool_result(&mut self, tool: &str, size: usize) -> String {
         const LINES: [&str; 4] = [
             "   Compiling weir-wire v0.1.0 (crates/weir-wire)\\n",

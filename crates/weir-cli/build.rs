@@ -1,5 +1,5 @@
-//! Finds out what `weir --version` says of this build: its commit and its target.
-#![expect(clippy::disallowed_methods, reason = "a build script asks git before there is a weir-process")]
+//! Records the commit and the target of this build for `weir --version`.
+#![expect(clippy::disallowed_methods, reason = "a build script runs git before weir-process is built")]
 
 use std::process::Command;
 
@@ -10,8 +10,8 @@ fn main() {
     println!("cargo::rustc-env=WEIR_BUILD_TARGET={}", std::env::var("TARGET").unwrap_or_default());
 }
 
-/// The commit: as a package is told, or of the repository. A development build does not ask, because it would have to
-/// be built again after each commit.
+/// The commit: from `WEIR_COMMIT` for a package, or from the repository. A development build does not record it, because
+/// it would have to be rebuilt after each commit.
 fn commit() -> Option<String> {
     if let Some(commit) = std::env::var("WEIR_COMMIT").ok().filter(|commit| !commit.is_empty()) {
         return Some(commit);

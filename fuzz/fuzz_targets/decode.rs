@@ -1,6 +1,6 @@
-//! Framing and decoding of arbitrary bytes.
+//! Frames and decodes arbitrary bytes.
 //!
-//! The first four bytes of an input choose the framer's limit and the sizes of the chunks; the rest is the stream.
+//! The first four bytes of an input choose the framer's limit and the chunk sizes; the rest is the stream.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use weir_wire::{Body, Decoder, Frame, Framer, RawJson};
 
-/// What lies deeper than this is given as text by Weir, so it is not compared.
+/// Weir returns deeper values as text, so they are not compared.
 const COMPARED_DEPTH: usize = 118;
 
 fuzz_target!(|data: &[u8]| {
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(expected.next(), None, "a line was lost");
 });
 
-/// One byte at a time up to some kilobytes.
+/// From one byte to some kilobytes.
 fn chunk_size(byte: u8) -> usize {
     let byte = usize::from(byte);
     if byte < 64 { byte + 1 } else { (byte - 62) * 32 }
@@ -54,7 +54,7 @@ fn lines(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn check(frame: Frame<'_>, expected: Option<&[u8]>, limit: usize, decoder: &mut Decoder) {
-    let expected = expected.expect("there is no such line");
+    let expected = expected.expect("an unexpected line");
     match frame {
         Frame::Line(line) => {
             assert_eq!(line, expected);
@@ -67,19 +67,19 @@ fn check(frame: Frame<'_>, expected: Option<&[u8]>, limit: usize, decoder: &mut 
         }
     }
     let line = decoder.decode_frame(frame);
-    // Formatting walks all of it, and turns every text into a string.
-    let told = format!("{:?}", line.body);
+    // Formatting walks the whole line, and turns every text into a string.
+    let decoded = format!("{:?}", line.body);
     let Frame::Line(bytes) = frame else {
         assert!(matches!(line.body, Body::Oversize { .. }));
         return;
     };
     assert_eq!(line.raw, bytes);
     let fresh = format!("{:?}", Decoder::new().decode(bytes).body);
-    assert_eq!(told, fresh, "the answer depends on the lines before");
+    assert_eq!(decoded, fresh, "the result depends on earlier lines");
     compare_with_serde(bytes, &line.body);
 }
 
-/// What serde_json takes for an object is one here too, with the same content.
+/// What serde_json accepts as an object is one here too, with the same content.
 fn compare_with_serde(bytes: &[u8], body: &Body<'_>) {
     let Ok(theirs @ Value::Object(_)) = serde_json::from_slice::<Value>(bytes) else {
         return;
@@ -105,7 +105,7 @@ fn same(ours: &Value, theirs: &Value, depth: usize) -> bool {
             };
             ours.len() == theirs.len() && ours.iter().all(is_same)
         }
-        // By value: whether a zero with a sign or a huge integer is a float is a matter of taste.
+        // By value: whether a signed zero or a huge integer is a float is a matter of taste.
         (Value::Number(ours), Value::Number(theirs)) => ours == theirs || ours.as_f64() == theirs.as_f64(),
         (ours, theirs) => ours == theirs,
     }

@@ -1,8 +1,7 @@
-//! Folding of arbitrary lines, with host events among them.
+//! Folds arbitrary lines mixed with host events.
 //!
-//! The first byte of an input chooses how many entries the bounded fold keeps. A line that starts with `!` is a
-//! host event: the byte after it says which, and the rest of the line is its id or text. Every other line is one
-//! of the CLI's.
+//! The first byte of an input chooses how many entries the bounded fold keeps. A line that starts with `!` is a host
+//! event: the next byte selects which, and the rest of the line is its id or text. Every other line is from the CLI.
 
 #![no_main]
 
@@ -17,8 +16,8 @@ fuzz_target!(|data: &[u8]| {
     let Some((keep, stream)) = data.split_first() else {
         return;
     };
-    let mut whole = Follower::new(None);
-    let mut bounded = Follower::new(Some(usize::from(keep % 16)));
+    let mut whole = Viewer::new(None);
+    let mut bounded = Viewer::new(Some(usize::from(keep % 16)));
     let mut decoder = Decoder::new();
     for bytes in stream.split(|byte| *byte == b'\n') {
         if let Some(event) = host_event(bytes) {
@@ -66,11 +65,11 @@ fn host_event(line: &[u8]) -> Option<HostEvent> {
     })
 }
 
-/// A fold, and all that can be made of its changes.
-struct Follower {
+/// A fold, and everything derived from its changes.
+struct Viewer {
     fold: Fold,
     keep: Option<usize>,
-    /// Built from the changes as they are, and from the changes as they arrive somewhere else.
+    /// Built from the changes directly, and from the changes after serialisation.
     applied: View,
     parsed: View,
     agent: AgentVocabulary,
@@ -78,7 +77,7 @@ struct Follower {
     summary: SummaryBuilder,
 }
 
-impl Follower {
+impl Viewer {
     fn new(keep: Option<usize>) -> Self {
         Self {
             fold: Fold::new(FoldOptions { keep_entries: keep, ..FoldOptions::default() }),
@@ -123,17 +122,17 @@ impl Follower {
         if let Some(keep) = *keep {
             // Old entries are dropped in batches.
             let held = fold.view().entries.len();
-            assert!(held <= keep + keep / 2 + 16, "{held} entries where {keep} were to be kept");
+            assert!(held <= keep + keep / 2 + 16, "{held} entries, but only {keep} should be kept");
         }
     }
 
     fn check(&self) {
         let view = self.fold.view();
-        assert_eq!(self.applied, *view, "the changes give another view");
-        assert_eq!(self.parsed, *view, "the changes give another view after a trip through JSON");
+        assert_eq!(self.applied, *view, "the changes give a different view");
+        assert_eq!(self.parsed, *view, "the changes give a different view after a round trip through JSON");
         let json = serde_json::to_string(view).expect("a view is JSON");
         let back: View = serde_json::from_str(&json).expect("a view can be read back");
-        assert_eq!(back, *view, "the view is another after a trip through JSON");
+        assert_eq!(back, *view, "the view differs after a round trip through JSON");
         let summary = self.summary.summary(view);
         serde_json::to_string(&summary).expect("a summary is JSON");
         self.summary.outcome(view);

@@ -1,4 +1,4 @@
-// What the agent asks, and who answers.
+// Requests of the agent, and who answers them.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ describe("a permission", () => {
     const card = page.getByRole("group", { name: "Permission for Bash" });
     await card.getByText("echo original > a.txt").waitFor();
     expect(existsSync(join(server.root, "a.txt"))).toBe(false);
-    await until("the title says that somebody is waited for", async () => (await page.title()).startsWith("(1)"));
+    await until("the title shows that input is needed", async () => (await page.title()).startsWith("(1)"));
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "permission");
     await conversation(page).focus();
@@ -34,7 +34,7 @@ describe("a permission", () => {
     await card.waitFor({ state: "detached" });
   });
 
-  it("is denied with a reason that the agent hears", async () => {
+  it("is denied with a reason that the agent receives", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -67,7 +67,7 @@ describe("a permission", () => {
     expect(readFileSync(join(server.root, "c.txt"), "utf8")).toBe("edited\n");
   });
 
-  it("is given for the session by the rule that the CLI suggests", async () => {
+  it("is granted for the session by the rule that the CLI suggests", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -86,7 +86,7 @@ describe("a permission", () => {
     expect(readFileSync(join(server.root, "e.txt"), "utf8")).toBe("2");
   });
 
-  it("is answered by the first of two viewers, and the other hears who it was", async () => {
+  it("is answered by the first of two people, and the other learns who it was", async () => {
     const server = await serve();
     const { id } = await server.session();
     const made = await server.api<{ token: string }>("POST", "v1/tokens", { name: "berta", role: "approver" });
@@ -112,7 +112,7 @@ describe("a permission", () => {
     for (const page of [berta, anna]) await ready(page, "Permission for Bash");
     await Promise.all([
       ...both.map((button) => button.click({ force: true, timeout: 5000 }).catch(() => undefined)),
-      // What is told goes away after a while, so look from the start.
+      // Toasts disappear after a while, so look from the start.
       Promise.any(
         [anna, berta].map((page) =>
           page
@@ -123,7 +123,7 @@ describe("a permission", () => {
       ),
     ]);
     await said(anna, "Decided again.").waitFor();
-    // Whoever may only answer has nowhere to write.
+    // An approver has no composer.
     expect(await berta.getByLabel("Message to the agent").count()).toBe(0);
   });
 
@@ -136,7 +136,7 @@ describe("a permission", () => {
     await cards.first().waitFor();
     await page.reload();
     await cards.first().waitFor();
-    // A card goes when it is answered, so each look and each click may come too late.
+    // A card closes when it is answered, so each check and each click may come too late.
     await until("all are answered", async () => {
       if ((await cards.count()) > 0)
         await cards
@@ -166,7 +166,7 @@ describe("a question", () => {
     },
   ];
 
-  it("is answered with one choice, several, and words of one's own", async () => {
+  it("is answered with one choice, several, and free text", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));

@@ -1,5 +1,5 @@
-// A real browser. Every page that a test opens is watched: an error on its console, a request that leaves the origin or
-// an accessibility violation fails the test.
+// A real browser. Every page that a test opens is watched: a console error, a request to another origin or an
+// accessibility violation fails the test.
 
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -40,14 +40,14 @@ export class Visitors {
     return new Visitors(await chromium.launch({ executablePath: chromiumPath(), args }));
   }
 
-  /** Opens an address as somebody who was never here before. */
+  /** Opens a URL as a first-time visitor. */
   async visit(server: WeirServer, address: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.#browser.newContext({ viewport: DESKTOP, ...options });
     this.#contexts.push(context);
     const page = await context.newPage();
     page.setDefaultTimeout(Number(process.env["WEIR_PATIENCE"] ?? 30_000));
     page.on("console", (message) => {
-      // What the browser itself says about a server that is away is no fault of the page.
+      // The browser's own messages about an unreachable server are not the page's fault.
       if (message.type() === "error" && !/Failed to load resource|net::ERR_/.test(message.text()))
         this.#faults.push(message.text());
     });
@@ -61,14 +61,14 @@ export class Visitors {
     return page;
   }
 
-  /** Keeps what was to be seen when a test failed. */
+  /** Saves screenshots when a test failed. */
   async picture(name: string): Promise<void> {
     const pages = this.#contexts.flatMap((context) => context.pages());
     for (const [at, page] of pages.entries())
       await screenshot(page, `failed-${name.replace(/\W+/g, "-")}-${at}`).catch(() => undefined);
   }
 
-  /** Ends what the test opened, and says what went wrong on the way. */
+  /** Closes what the test opened, and returns what went wrong. */
   async leave(): Promise<string[]> {
     const faults = this.#faults;
     this.#faults = [];
@@ -82,12 +82,12 @@ export class Visitors {
   }
 }
 
-/** Opens a session in the page of somebody with the server's own token. */
+/** The link that opens a session with the server's own token. */
 export function linkTo(server: WeirServer, session: string): string {
   return `${server.link}&session=${session}`;
 }
 
-/** Opens a session in the page of somebody with a token of this role. */
+/** Opens a session with a token of this role. */
 export async function openAs(
   visitors: Visitors,
   server: WeirServer,
@@ -115,7 +115,7 @@ export async function buttonsOf(page: Page, label: string): Promise<string[]> {
   return names.map((parts) => parts.join("").trim());
 }
 
-/** Waits until a card that has just appeared or moved takes an answer. */
+/** Waits until a card that has just appeared or moved accepts an answer. */
 export async function ready(page: Page, label: string): Promise<void> {
   await card(page, label).locator("[aria-label=Decision][aria-disabled=false]").waitFor();
 }
@@ -125,11 +125,11 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(artefacts, `${name}.png`) });
 }
 
-/** What axe finds on the page as it is. */
+/** Accessibility violations that axe finds on the current page. */
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {
-    // A colour on its way, or a menu that is still fading, is neither one thing nor the other.
+    // Colours and menus in transition would give random results.
     const passing = document
       .getAnimations()
       .filter((animation) => animation.effect?.getTiming().iterations !== Infinity);
@@ -155,7 +155,7 @@ export async function send(page: Page, text: string): Promise<void> {
   await composer(page).press("Enter");
 }
 
-/** The text of all rows that are in the document. */
+/** All rows that are in the document. */
 export function conversation(page: Page) {
   return page.getByRole("log", { name: "Conversation" });
 }

@@ -1,4 +1,4 @@
-// How busy the page is while an agent writes: 50 pieces of Markdown a second, in a conversation that is long already.
+// How busy the page is while an agent writes: 50 pieces of Markdown a second, in an already long session.
 //
 // `npm run bench` prints it; WEIR_BIN names the program, which should be a release build.
 
@@ -13,7 +13,7 @@ import { stage } from "./setup.ts";
 const { serve, open } = stage();
 const SECONDS = 15;
 
-/** A CLI that does nothing but write, at a steady pace. Its first turn is at once, to have a past. */
+/** A CLI that only writes, at a steady pace. Its first turn is instant, to create a history. */
 const CLI = `#!/usr/bin/env node
 if (process.argv.includes("--version")) { console.log("2.1.325 (Claude Code)"); process.exit(0); }
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\\n");

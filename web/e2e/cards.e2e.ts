@@ -12,7 +12,7 @@ import { stage } from "./setup.ts";
 const { serve, open } = stage();
 const make = (name: string) => ({ tool: "Bash", input: { command: `mkdir ${name}` } });
 
-/** A session that asks, and the page of somebody with this role. */
+/** A session that asks, and a page opened with this role. */
 async function asked(role: Role, steps: Record<string, unknown>[], more: Record<string, unknown> = {}) {
   const server = await serve();
   const session = await server.session(more);
@@ -34,7 +34,7 @@ async function press(page: Page, label: string, name: string | RegExp): Promise<
 describe("the permission card", () => {
   const BASH = "Permission for Bash";
 
-  it("shows a viewer what is asked, and nothing to press", async () => {
+  it("shows a viewer the request, without buttons", async () => {
     const { page } = await asked("viewer", [make("a")]);
     await card(page, BASH).getByText("mkdir a").waitFor();
     await card(page, BASH).getByText("View only").waitFor();
@@ -80,7 +80,7 @@ describe("the permission card", () => {
     expect(existsSync(join(server.root, "a"))).toBe(false);
   });
 
-  it("lets a driver edit arguments as JSON, and says what is wrong with them", async () => {
+  it("lets a driver edit arguments as JSON, and reports errors", async () => {
     const { server, session, page } = await asked("driver", [
       { tool: "Write", input: { file_path: "a.txt", content: "original" } },
     ]);
@@ -112,7 +112,7 @@ describe("the permission card", () => {
       const menu = card(page, label).getByRole("menu", { name: "Always allow" });
       const item = menu.getByRole("menuitem", { name: rule });
       await item.waitFor();
-      // A driver stores nothing.
+      // A driver cannot store rules.
       for (const text of await menu.getByRole("menuitem").allTextContents()) expect(text).toContain("For this session");
       await press(page, label, "Back");
       await press(page, label, "Always allow…");
@@ -138,7 +138,7 @@ describe("the permission card", () => {
     expect(audit.entries.some((entry) => entry.detail?.includes('"destination":"localSettings"'))).toBe(true);
   });
 
-  it("shows an overwrite as the lines that go, and a new file as one", async () => {
+  it("shows an overwrite as removed lines, and a new file as new", async () => {
     const server = await serve();
     const session = await server.session();
     writeFileSync(join(server.root, "notes.md"), "# Notes\n\nThe only copy.\n");
@@ -167,15 +167,15 @@ describe("the permission card", () => {
       "mkdir a\n⟨30 blank lines⟩\nrm -rf ⟨U+202E⟩drow⟨U+202C⟩ b⟨U+200B⟩",
     );
     await shown.getByText("32 lines · 3 hidden characters").waitFor();
-    // An argument that nobody knows is shown, too.
+    // An unknown argument is shown too.
     await shown.getByText("dangerouslyDisableSandbox").waitFor();
-    // All of it is in sight, or the card says above it that there is more.
+    // All of it is visible, or the card says above it that there is more.
     const long = Array.from({ length: 60 }, (_, at) => `mkdir ${at}`).join("\n");
     const other = await asked("approver", [{ tool: "Bash", input: { command: long } }]);
     await card(other.page, BASH).getByText("60 lines · scroll to read all of it").waitFor();
   });
 
-  it("obeys and shows what the CLI says about a request", async () => {
+  it("shows and follows what the CLI says about a request", async () => {
     const ask_with = {
       default_to_no: true,
       suppress_always_allow_rule: true,
@@ -196,7 +196,7 @@ describe("the permission card", () => {
     expect(await shown.getByRole("button", { name: "Allow once" }).getAttribute("class")).not.toContain("primary");
     await page.keyboard.press("r");
     await page.keyboard.press("a");
-    // A key that works shows that the one before did nothing.
+    // A key that works proves that the one before did nothing.
     await page.keyboard.press("d");
     await shown.getByLabel(/What should it do instead/).waitFor();
     await page.keyboard.press("Escape");
@@ -205,7 +205,7 @@ describe("the permission card", () => {
     expect(existsSync(join(server.root, "a"))).toBe(true);
   });
 
-  it("says in words why it asks where the CLI has no reason", async () => {
+  it("explains why it asks if the CLI gives no reason", async () => {
     const { page } = await asked("approver", [make("a")]);
     await card(page, BASH).getByText("No permission rule covers this.").waitFor();
   });
@@ -216,7 +216,7 @@ describe("the plan card", () => {
   const write = { tool: "Write", input: { file_path: "a.txt", content: "1" } };
   const PLAN = "Plan";
 
-  /** The session was in this mode before it began to plan. */
+  /** The session was in this mode before it started to plan. */
   async function planned(role: Role, before: string) {
     const server = await serve();
     const session = await server.session({ permission_mode: before });
@@ -229,7 +229,7 @@ describe("the plan card", () => {
     return { server, session, page };
   }
 
-  it("shows a viewer the plan, and nothing to press", async () => {
+  it("shows a viewer the plan, without buttons", async () => {
     const { page } = await planned("viewer", "default");
     await card(page, PLAN).getByText("View only").waitFor();
     expect(await buttonsOf(page, PLAN)).toEqual([]);
@@ -265,7 +265,7 @@ describe("the plan card", () => {
     });
   }
 
-  it("lets an approver keep planning, after a look back, with a reason", async () => {
+  it("lets an approver keep planning with a reason, after going back once", async () => {
     const { server, session, page } = await planned("approver", "default");
     await press(page, PLAN, "Keep planning…");
     expect(await buttonsOf(page, PLAN)).toEqual(["Back", "Keep planning"]);
@@ -275,7 +275,7 @@ describe("the plan card", () => {
       .getByLabel(/What should be different/)
       .fill("Think of the tests.");
     await press(page, PLAN, "Keep planning");
-    // The script goes on to write, which the plan mode asks about.
+    // The script continues with a write, for which plan mode asks.
     await press(page, "Permission for Write", "Deny…");
     await press(page, "Permission for Write", "Deny");
     await over(server, page, session);
@@ -292,7 +292,7 @@ describe("the question card", () => {
   const ask = { tool: "AskUserQuestion", input: { questions } };
   const QUESTION = "Question";
 
-  it("shows a viewer the questions, and nothing to press", async () => {
+  it("shows a viewer the questions, without buttons", async () => {
     const { page } = await asked("viewer", [ask]);
     await card(page, QUESTION).getByText("Which colour?").waitFor();
     expect(await buttonsOf(page, QUESTION)).toEqual([]);
@@ -307,7 +307,7 @@ describe("the question card", () => {
     for (const key of ["2", "1", "2", "1"]) await page.keyboard.press(key);
     expect(await card(page, QUESTION).getByLabel("Blue").isChecked()).toBe(true);
     expect(await card(page, QUESTION).getByLabel("Pear").isChecked()).toBe(true);
-    expect(await card(page, QUESTION).getByLabel("Apple").isChecked(), "a second press takes it back").toBe(false);
+    expect(await card(page, QUESTION).getByLabel("Apple").isChecked(), "a second press clears it").toBe(false);
     await page.keyboard.press("3");
     await page.keyboard.type("Quince");
     await until("the growing card is ready again", async () => {
@@ -338,7 +338,7 @@ describe("the question card", () => {
     expect(await log(server, session)).toContain("Apple, Fig");
   });
 
-  it("is declined by Enter on Decline, after a look back, with a reason", async () => {
+  it("is declined by Enter on Decline with a reason, after going back once", async () => {
     const { server, session, page } = await asked("approver", [ask]);
     const shown = card(page, QUESTION);
     await shown.getByLabel("Red").check();
@@ -357,7 +357,7 @@ describe("the question card", () => {
     expect(await log(server, session)).toContain("Ask me later.");
   });
 
-  it("keeps what was typed over a reload and a switch of session", async () => {
+  it("keeps typed text over a reload and a switch of session", async () => {
     const server = await serve();
     const session = await server.session({ name: "Asks" });
     const other = await server.session({ name: "Another" });
@@ -381,7 +381,7 @@ describe("the question card", () => {
     await kept();
     await press(page, QUESTION, "Answer");
     await over(server, page, session);
-    // The next question begins empty.
+    // The next question starts empty.
     await server.say(session.id, script(ask, { text: "The end." }));
     await shown.waitFor();
     expect(await shown.getByLabel("Blue").isChecked()).toBe(false);
@@ -389,7 +389,7 @@ describe("the question card", () => {
   });
 });
 
-describe("the card of a server that asks", () => {
+describe("the card of an MCP server", () => {
   const FORM = "Request from an MCP server";
   const elicit = (more: Record<string, unknown>) => [
     { text: "Asked.", misbehave: { elicit: { mcp_server_name: "shop", message: "Your order", ...more } } },
@@ -409,11 +409,11 @@ describe("the card of a server that asks", () => {
     },
     property_order: ["name", "size", "count", "extras", "gift"],
   });
-  // The name before the @ is not where it leads.
+  // The name before the @ is not where the link leads.
   const link = elicit({ mode: "url", url: "https://bank.example@example.org/sign-in?next=\u202e" });
   const got = (page: Page, text: string | RegExp) => said(page, text).first().waitFor();
 
-  it("shows a viewer the form, and nothing to press", async () => {
+  it("shows a viewer the form, without buttons", async () => {
     const { page } = await asked("viewer", form);
     await card(page, FORM).getByText("Your order").waitFor();
     expect(await card(page, FORM).getByLabel("Your name").isDisabled()).toBe(true);
@@ -437,7 +437,7 @@ describe("the card of a server that asks", () => {
     await shown.getByLabel("cake").check();
     await shown.getByLabel("It is a gift").check();
     await screenshot(page, "elicitation");
-    // What was typed survives a reload.
+    // Typed text survives a reload.
     await page.reload();
     expect(await shown.getByLabel("Your name").inputValue()).toBe("Ann");
     await press(page, FORM, "Send");
@@ -453,7 +453,7 @@ describe("the card of a server that asks", () => {
     await got(page, /"action":"decline"/);
   });
 
-  it("shows where a link leads, and hears that it was visited", async () => {
+  it("shows where a link leads, and learns that it was visited", async () => {
     const { page } = await asked("approver", link);
     const shown = card(page, FORM);
     await ready(page, FORM);
@@ -466,7 +466,7 @@ describe("the card of a server that asks", () => {
     await got(page, /"action":"accept"/);
   });
 
-  it("declines a link, and makes no link of another scheme", async () => {
+  it("declines a link, and does not link other schemes", async () => {
     const { page } = await asked("approver", elicit({ mode: "url", url: "javascript:alert(1)" }));
     await card(page, FORM).getByText("javascript:alert(1)").waitFor();
     expect(await card(page, FORM).getByRole("link").count()).toBe(0);
@@ -474,7 +474,7 @@ describe("the card of a server that asks", () => {
     await got(page, /"action":"decline"/);
   });
 
-  it("can only be declined where the form has a shape that nobody knows", async () => {
+  it("can only be declined if the form has an unknown shape", async () => {
     const schema = { type: "object", properties: { deep: { type: "object", properties: {} } } };
     const { page } = await asked("approver", elicit({ mode: "form", requested_schema: schema }));
     await ready(page, FORM);

@@ -1,4 +1,4 @@
-// Interrupting, stopping, queueing and steering: what the page says is what is.
+// Interrupting, stopping, queueing and steering: the page shows the real state.
 
 import { describe, expect, it } from "vitest";
 import { card, composer, conversation, linkTo, ready, said, screenshot, send, violations } from "./browser.ts";
@@ -10,7 +10,7 @@ const words = (count: number) => Array.from({ length: count }, (_, at) => `word$
 const slow = script({ text: words(600), wdelay: 0.05 });
 
 describe("a running turn", () => {
-  it("is interrupted, and the agent takes the next message", async () => {
+  it("is interrupted, and the agent accepts the next message", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -37,7 +37,7 @@ describe("a running turn", () => {
     await composer(page).press("Escape");
     await hint.waitFor();
     await hint.waitFor({ state: "detached" });
-    // Too late: it is asked again, once.
+    // Too late: the hint is shown again, once.
     await composer(page).press("Escape");
     await hint.waitFor();
     expect(await hint.count()).toBe(1);
@@ -46,8 +46,8 @@ describe("a running turn", () => {
     await hint.waitFor({ state: "detached", timeout: 1000 });
     await conversation(page).getByText("Interrupted").first().waitFor();
     await server.settled(id);
-    // With the turn the hint goes.
-    await send(page, script({ text: words(20), wdelay: 0.05 }));
+    // The hint disappears with the turn.
+    await send(page, script({ text: words(80), wdelay: 0.05 }));
     await said(page, "word3").first().waitFor();
     await composer(page).press("Escape");
     await hint.waitFor();
@@ -67,7 +67,7 @@ describe("a running turn", () => {
     await until("the lamp says so", async () =>
       /stopped|failed|interrupted/.test(await page.locator("[data-agent]").innerText()),
     );
-    // A toast covers nothing that can be pressed, and does not outlive what it says.
+    // A toast covers no controls, and does not outlive what it says.
     for (const name of ["This session", "Details"]) {
       await page.getByRole("button", { name, exact: true }).click({ trial: true, timeout: 1000 });
     }
@@ -77,7 +77,7 @@ describe("a running turn", () => {
     await said(page, "Started again.").waitFor();
   });
 
-  it("takes messages that wait, that steer, and that are taken back", async () => {
+  it("accepts messages that queue, that steer, and that are cancelled", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -85,13 +85,13 @@ describe("a running turn", () => {
     await said(page, "word5").first().waitFor();
     await send(page, script({ text: "The second answer." }));
     await send(page, "Never mind this one");
-    const waiting = page.getByRole("list", { name: "Messages that wait" });
+    const waiting = page.getByRole("list", { name: "Queued messages" });
     await waiting.getByText("Never mind this one").waitFor();
     await screenshot(page, "queue");
-    await waiting.getByRole("button", { name: /Take back: Never mind/ }).click();
+    await waiting.getByRole("button", { name: /Cancel: Never mind/ }).click();
     await until("it is gone", async () => (await waiting.getByText("Never mind this one").count()) === 0);
     await conversation(page)
-      .getByText(/^taken back/)
+      .getByText(/^cancelled/)
       .waitFor();
     await composer(page).fill("Steer a little");
     await composer(page).press("Control+Enter");
@@ -110,7 +110,7 @@ describe("a call that never ran", () => {
   const bash = script({ tool: "Bash", input: { command: "mkdir never" } }, { text: "The end." });
   const label = "Permission for Bash";
 
-  it("is not told as one that did: denied, interrupted, stopped, killed", async () => {
+  it("is not shown as run: denied, interrupted, stopped, killed", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -148,7 +148,7 @@ describe("a call that never ran", () => {
 });
 
 describe("a session", () => {
-  it("takes another model and another mode", async () => {
+  it("changes its model and mode", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -156,9 +156,9 @@ describe("a session", () => {
     await until("the mode is another", async () => (await server.info(id)).permission_mode === "acceptEdits");
     await send(
       page,
-      script({ tool: "Write", input: { file_path: `${server.root}/x.txt`, content: "x" } }, { text: "Nobody asked." }),
+      script({ tool: "Write", input: { file_path: `${server.root}/x.txt`, content: "x" } }, { text: "Not asked." }),
     );
-    await said(page, "Nobody asked.").waitFor();
+    await said(page, "Not asked.").waitFor();
     await page.getByLabel("Model").selectOption({ index: 1 });
     const model = await page.getByLabel("Model").inputValue();
     await until("the model is another", async () => (await server.info(id)).model === model);
@@ -212,7 +212,7 @@ describe("sub-agents", () => {
     await screenshot(page, "sub-agents");
   });
 
-  it("work in the background while the conversation goes on", async () => {
+  it("work in the background while the session continues", async () => {
     const server = await serve();
     const { id } = await server.session({ permission_mode: "acceptEdits", allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
@@ -245,7 +245,7 @@ describe("sub-agents", () => {
     expect(await group.getByText("in the background", { exact: true }).count()).toBe(0);
   });
 
-  it("are stopped one by one, and the conversation stays", async () => {
+  it("are stopped one by one, and the session stays", async () => {
     const server = await serve();
     const { id } = await server.session({ allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));

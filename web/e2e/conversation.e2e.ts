@@ -1,4 +1,4 @@
-// From the first visit to a conversation, its tools and what they changed.
+// From the first visit to a session, its tools and what they changed.
 
 import { describe, expect, it } from "vitest";
 import { writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { stage } from "./setup.ts";
 const { serve, open } = stage();
 
 describe("a first visit", () => {
-  it("leads from the link to an answer, and leaves no token in the address", async () => {
+  it("leads from the link to an answer, and leaves no token in the URL", async () => {
     const server = await serve();
     const page = await open().visit(server, server.link);
     await page.getByRole("heading", { name: "No sessions yet" }).waitFor();
@@ -27,13 +27,13 @@ describe("a first visit", () => {
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
     await until("the next message can be typed", async () => (await focused()) === "Message to the agent");
     await until("the title names the session", async () => (await page.title()).includes("First steps"));
-    // The token is kept: coming back needs no link.
+    // The token is stored: coming back needs no link.
     await page.goto(server.url);
     await said(page, "Hello from the other side.").waitFor();
     await screenshot(page, "first-visit");
   });
 
-  it("asks for a token where there is none, and takes the whole link too", async () => {
+  it("asks for a token if there is none, and accepts the whole link too", async () => {
     const server = await serve();
     const page = await open().visit(server, server.url);
     await page.getByLabel("Token").fill("wrong");
@@ -55,8 +55,8 @@ describe("a first visit", () => {
   });
 });
 
-describe("a conversation", () => {
-  it("shows thinking, text, code and tools, each in its way", async () => {
+describe("a session", () => {
+  it("shows thinking, text, code and tools, each in its own way", async () => {
     const server = await serve();
     const { id } = await server.session({ permission_mode: "acceptEdits", allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
@@ -98,7 +98,7 @@ describe("a conversation", () => {
     await screenshot(page, "conversation");
   });
 
-  it("runs nothing that a model, a tool or a name brings along", async () => {
+  it("never runs content from a model, a tool or a name", async () => {
     const server = await serve();
     const attack = "<img src=x onerror=\"document.title='owned'\">";
     const { id } = await server.session({
@@ -132,7 +132,7 @@ describe("a conversation", () => {
     expect(await page.title()).not.toBe("owned");
   });
 
-  it("shows what was changed, unified and side by side", async () => {
+  it("shows changes, unified and side by side", async () => {
     const server = await serve();
     const { id } = await server.session({ permission_mode: "acceptEdits" });
     const page = await open().visit(server, linkTo(server, id));
@@ -158,7 +158,7 @@ describe("a conversation", () => {
     await screenshot(page, "diff");
   });
 
-  it("shows the raw log, with what nobody understands, the whole of a long output, and saves all of it", async () => {
+  it("shows the raw log with unknown lines and the full output, and exports all of it", async () => {
     const server = await serve();
     const { id } = await server.session({ allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
@@ -185,7 +185,7 @@ describe("a conversation", () => {
       .waitFor();
     await page.getByRole("tab", { name: /Raw/ }).click();
     const raw = page.getByRole("tabpanel");
-    await raw.getByText("Lines that are not as expected").waitFor();
+    await raw.getByText("Unexpected lines").waitFor();
     await raw.getByLabel("Filter the lines").fill("result");
     await raw
       .getByRole("button", { name: /result/ })
@@ -243,7 +243,7 @@ describe("a conversation", () => {
     expect(await composer(page).inputValue()).toBe(`${name} `);
   });
 
-  it("sends a picture that is pasted", async () => {
+  it("sends a pasted picture", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));

@@ -1,4 +1,4 @@
-// The page is compiled against a description of the API: it has to be the one that the server gives.
+// The page is compiled against an OpenAPI document: it must be the one that the server serves.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What a folder would run is shown before it may; commands and files are asked for by name, and text stays text.
+// What a folder would run is shown before it is allowed; commands and files must be chosen, and text stays text.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -54,7 +54,7 @@ describe("a folder with settings of its own", () => {
     ["phone", PHONE],
     ["phone on its side", { width: 844, height: 390 }],
   ] as const) {
-    it(`is trusted only after all of it was in sight, what is dangerous first, on a ${name}`, async () => {
+    it(`is trusted only after all of it was visible, dangerous items first, on a ${name}`, async () => {
       const server = await serve();
       mkdirSync(join(server.root, ".claude"), { recursive: true });
       const commands = Array.from({ length: 13 }, (_, at) => ({ type: "command", command: `echo hook ${at}` }));
@@ -82,7 +82,7 @@ describe("a folder with settings of its own", () => {
       await list.hover();
       await page.mouse.wheel(0, 100);
       expect(await trust.isEnabled()).toBe(false);
-      // The keyboard gets there, too.
+      // The keyboard gets there too.
       await list.focus();
       await list.press("End");
       await until("it can be trusted", async () => {
@@ -97,7 +97,7 @@ describe("a folder with settings of its own", () => {
     });
   }
 
-  it("is not trusted as something else than was shown", async () => {
+  it("is not trusted if it is not what was shown", async () => {
     const server = await serve();
     trap(server.root);
     const { id } = await server.session();
@@ -110,7 +110,7 @@ describe("a folder with settings of its own", () => {
     expect((await server.api<{ standing: string }>("GET", `v1/folder?cwd=${server.root}`)).standing).toBe("new");
   });
 
-  it("is none of an approver's business", async () => {
+  it("is not shown to an approver", async () => {
     const server = await serve();
     trap(server.root);
     const { id } = await server.session();
@@ -142,7 +142,7 @@ describe("the composer", () => {
     expect(log).toContain("compact");
   });
 
-  it("sends a file that is chosen after an @", async () => {
+  it("sends a file chosen after an @", async () => {
     const server = await serve();
     mkdirSync(join(server.root, "src"));
     writeFileSync(join(server.root, "src/mill.ts"), "export const wheel = 1;");
@@ -155,7 +155,7 @@ describe("the composer", () => {
     expect(await violations(page)).toEqual([]);
     await composer(page).press("Enter");
     expect(await composer(page).inputValue()).toBe("What is in @src/mill.ts ");
-    // It goes with the text whatever mark follows its name, also after a reload, and the page says so.
+    // It is sent with the text whatever punctuation follows its name, also after a reload, and the page shows that.
     await composer(page).press("Backspace");
     await composer(page).pressSequentially("?");
     await page.reload();
@@ -173,7 +173,7 @@ describe("the composer", () => {
     await until("nothing is attached any more", async () => (await going.count()) === 0);
   });
 
-  it("sends the name alone of a file that was taken off the message", async () => {
+  it("sends only the name of a file that was removed from the message", async () => {
     const server = await serve();
     writeFileSync(join(server.root, "wheel.ts"), "export const wheel = 1;");
     const { id } = await server.session();
@@ -187,7 +187,7 @@ describe("the composer", () => {
     expect([body.text, body.files]).toEqual(["@wheel.ts", undefined]);
   });
 
-  it("is filled from its suggestions with the keyboard alone", async () => {
+  it("completes suggestions with the keyboard alone", async () => {
     const server = await serve();
     for (const name of ["one.ts", "two.ts", "six.ts"]) writeFileSync(join(server.root, name), name);
     const { id } = await server.session();
@@ -210,7 +210,7 @@ describe("the composer", () => {
     const third = await selected.innerText();
     await composer(page).press("Tab");
     expect(await composer(page).inputValue()).toBe(`@${third} `);
-    // Escape shuts the list and leaves the text.
+    // Escape closes the list and keeps the text.
     await composer(page).pressSequentially("@ts");
     await list.waitFor();
     await composer(page).press("Escape");

@@ -1,4 +1,4 @@
-// The link breaks, the server dies, the reader goes away and comes back: nothing is lost and nothing comes twice.
+// The connection breaks, the server dies, the reader leaves and returns: nothing is lost or duplicated.
 
 import { describe, expect, it } from "vitest";
 import { composer, conversation, linkTo, said, screenshot, send } from "./browser.ts";
@@ -9,7 +9,7 @@ const { serve, open } = stage();
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
 
 describe("the link", () => {
-  it("takes a reload in the middle of a text", async () => {
+  it("survives a reload in the middle of a text", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -44,7 +44,7 @@ describe("the link", () => {
     await conversation(page).getByText("Weir restarted, so the agent's process ended.").waitFor();
     await screenshot(page, "after-restart");
     expect(await said(page, "Before the fall.").count()).toBe(1);
-    // Toasts stand below the banner, and the one of many lines as well.
+    // Toasts appear below the banner, even one with many lines.
     await page.getByRole("button", { name: "This session" }).click();
     await page.route("**/export*", (route) => route.fulfill({ status: 500, body: "no" }));
     await page.getByRole("menuitem", { name: "Save as HTML" }).click();
@@ -58,7 +58,7 @@ describe("the link", () => {
     expect(await said(page, "Before the fall.").count()).toBe(1);
   });
 
-  it("keeps what is written while the server is down, and sends it once", async () => {
+  it("keeps messages written while the server is down, and sends them once", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -76,7 +76,7 @@ describe("the link", () => {
     expect(messages.filter(({ text }) => text === message)).toHaveLength(1);
   });
 
-  it("keeps what is written offline and sends it once", async () => {
+  it("keeps messages written offline and sends them once", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -94,7 +94,7 @@ describe("the link", () => {
     expect(messages.filter(({ text }) => text === message)).toHaveLength(1);
   });
 
-  it("shows a session to whoever has its link, and nothing else", async () => {
+  it("shows a session to anyone with its link, and nothing else", async () => {
     const server = await serve();
     const { id } = await server.session({ name: "Shared" });
     const other = await server.session({ name: "Private" });
@@ -107,7 +107,7 @@ describe("the link", () => {
     const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
     expect(link).toContain("#token=");
     await page.getByText("Expires in a day.").waitFor();
-    // However often it is pressed, one link is made.
+    // However often it is pressed, one link is created.
     const { tokens } = await server.api<{ tokens: { session: string | null }[] }>("GET", "v1/tokens");
     expect(tokens.filter(({ session }) => session === id)).toHaveLength(1);
     const guest = await open().visit(server, link);
@@ -124,18 +124,18 @@ describe("the link", () => {
     await expect(
       server.api("POST", `v1/sessions/${id}/messages`, { client_id: "x", text: "no" }, token),
     ).rejects.toThrow(/403/);
-    // It ends: the guest, who has no shell on the server, is told what to do, also after a reload.
+    // When it ends, the guest, who has no shell on the server, is told what to do, also after a reload.
     const all = await server.api<{ tokens: { id: string; session: string | null }[] }>("GET", "v1/tokens");
     const share = all.tokens.find(({ session }) => session === id)!;
     await server.api("DELETE", `v1/tokens/${share.id}`);
-    const ended = guest.getByText("This shared link has ended. Ask whoever shared it for a new one.");
+    const ended = guest.getByText("This shared link is no longer valid. Ask the person who shared it for a new one.");
     await ended.waitFor();
     expect(await guest.getByText("weir token").count()).toBe(0);
     await guest.reload();
     await ended.waitFor();
   });
 
-  it("tells by a notification and in its title that an agent waits and ends while nobody looks", async () => {
+  it("notifies when an agent needs input or finishes while the page is hidden", async () => {
     const server = await serve();
     const { id } = await server.session({ name: "Far away" });
     const page = await open().visit(server, linkTo(server, id), { permissions: ["notifications"] });
@@ -143,7 +143,7 @@ describe("the link", () => {
     await page.getByRole("menuitem", { name: "Turn on notifications" }).click();
     await page.getByText("You’ll be notified when an agent needs input").waitFor();
     expect(await page.evaluate(() => Notification.permission)).toBe("granted");
-    // A real notification is shown; the page is only made to believe that it is hidden, and remembers what it told.
+    // A real notification is shown; the page is only made to believe that it is hidden, and records its notifications.
     await page.evaluate(() => {
       const told: string[] = [];
       const Real = Notification;
@@ -167,7 +167,7 @@ describe("the link", () => {
     );
     expect(await page.title()).toMatch(/^\(1\)/);
     await page.getByRole("button", { name: "Allow once" }).click();
-    await until("it is told that the agent is done", async () =>
+    await until("the agent is reported as done", async () =>
       (await told()).some((line) => line.includes("An agent is done")),
     );
     expect((await told()).every((line) => line.includes("Far away"))).toBe(true);

@@ -1,4 +1,4 @@
-// Each kind of card on a wide screen and on a phone, in the light and in the dark: accessible, and kept as a picture.
+// Each kind of card on a wide screen and on a phone, light and dark: accessible, and saved as a screenshot.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,13 @@ import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
 const WIDE = { width: 1440, height: 900 };
-const SCREENS: [string, BrowserContextOptions][] = (["light", "dark"] as const).flatMap((colorScheme) => [
+const ALL_SCREENS: [string, BrowserContextOptions][] = (["light", "dark"] as const).flatMap((colorScheme) => [
   [`wide-${colorScheme}`, { viewport: WIDE, colorScheme }],
   [`phone-${colorScheme}`, { viewport: PHONE, colorScheme, hasTouch: true, isMobile: true }],
 ]);
+// A short run tries each size and each scheme once.
+const isLong = process.env["WEIR_LONG_TESTS"] === "1";
+const SCREENS = ALL_SCREENS.filter(([name]) => isLong || name === "wide-light" || name === "phone-dark");
 
 const command = "git fetch origin && \\\n  git rebase origin/main &&\n  git push --force-with-lease origin feature";
 const hiding = `ls ~/notes${"\n".repeat(31)}rm -rf \u202e~/stnemucod\u202c\u200b`;
@@ -99,12 +102,12 @@ describe("a card", () => {
         expect(await violations(page), name).toEqual([]);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
         expect(wide, `${name} is wider than the screen`).toBe(false);
-        // The card, with what it asks and what can be pressed, is on the screen.
+        // The whole card, including its buttons, is on the screen.
         const box = (await card(page, label).boundingBox())!;
         const { height } = options.viewport!;
         expect(box.y >= 0 && box.y + box.height <= height, `${name} is on the screen`).toBe(true);
         await page.context().close();
-        // Only the session of the next card waits for somebody.
+        // Only the session of the next card waits for input.
         await server.api("DELETE", `v1/sessions/${id}`);
       }
     });

@@ -1,4 +1,4 @@
-// What the model writes, as the browser shows it, and what it can never become.
+// Markdown of the model as the browser shows it, and what it can never do.
 
 import { resolve } from "node:path";
 import { build, type Rollup } from "vite";
@@ -35,7 +35,7 @@ const TEXT = [
   "The end.",
 ].join("\n");
 
-/** Numbers of lists, boxes and columns as the browser has them. */
+/** List numbers, checkboxes and column alignment as rendered. */
 const shown = (element: Element) => ({
   starts: [...element.querySelectorAll("ol")].map((list) => list.start),
   boxes: [...element.querySelectorAll("input")].map((box) => [
@@ -68,7 +68,7 @@ describe("Markdown", () => {
     await screenshot(page, "markdown");
   });
 
-  it("does so in a plan, where a number names a step", async () => {
+  it("does so in a plan, where numbers identify steps", async () => {
     const server = await serve();
     const { id } = await server.session({ permission_mode: "plan" });
     const page = await open().visit(server, linkTo(server, id));
@@ -79,7 +79,7 @@ describe("Markdown", () => {
 });
 
 describe("the sanitizer", () => {
-  it("lets no attribute through that does anything", async () => {
+  it("lets no active attribute through", async () => {
     const server = await serve();
     const page = await open().visit(server, server.link);
     const entry = resolve(import.meta.dirname, "../src/lib/markdown/sanitize.ts");
@@ -96,7 +96,7 @@ describe("the sanitizer", () => {
         return typeof gate === "function" ? gate(html) : gate.sanitize(html);
       }, html);
 
-    // An input is a box that nobody can tick, whatever it wanted to be.
+    // Any input becomes a disabled checkbox.
     for (const html of [
       '<input type="password" name="p" value="x" autofocus onfocus="alert(1)">',
       '<input type="image" src="https://e.example/x" formaction="javascript:alert(1)">',
@@ -105,7 +105,7 @@ describe("the sanitizer", () => {
       "<input>",
     ])
       expect(await clean(html)).toBe('<input type="checkbox" disabled="" aria-label="not done">');
-    // Values that are none of theirs, and attributes of other tags.
+    // Invalid values, and attributes of other tags.
     for (const [html, left] of [
       ['<ol start="javascript:alert(1)"><li>a</li></ol>', "<ol><li>a</li></ol>"],
       ['<ol start="-1" type="a"><li>a</li></ol>', "<ol><li>a</li></ol>"],

@@ -1,4 +1,4 @@
-// The dialog that begins a session.
+// The dialog that creates a session.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -15,20 +15,20 @@ describe("a new session", () => {
     ["desktop", { width: 1280, height: 800 }],
     ["phone", PHONE],
   ] as const) {
-    it(`is begun with tools that need no permission and a system prompt, on a ${name}`, async () => {
+    it(`is created with pre-approved tools and a system prompt, on a ${name}`, async () => {
       const server = await serve({ allowTools: ["Bash(mkdir:*)"] });
       const page = await open().visit(server, server.link, { viewport });
       await page.getByRole("button", { name: "New session" }).first().click();
       const dialog = page.getByRole("dialog", { name: "New session" });
       await dialog.getByLabel("First message").fill(start);
-      // What most people do not need is out of sight.
+      // What most people do not need is hidden.
       const tools = dialog.getByLabel("Allowed tools");
       expect(await tools.isVisible()).toBe(false);
       await dialog.getByText("Advanced").click();
       await tools.fill("Read, Bash(mkdir:*), Bash(rm:*)");
       await dialog.getByLabel("Add to the system prompt").fill("Answer in French.");
       await dialog.getByRole("button", { name: "Start" }).click();
-      // What the server refuses is said where it was typed, and nothing that was typed is lost.
+      // A refusal is shown next to its field, and nothing that was typed is lost.
       const refusal = dialog.getByText("`Bash(rm:*)` can't be pre-approved on this server");
       await refusal.waitFor();
       expect(await tools.evaluate((field) => field === document.activeElement)).toBe(true);

@@ -1,4 +1,4 @@
-// Presses that were not meant for a card answer nothing.
+// Accidental presses do not answer a card.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -32,9 +32,9 @@ async function three(): Promise<{ server: WeirServer; page: Page; left: () => Pr
   return { server, page, left };
 }
 const made = (server: WeirServer) => NAMES.filter((name) => existsSync(join(server.root, name)));
-/** What the card that is shown asks. */
+/** What the shown card asks. */
 const command = (page: Page) => card(page, BASH).getByLabel("Command").innerText({ timeout: 1000 });
-/** Waits for the next card, and says what it asks. */
+/** Waits for the next card, and returns what it asks. */
 async function next(page: Page, before: string): Promise<string> {
   let now = before;
   await until("the next card", async () => {
@@ -67,7 +67,7 @@ describe("a key", () => {
     await next(page, first);
   });
 
-  it("that is held answers one card and no other", async () => {
+  it("that is held answers only one card", async () => {
     const { server, page, left } = await three();
     const first = await command(page);
     await page.keyboard.press("r");
@@ -76,7 +76,7 @@ describe("a key", () => {
     const second = await held(page, "a", first);
     expect(await left()).toBe(2);
     expect(made(server).length).toBeLessThanOrEqual(1);
-    // Pressed anew, it counts: the focus went to the next card.
+    // Pressed again, it counts: the focus has moved to the next card.
     await page.keyboard.press("a");
     await next(page, second);
   });
@@ -89,7 +89,7 @@ describe("a key", () => {
     await held(page, "Enter", first);
     expect(await left()).toBe(2);
     await page.keyboard.up("Enter");
-    // Also where the focus is on the next card's button while the key is down.
+    // Also if the focus is on the next card's button while the key is down.
     await page.keyboard.down("Enter");
     await card(page, BASH).getByRole("button", { name: "Allow once" }).focus();
     for (let count = 0; count < 20; count += 1) await page.keyboard.down("Enter");
@@ -97,11 +97,11 @@ describe("a key", () => {
     expect(await left()).toBe(2);
   });
 
-  it("is not taken by a card that has just appeared", async () => {
+  it("is ignored by a card that has just appeared", async () => {
     const { page, left } = await three();
     const first = await command(page);
     await page.keyboard.press("r");
-    // The second press comes in the moment in which the second card appears.
+    // The second press comes just as the second card appears.
     await page.evaluate(() => {
       const press = () => {
         const target = document.activeElement ?? document.body;
@@ -121,11 +121,11 @@ describe("a key", () => {
 });
 
 describe("a click", () => {
-  it("that comes at once after another one answers no card that nobody has seen", async () => {
+  it("right after another one does not answer an unseen card", async () => {
     const { page, left } = await three();
     const first = await command(page);
     const box = (await card(page, BASH).getByRole("button", { name: "Allow once" }).boundingBox())!;
-    // What a nervous finger does: the clicks after the first come as soon as the next card is there.
+    // Rapid clicking: the clicks after the first come as soon as the next card appears.
     await page.evaluate(() => {
       const dock = document.querySelector("[aria-label='Needs your answer']")!;
       const click = () => {
@@ -144,7 +144,7 @@ describe("a click", () => {
     expect(await left()).toBe(2);
   });
 
-  it("that began before the card moved under it does not count", async () => {
+  it("that started before the card moved under it does not count", async () => {
     const { server, page } = await three();
     const first = await command(page);
     const button = card(page, BASH).getByRole("button", { name: "Allow once" });
@@ -185,12 +185,12 @@ describe("several requests", () => {
     await ready(page, BASH);
     await card(page, BASH).getByRole("button", { name: "Allow once" }).click();
     await said(page, "The end.").waitFor();
-    // The focus goes where one can go on.
+    // The focus moves to where the user can continue.
     await until("the composer has the focus", () => composer(page).evaluate((element) => element.matches(":focus")));
   });
 });
 
-/** Holds a key that is down until the next card has been ready for a while, and lets it go. */
+/** Holds a key down until the next card has been ready for a while, then releases it. */
 async function held(page: Page, key: string, before: string): Promise<string> {
   let now = before;
   await until("the next card is ready", async () => {

@@ -1,6 +1,6 @@
-// One conversation on the real CLI, which talks to a scripted API on this machine. It needs the pinned version
-// (scripts/setup-real-cli.sh) and `cargo build -p weir-testkit --bin scripted-api`; where they are missing it is passed
-// over, and says so.
+// One session on the real CLI, which talks to a scripted API on this machine. It needs the pinned version
+// (scripts/setup-real-cli.sh) and `cargo build -p weir-testkit --bin scripted-api`; without them it is skipped, and
+// says so.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -128,7 +128,7 @@ describe("the real CLI", () => {
     await end("Edited.");
     expect([has("one"), has("two")]).toEqual([false, true]);
 
-    // The exact rule, for the session: the next such command is not asked about.
+    // The exact rule, for the session: the next such command does not ask.
     await play("Remembered.", bash("git init -q --bare three"), bash("git init -q --bare four"));
     await press(page, BASH, "Always allow…");
     const items = card(page, BASH).getByRole("menuitem", { name: /^Bash\(git init.*For this session/ });
@@ -138,7 +138,7 @@ describe("the real CLI", () => {
     await end("Remembered.");
     expect([has("three"), has("four")]).toEqual([true, true]);
 
-    // A file that is there is shown as one that is replaced, and a mode that is suggested is obeyed.
+    // An existing file is shown as replaced, and a suggested mode takes effect.
     writeFileSync(join(server.root, "notes.md"), "The only copy.\n");
     const file = join(server.root, "notes.md");
     await play(
@@ -159,7 +159,7 @@ describe("the real CLI", () => {
     expect([readFileSync(file, "utf8"), has("new.md")]).toEqual(["Another.\n", true]);
   });
 
-  it.skipIf(!ready)(`stores a rule where an admin says (${version})`, async () => {
+  it.skipIf(!ready)(`stores a rule where the admin chooses (${version})`, async () => {
     const server = await serveReal();
     const { id } = await server.session();
     const page = await openAs(open(), server, "admin", id);
@@ -241,7 +241,7 @@ describe("the real CLI", () => {
     await said(page, "Well.").first().waitFor({ timeout: 60_000 });
   });
 
-  it.skipIf(!ready)(`lets an MCP server ask by a form (${version})`, async () => {
+  it.skipIf(!ready)(`lets an MCP server ask with a form (${version})`, async () => {
     const server = await serveReal();
     const shop = { type: "stdio", command: process.execPath, args: [resolve(import.meta.dirname, "shop.mjs")] };
     writeFileSync(join(server.folder, "home/.claude.json"), JSON.stringify({ mcpServers: { shop } }));

@@ -1,4 +1,4 @@
-// A `weir serve` of its own for a test, on the simulated CLI, with a free port and temporary folders.
+// A separate `weir serve` for each test, with the simulated CLI, a free port and temporary folders.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -18,22 +18,22 @@ export function program(): string {
   return found;
 }
 
-/** A program of this project, where it is built. */
+/** A program of this project, if it is built. */
 export function built(named: string | undefined, name: string): string | null {
-  const beside = process.env["WEIR_BIN"] === undefined ? undefined : join(dirname(process.env["WEIR_BIN"]), name);
-  const candidates = [named, beside, join(target, "debug", name), join(target, "release", name)];
+  const sibling = process.env["WEIR_BIN"] === undefined ? undefined : join(dirname(process.env["WEIR_BIN"]), name);
+  const candidates = [named, sibling, join(target, "debug", name), join(target, "release", name)];
   const found = candidates.find((path) => path !== undefined && existsSync(path));
   return found === undefined ? null : resolve(found);
 }
 
 export interface ServerOptions {
-  /** Another CLI than the simulated one, and its environment. */
+  /** A CLI other than the simulated one, and its environment. */
   claude?: string;
   env?: Record<string, string>;
   basePath?: string;
   args?: string[];
   pace?: string;
-  /** What drivers may allow in advance, apart from reading. Everything, where a test does not say. */
+  /** What drivers may pre-approve, apart from reading. Everything by default. */
   allowTools?: string[];
 }
 
@@ -62,7 +62,7 @@ export class WeirServer {
     return server;
   }
 
-  /** Starts it, or starts it again on the same port and the same data. */
+  /** Starts the server, or restarts it on the same port and data. */
   async start(): Promise<void> {
     const ready = join(this.folder, "ready.json");
     rmSync(ready, { force: true });
@@ -80,7 +80,7 @@ export class WeirServer {
       ready,
       "--drain",
       "1s",
-      // Tests allow tools in advance where no card is wanted.
+      // Tests pre-approve tools where no card is wanted.
       ...(this.#options.allowTools ?? ["*"]).flatMap((rule) => ["--allow-tools", rule]),
       "--env",
       `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`,
@@ -104,7 +104,7 @@ export class WeirServer {
     const { url, token } = JSON.parse(readFileSync(ready, "utf8")) as { url: string; token: string };
     this.url = url.endsWith("/") ? url : `${url}/`;
     this.#port = Number(new URL(url).port);
-    // The token of the ready file is another one with each start; a person's token stays.
+    // The ready file has a new token with each start; a person's token stays.
     if (this.token === "") {
       this.token = (
         await this.api<{ token: string }>("POST", "v1/tokens", { name: "anna", role: "admin" }, token)
@@ -180,7 +180,7 @@ export function script(...steps: Record<string, unknown>[]): string {
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + DEADLINE;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`in ${DEADLINE / 1000} s it did not come to this: ${what}`);
+    if (Date.now() > end) throw new Error(`in ${DEADLINE / 1000} s this did not happen: ${what}`);
     await after(30);
   }
 }

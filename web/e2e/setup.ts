@@ -1,4 +1,4 @@
-// What every file of tests does before and after.
+// Setup and teardown shared by all test files.
 
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { Visitors } from "./browser.ts";

@@ -1,4 +1,4 @@
-// An MCP server for tests: its tool asks the person for something first. JSON-RPC, a message a line.
+// An MCP server for tests: its tool first asks the user for input. JSON-RPC, one message per line.
 
 import { createInterface } from "node:readline";
 

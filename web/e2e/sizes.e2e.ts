@@ -1,4 +1,4 @@
-// Long conversations, small screens, dark rooms.
+// Long sessions, small screens, dark mode.
 
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
@@ -131,7 +131,7 @@ describe("sizes and colours", () => {
     });
   }
 
-  it("do not grow with the conversation: 20,000 entries", async () => {
+  it("do not grow with the session: 20,000 entries", async () => {
     const server = await serve();
     const { id } = await server.session();
     await server.say(id, script({ text: "That was all.", misbehave: { messages: 20_000 } }));
@@ -141,7 +141,7 @@ describe("sizes and colours", () => {
     const rows = () => conversation(page).locator(".row").count();
     expect(await rows()).toBeLessThan(200);
     const log = conversation(page);
-    // Older ones come when the reader goes up, and what is read stays where it is.
+    // Older entries load when the reader scrolls up, and what is being read stays in place.
     await log.hover();
     await until("older entries are loaded", async () => {
       await page.mouse.wheel(0, -4000);
@@ -150,7 +150,7 @@ describe("sizes and colours", () => {
     expect(await rows()).toBeLessThan(200);
     await page.getByRole("button", { name: "Jump to latest" }).click();
     await said(page, "That was all.").waitFor();
-    // At the end the end stays in sight.
+    // A reader at the end stays at the end.
     await send(page, script({ text: "And one more." }));
     await said(page, "And one more.").waitFor();
     await screenshot(page, "20000-entries");

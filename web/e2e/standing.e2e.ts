@@ -1,4 +1,4 @@
-// What the page says about how a session is doing: what it waits for, what runs, what was refused, where it may reach.
+// What the page shows about the state of a session: what it waits for, what runs, what was refused, what it may access.
 
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ describe("a session", () => {
       const page = await open().visit(server, linkTo(server, id), options);
       const word = page.getByText("sandboxed", { exact: true });
       await word.waitFor();
-      // The path gives way, and not this word.
+      // The path is cut, not this word.
       const box = (await word.boundingBox())!;
       const lamps = (await page.locator(".lamps").boundingBox())!;
       expect(box.width > 40 && box.x + box.width <= lamps.x).toBe(true);
@@ -40,7 +40,7 @@ describe("a session", () => {
     expect(await page.getByText("sandboxed").count()).toBe(0);
   });
 
-  it("that waits for a process says so, and goes to work when one is free", async () => {
+  it("that waits for a process says so, and starts when one is free", async () => {
     const server = await serve({ args: ["--max-processes", "1"] });
     const [first, second] = [await server.session({ name: "First" }), await server.session({ name: "Second" })];
     await server.say(first.id, slow);
@@ -63,7 +63,7 @@ describe("a session", () => {
       max_cost_usd: 1,
     });
     const [first, second] = [await server.session(), await server.session()];
-    // While no turn of a token has ended, what one costs is unknown, so one runs at a time.
+    // Until a turn of the token has ended its cost is unknown, so turns run one at a time.
     const body = { client_id: crypto.randomUUID(), text: slow };
     await server.api("POST", `v1/sessions/${first.id}/messages`, body, token);
     await until("the first one works", async () => (await server.info(first.id)).status === "running");
@@ -76,7 +76,7 @@ describe("a session", () => {
     expect(await page.getByText("Waiting for the sender’s budget").count()).toBe(0);
   });
 
-  it("in which something runs in the background takes a message at once and has nothing to interrupt", async () => {
+  it("with a background task accepts a message at once and has nothing to interrupt", async () => {
     const server = await serve();
     const { id } = await server.session({ allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
@@ -103,7 +103,7 @@ describe("a session", () => {
     expect(await page.getByRole("log").getByText("Interrupted", { exact: true }).count()).toBe(1);
   });
 
-  it("in which nothing was said tells how to write: with keys only where there are keys", async () => {
+  it("without messages explains how to write: with keys only where there are keys", async () => {
     const server = await serve();
     const { id } = await server.session();
     const desk = await open().visit(server, linkTo(server, id));
@@ -113,16 +113,16 @@ describe("a session", () => {
     expect(await hand.getByText("Enter sends").count()).toBe(0);
   });
 
-  it("that does not exist is told, and has nowhere to write", async () => {
+  it("that does not exist is reported, and has no composer", async () => {
     const server = await serve();
     const page = await open().visit(server, linkTo(server, crypto.randomUUID()));
-    await page.getByRole("alert").getByText("There is no such session").waitFor();
+    await page.getByRole("alert").getByText("No such session").waitFor();
     await page.getByRole("heading", { name: "No session", exact: true }).waitFor();
     expect(await composer(page).count()).toBe(0);
     expect(await page.getByText("Loading", { exact: true }).count()).toBe(0);
   });
 
-  it("that needs input says so to those who cannot give it, too", async () => {
+  it("that needs input also says so to viewers who cannot give it", async () => {
     const server = await serve();
     const { id } = await server.session();
     await server.say(id, script({ tool: "Bash", input: { command: "mkdir a" } }, { text: "The end." }));
@@ -136,14 +136,15 @@ describe("the conversation", () => {
   const lines = (from: string) => Array.from({ length: 60 }, (_, at) => `${from} ${at}`).join("\n\n");
   const jump = "Jump to latest";
 
-  it("stays at its end where the browser scrolls by itself", async () => {
+  it("stays at its end when the browser scrolls by itself", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: lines("one") }));
     await said(page, "one 59").waitFor();
     await server.settled(id);
-    // A card goes, so that the list has more room and the browser scrolls, and before that is heard a larger one comes.
+    // A card closes, so the list gets more room and the browser scrolls; before that event arrives, a larger card
+    // opens.
     await page.evaluate(() => {
       const list = document.querySelector<HTMLElement>("[role=log]")!;
       const dock = document.querySelector<HTMLElement>(".dock")!;
@@ -154,7 +155,7 @@ describe("the conversation", () => {
       dock.style.display = "";
       dock.style.paddingTop = "300px";
       layOut();
-      // When the browser says that it has scrolled is up to it; here it does before the list hears of its new size.
+      // The timing of the scroll event is up to the browser; here it comes before the list learns its new size.
       list.dispatchEvent(new Event("scroll"));
     });
     await server.say(id, script({ text: lines("two") }));
@@ -168,7 +169,7 @@ describe("the conversation", () => {
     expect(await page.getByRole("button", { name: jump }).isVisible()).toBe(false);
   });
 
-  it("stays where somebody reads, until they send a message", async () => {
+  it("stays where the user reads, until they send a message", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
@@ -188,7 +189,7 @@ describe("the conversation", () => {
   });
 });
 
-describe("a message that is refused", () => {
+describe("a refused message", () => {
   for (const [name, options] of [
     ["desktop", {}],
     ["phone", phone],
@@ -201,8 +202,8 @@ describe("a message that is refused", () => {
       const page = await open().visit(server, linkTo(server, id), options);
       await composer(page).fill("Please go on with the second part of it");
       await composer(page).press("Control+Enter");
-      const row = page.getByRole("list", { name: "Messages that wait" }).getByRole("listitem");
-      await row.getByText(/^Not sent: .*limit of \$0\.0010/).waitFor();
+      const row = page.getByRole("list", { name: "Queued messages" }).getByRole("listitem");
+      await row.getByText(/^Not sent: .*limit of \$0\.001\b/).waitFor();
       const { width } = page.viewportSize()!;
       for (const part of [
         row.getByText("Please go on"),
@@ -221,19 +222,19 @@ describe("a message that is refused", () => {
   }
 });
 
-describe("a message that the server cannot take now", () => {
+describe("a message that the server cannot accept now", () => {
   it("is kept with the reason, and sent when it can", async () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id), phone);
-    const detail = "the disk of the server is full, and nothing of this request was kept; free space on the disk";
+    const detail = "the server's disk is full, and nothing of this request was stored; free space on the disk";
     const problem = { type: "about:blank", title: "Insufficient Storage", status: 507, code: "disk_full", detail };
     await page.route("**/messages", (route) =>
       route.fulfill({ status: 507, contentType: "application/problem+json", body: JSON.stringify(problem) }),
     );
     await composer(page).fill(script({ text: "There is room again." }));
     await composer(page).press("Control+Enter");
-    const row = page.getByRole("list", { name: "Messages that wait" }).getByRole("listitem");
+    const row = page.getByRole("list", { name: "Queued messages" }).getByRole("listitem");
     await row.getByText(`Not sent yet, trying again: ${detail}`).waitFor();
     await row.getByRole("button", { name: /Discard/ }).waitFor();
     await screenshot(page, "disk-full");
@@ -245,7 +246,7 @@ describe("a message that the server cannot take now", () => {
 });
 
 describe("the list of sessions", () => {
-  it("shows what is hidden in a name, wherever the name stands", async () => {
+  it("shows what is hidden in a name, wherever the name appears", async () => {
     const server = await serve();
     const { id } = await server.session({ name: "Pay \u202eevil gpj.exe" });
     await server.session({ name: "שלום עולם" });
@@ -260,7 +261,7 @@ describe("the list of sessions", () => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("has what is pinned at its top", async () => {
+  it("has pinned sessions at its top", async () => {
     const server = await serve();
     const { id } = await server.session({ name: "Old" });
     await server.session({ name: "New" });
@@ -282,7 +283,7 @@ describe("the list of sessions", () => {
 });
 
 describe("the browser", () => {
-  it("leads back to the session before, and forward again", async () => {
+  it("goes back to the previous session, and forward again", async () => {
     const server = await serve();
     for (const name of ["One", "Two", "Three"]) await server.session({ name });
     const page = await open().visit(server, server.link);

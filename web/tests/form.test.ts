@@ -26,7 +26,7 @@ describe("a form of a server", () => {
   });
 
   it("says what does not fit", () => {
-    expect(faultOf(name, "")).toMatch(/needed/);
+    expect(faultOf(name, "")).toMatch(/required/);
     expect(faultOf(name, "a")).toMatch(/At least 2/);
     expect(faultOf(name, "abcde")).toMatch(/At most 4/);
     expect(faultOf(age, "old")).toMatch(/number/);

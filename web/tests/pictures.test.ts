@@ -32,6 +32,6 @@ describe("pictures of a message", () => {
   it("must fit into one request", () => {
     const picture = { media_type: "image/png", data: "x".repeat(7 * 1024 * 1024) };
     checkRoom([picture, picture, picture], picture);
-    expect(() => checkRoom([picture, picture, picture, picture], picture)).toThrow("too many");
+    expect(() => checkRoom([picture, picture, picture, picture], picture)).toThrow("Too many");
   });
 });

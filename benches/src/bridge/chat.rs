@@ -1,4 +1,4 @@
-//! A chat in memory: it shows a message as soon as it is told to, and knows when.
+//! A chat in memory: it shows a message immediately, and records when.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
 use weir_bridge::BridgeError;
 use weir_bridge::channel::{
-    Capabilities, Channel, Doing, Incoming, IncomingBody, IncomingText, Inlet, MessageRef, Operation,
+    BoxFuture, Capabilities, Channel, Incoming, IncomingBody, IncomingText, Inlet, MessageRef, Operation,
     OperationError, Place, Sender,
 };
 use weir_bridge::markup::Markup;
@@ -40,7 +40,7 @@ impl MemoryChat {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says something and waits for the answer.
+    /// Sends a message and waits for the reply.
     pub(super) async fn says(&self, person: usize) {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let answered = Arc::new(Notify::new());
@@ -67,7 +67,7 @@ impl MemoryChat {
         answered.notified().await;
     }
 
-    /// How long first texts took from the engine to here.
+    /// How long first texts took to get here from the engine.
     pub(super) fn take_delays(&self) -> Vec<Duration> {
         std::mem::take(&mut self.lock().delays)
     }
@@ -102,7 +102,7 @@ impl Channel for MemoryChat {
         }
     }
 
-    fn run(self: Arc<Self>, inlet: Inlet) -> Doing<'static, Result<(), BridgeError>> {
+    fn run(self: Arc<Self>, inlet: Inlet) -> BoxFuture<'static, Result<(), BridgeError>> {
         Box::pin(async move {
             let (sender, mut incoming) = mpsc::unbounded_channel();
             self.lock().inlet = Some(sender);
@@ -115,7 +115,7 @@ impl Channel for MemoryChat {
         })
     }
 
-    fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>> {
+    fn perform(&self, operation: Operation) -> BoxFuture<'_, Result<Option<MessageRef>, OperationError>> {
         let done = match operation {
             Operation::Post { place, content, key, .. } => {
                 self.shows(&place, &content.text.plain);
@@ -130,7 +130,7 @@ impl Channel for MemoryChat {
         Box::pin(std::future::ready(Ok(done)))
     }
 
-    fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>> {
+    fn check(&self) -> BoxFuture<'_, Result<Vec<String>, BridgeError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }

@@ -1,6 +1,7 @@
-//! Measures the bridge: what it adds between a chat and the engine, and what a hundred conversations take.
+//! Measures the bridge: the latency it adds between a chat and the engine, and the memory for a hundred
+//! conversations.
 //!
-//! Chat and engine are in memory, so that nothing but the bridge is measured. Its file is on the disk, as always.
+//! Chat and engine are in memory, so that only the bridge is measured. Its file is on disk, as usual.
 
 mod chat;
 mod engine;
@@ -22,7 +23,7 @@ use crate::workload::Size;
 use chat::MemoryChat;
 use engine::MemoryEngine;
 
-/// Conversations at once.
+/// Concurrent conversations.
 const CONVERSATIONS: usize = 100;
 
 /// All measurements of the bridge.
@@ -45,8 +46,8 @@ async fn measure(rounds: usize) -> anyhow::Result<()> {
     for _ in 0..rounds {
         round(&chat, &engine, 1).await?;
     }
-    row("one conversation: message to prompt", &mut engine.take_delays())?;
-    row("one conversation: first text to the chat", &mut chat.take_delays())?;
+    row("one session: message to prompt", &mut engine.take_delays())?;
+    row("one session: first text to the chat", &mut chat.take_delays())?;
     round(&chat, &engine, CONVERSATIONS).await?;
     let mut memory = vec![(CONVERSATIONS, heap(), resident()?)];
     for half in 1..=2 {
@@ -54,14 +55,14 @@ async fn measure(rounds: usize) -> anyhow::Result<()> {
             round(&chat, &engine, CONVERSATIONS).await?;
         }
         if half == 1 {
-            row("100 conversations: message to prompt", &mut engine.take_delays())?;
-            row("100 conversations: first text to the chat", &mut chat.take_delays())?;
+            row("100 sessions: message to prompt", &mut engine.take_delays())?;
+            row("100 sessions: first text to the chat", &mut chat.take_delays())?;
         }
-        // What is measured here is not to grow with what was measured.
+        // The samples should not count as memory.
         drop((engine.take_delays(), chat.take_delays()));
         memory.push((CONVERSATIONS + half * (rounds / 2) * CONVERSATIONS, heap(), resident()?));
     }
-    print_line("\n| turns in 100 conversations | heap | resident |\n|---:|---:|---:|")?;
+    print_line("\n| turns in 100 sessions | heap | resident |\n|---:|---:|---:|")?;
     for (turns, heap, resident) in memory {
         print_line(&format!("| {turns} | {heap:.2} MB | {resident:.1} MB |"))?;
     }
@@ -73,7 +74,7 @@ fn driver(folder: &Path, chat: &Arc<MemoryChat>, engine: &Arc<MemoryEngine>) -> 
     let mut settings =
         Settings { messages_per_minute: u32::MAX, messages_per_ten_minutes: u32::MAX, ..Settings::default() };
     settings.people.insert(("memory".into(), "me".into()), Role::User);
-    // The time for which messages are collected is chosen, and not the work of the bridge.
+    // The time for collecting messages is a setting, not work of the bridge.
     settings.default_scope.queue = QueueMode::Followup;
     let channel: Arc<dyn Channel> = Arc::<MemoryChat>::clone(chat);
     let channels: BTreeMap<ChannelName, _> = BTreeMap::from([("memory".into(), channel)]);
@@ -82,7 +83,7 @@ fn driver(folder: &Path, chat: &Arc<MemoryChat>, engine: &Arc<MemoryEngine>) -> 
     Ok(Driver::new(settings, channels, Arc::<MemoryEngine>::clone(engine), store, notes)?)
 }
 
-/// Everybody says something, and everybody is answered.
+/// All people send a message, and all get a reply.
 async fn round(chat: &Arc<MemoryChat>, engine: &MemoryEngine, people: usize) -> anyhow::Result<()> {
     let all = (0..people).map(|number| {
         let chat = Arc::clone(chat);
@@ -91,7 +92,7 @@ async fn round(chat: &Arc<MemoryChat>, engine: &MemoryEngine, people: usize) -> 
     });
     for said in all.collect::<Vec<_>>() {
         let answered = tokio::time::timeout(Duration::from_secs(60), said).await;
-        answered.context("an answer did not come")??;
+        answered.context("a reply did not arrive")??;
     }
     Ok(())
 }
@@ -103,12 +104,12 @@ fn row(what: &str, delays: &mut [Duration]) -> anyhow::Result<()> {
     print_line(&format!("| {what} | {median:.1} | {:.1} |", ms(delays.last())))
 }
 
-/// What is allocated, in MB.
+/// Allocated memory, in MB.
 fn heap() -> f64 {
     crate::allocations::live_bytes() as f64 / 1e6
 }
 
-/// The memory of this process, in MB.
+/// Resident memory of this process, in MB.
 fn resident() -> anyhow::Result<f64> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
     let pages: f64 = text.split_whitespace().nth(1).context("statm has no second number")?.parse()?;

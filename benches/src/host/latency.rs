@@ -1,4 +1,4 @@
-//! How long it takes from the CLI's write to the frame of a viewer.
+//! The time from the CLI's write to a viewer's frame.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
         ("previews at 200/s, 500 viewers", &previews, MANY),
         ("logged events at 200/s, 500 viewers", &logged, MANY),
     ] {
-        // In turns, so that a noisy moment does not hit one of them alone.
+        // Alternating, so that a noisy moment does not affect only one of them.
         let (mut bare, mut seen) = (Vec::new(), Vec::new());
         for _ in 0..2 {
             bare.extend(runtime()?.block_on(bare_loop(prompt))?);
@@ -42,7 +42,7 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How old each piece of text is when each viewer gets it.
+/// The age of each piece of text when each viewer gets it.
 async fn watched(prompt: &str, viewers: usize) -> anyhow::Result<Vec<u64>> {
     let folder = tempfile::tempdir()?;
     let host = host(folder.path()).await?;
@@ -65,7 +65,7 @@ async fn watched(prompt: &str, viewers: usize) -> anyhow::Result<Vec<u64>> {
     Ok(ages)
 }
 
-/// What comes, and when. It is read afterwards.
+/// Records frames and when they arrive. They are parsed afterwards.
 async fn watch(host: Host, id: ConversationId, ready: Arc<Barrier>) -> anyhow::Result<Vec<(u64, Frame)>> {
     let mut watch = host.watch(&id, WatchQuery { format: Format::View, ..WatchQuery::default() }).await?;
     drop(host);

@@ -34,18 +34,18 @@ fn me() -> Actor {
     Actor::new("bench")
 }
 
-/// A host in a folder, with the stand-in.
+/// A host in a folder, with the stand-in CLI.
 async fn host(folder: &Path) -> anyhow::Result<Host> {
     host_with(folder, 8).await
 }
 
-/// The same, with so many processes.
+/// The same with this many processes.
 async fn host_with(folder: &Path, processes: usize) -> anyhow::Result<Host> {
     let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
     let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
     crate::live::options()?;
     let mut options = HostOptions::new(Arc::new(store), |_| crate::live::options().unwrap_or_default());
-    options.pool.most = processes;
+    options.pool.max_processes = processes;
     options.most_waiting = processes;
     Ok(Host::open(options.root(folder)).await?)
 }

@@ -1,4 +1,4 @@
-//! How long it takes until somebody who opens a long session has its snapshot, and an older page of it.
+//! How long it takes until a client that opens a long session has its snapshot, and an older page of it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -64,11 +64,11 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
     print_line(&row("read the log, and a page from the middle of the transcript", page))?;
     let [watched, left] = memory;
     print_line(&format!(
-        "| heap for a log of {events} events, while somebody looks and after that | | {watched:.0} and {left:.0} KiB | |"
+        "| heap for a log of {events} events, with a viewer and after that | | {watched:.0} and {left:.0} KiB | |"
     ))
 }
 
-/// Checkpoints go, as if nobody had ever looked.
+/// Deletes all checkpoints, as if the session had never been opened.
 fn forget(folder: &Path) -> anyhow::Result<()> {
     drop(open(folder)?);
     let file = rusqlite::Connection::open(folder.join("weir.db"))?;
@@ -96,7 +96,7 @@ fn open(folder: &Path) -> anyhow::Result<SqliteStore> {
     Ok(SqliteStore::open(folder.join("weir.db"), &sqlite)?)
 }
 
-/// A conversation of tool calls and texts.
+/// Fills a session with tool calls and texts.
 fn fill(folder: &Path, id: &ConversationId, events: usize) -> anyhow::Result<()> {
     let store = open(folder)?;
     let mut batch = Vec::new();
@@ -130,7 +130,7 @@ fn fill(folder: &Path, id: &ConversationId, events: usize) -> anyhow::Result<()>
     Ok(())
 }
 
-/// What reading alone costs.
+/// The cost of reading alone.
 fn read(folder: &Path, id: &ConversationId) -> anyhow::Result<f64> {
     let store = open(folder)?;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! The least that a server of events can do: lines of a process to whoever listens, with nothing kept and nothing asked.
+//! A minimal event server: sends the lines of a process to all listeners, and stores nothing.
 
 use std::convert::Infallible;
 
@@ -13,7 +13,7 @@ use tokio::sync::broadcast;
 use super::sse::Place;
 use crate::live::cli_program;
 
-/// A relay that listens.
+/// A running relay.
 #[derive(Debug)]
 pub(super) struct Relay {
     pub(super) place: Place,
@@ -50,7 +50,7 @@ impl Relay {
         let mut lines = BufReader::new(stdout).lines();
         while let Some(line) = lines.next_line().await? {
             let is_last = line.contains("\"type\":\"result\"");
-            // Nobody may listen any more.
+            // There may be no listeners any more.
             let _ = self.lines.send(line);
             if is_last {
                 break;
@@ -58,7 +58,7 @@ impl Relay {
         }
         drop(stdin);
         child.wait().await?;
-        // An empty line is the end.
+        // An empty line marks the end.
         let _ = self.lines.send(String::new());
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! From the CLI's write to the bytes at a client of the server, beside a bare relay in the same run.
+//! The time from the CLI's write to the bytes at a client of the server, compared with a bare relay in the same run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn delays(count: usize) -> anyhow::Result<()> {
         [("pieces", "ticks"), ("pieces and whole messages", "mixed"), ("whole messages", "messages")];
     for (name, kind) in streams {
         let prompt = format!("{kind} {count} {PAUSE_MICROS}");
-        // In turns, so that a noisy moment does not hit one of them alone.
+        // Alternating, so that a noisy moment does not affect only one of them.
         let (mut bare, mut ours) = (Vec::new(), Vec::new());
         for _ in 0..3 {
             bare.extend(relayed(&prompt, 1)?);
@@ -56,7 +56,7 @@ fn compare(what: &str, sent: usize, (bare, ours): (&mut [u64], &mut [u64])) -> a
     print_line(&format!("| {what}, lost of {sent} | {lost_bare} | {lost} | |"))
 }
 
-/// Many sessions with a viewer each.
+/// Many sessions with one viewer each.
 fn many_sessions(size: Size) -> anyhow::Result<()> {
     let (sessions, count) = if size == Size::Full { (200, 100) } else { (20, 40) };
     // 20 events a second each.
@@ -68,29 +68,32 @@ fn many_sessions(size: Size) -> anyhow::Result<()> {
     print_line(&format!("| {what}, lost of {} | | {lost} | |", sessions * count))
 }
 
-/// What others notice of a client that does not read.
+/// The effect on others of a client that does not read.
 fn slow_viewer(size: Size) -> anyhow::Result<()> {
     let (count, bytes) = if size == Size::Full { (1000, 40_000) } else { (200, 100_000) };
     let prompt = format!("large {count} {PAUSE_MICROS} {bytes}");
-    let (mut alone, mut beside) = (Vec::new(), Vec::new());
+    let (mut alone, mut with_slow) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         alone.extend(served(&prompt, 1, 10, 0)?);
-        beside.extend(served(&prompt, 1, 10, 1)?);
+        with_slow.extend(served(&prompt, 1, 10, 1)?);
     }
     let sent = 2 * count * 10;
-    let lost = sent - beside.len();
-    let ((alone_50, alone_99), (p50, p99)) = (percentiles(&mut alone), percentiles(&mut beside));
+    let lost = sent - with_slow.len();
+    let ((alone_50, alone_99), (p50, p99)) = (percentiles(&mut alone), percentiles(&mut with_slow));
     let what = format!(
         "{} KB events at 200/s to ten clients, without and with one that does not read",
         bytes / 1000
     );
-    for (part, alone, beside) in [("p50", alone_50, p50), ("p99", alone_99, p99)] {
-        print_line(&format!("| {what}, {part} | {alone:.0} µs | {beside:.0} µs | {:.2} |", beside / alone))?;
+    for (part, alone, with_slow) in [("p50", alone_50, p50), ("p99", alone_99, p99)] {
+        print_line(&format!(
+            "| {what}, {part} | {alone:.0} µs | {with_slow:.0} µs | {:.2} |",
+            with_slow / alone
+        ))?;
     }
     print_line(&format!("| {what}, lost of {sent} | | {lost} | |"))
 }
 
-/// Clients have a thread of their own, so that they do not take turns with the server.
+/// Clients run on a separate thread, so that they do not take turns with the server.
 fn listening(
     places: Vec<Place>,
     deaf: usize,
@@ -136,7 +139,7 @@ fn relayed(prompt: &str, viewers: usize) -> anyhow::Result<Vec<u64>> {
     })
 }
 
-/// Every session plays the prompt; all of them have so many viewers, and the first some that do not read.
+/// Every session plays the prompt; each has this many viewers, and the first has some that do not read.
 fn served(prompt: &str, sessions: usize, viewers: usize, deaf: usize) -> anyhow::Result<Vec<u64>> {
     let folder = tempfile::tempdir()?;
     runtime()?.block_on(async {
@@ -150,7 +153,7 @@ fn served(prompt: &str, sessions: usize, viewers: usize, deaf: usize) -> anyhow:
             places.extend(std::iter::repeat_n(Place { path, ..place.clone() }, viewers));
             ids.push(id);
         }
-        // The processes are there before the clock starts.
+        // The processes run before the clock starts.
         turns(&host, &ids, "nothing").await?;
         let ready = Arc::new(Barrier::new(2));
         let clients = listening(places, deaf, Arc::clone(&ready));
@@ -178,7 +181,7 @@ async fn turns(host: &Host, ids: &[ConversationId], prompt: &str) -> anyhow::Res
     Ok(())
 }
 
-/// A server on a port that is free.
+/// A server on a free port.
 pub(super) async fn serve(
     host: &Host,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! A client for server-sent events that only looks for times in what comes, and notes how old they are.
+//! A client for server-sent events that only looks for timestamps, and records their age.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use tokio::net::TcpStream;
 
 use crate::live::cli;
 
-/// What stands before a time in every form in which it can come.
+/// The text before a timestamp, in every form in which it can arrive.
 const MARK: &[u8] = b"\"text\":\"";
 
-/// Where to listen.
+/// Where to connect.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) address: String,
     pub(super) path: String,
     pub(super) token: String,
-    /// What comes when the stream has begun.
+    /// The text that shows that the stream has begun.
     pub(super) begins_with: &'static str,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Client {
     stream: TcpStream,
-    /// The end of what came, which may be the beginning of something.
+    /// The end of the data so far, which may be the beginning of something.
     rest: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Reads until the event that it began with is there as a whole. Tells how many bytes came.
+    /// Reads until its first event is complete. Returns the number of bytes.
     pub(super) async fn first_event(&mut self) -> anyhow::Result<usize> {
         while !self.rest.ends_with(b"\n\n\r\n") {
             anyhow::ensure!(self.stream.read_buf(&mut self.rest).await? > 0, "the stream ended early");
@@ -53,7 +53,7 @@ impl Client {
         Ok(self.rest.len())
     }
 
-    /// Reads to the end. How old each time was when it came, each once.
+    /// Reads to the end. Returns the age of each distinct timestamp on arrival.
     pub(super) async fn ages(mut self) -> anyhow::Result<Vec<u64>> {
         let mut ages = HashMap::new();
         let mut buffer = self.rest;
@@ -69,7 +69,7 @@ impl Client {
     }
 }
 
-/// Notes the times in what came. Tells how much of it was looked at.
+/// Records the timestamps in the data. Returns how much of it was processed.
 fn note(bytes: &[u8], came: u64, ages: &mut HashMap<u64, u64>) -> usize {
     let mut looked = 0;
     while let Some(place) = bytes.get(looked..).and_then(|rest| find(rest, MARK)) {

@@ -1,7 +1,7 @@
-//! A stand-in for the CLI that does nothing but what is measured.
+//! A stand-in for the CLI that does only what is measured.
 //!
-//! It answers the handshake, and each message says what to play: `ticks COUNT MICROSECONDS`,
-//! `messages COUNT MICROSECONDS`, `large COUNT MICROSECONDS BYTES`, `stream WORKLOAD SIZE`, `line BYTES` or `nothing`.
+//! It answers the handshake, and each message says what to play: `ticks COUNT MICROSECONDS`, `messages COUNT
+//! MICROSECONDS`, `large COUNT MICROSECONDS BYTES`, `stream WORKLOAD SIZE`, `line BYTES` or `nothing`.
 
 use std::io::{BufRead as _, Write};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::workload;
 
 const SESSION: &str = "6492f1a6-8f20-4999-a476-fc84fb36debb";
 
-/// Nanoseconds on a clock that all processes share.
+/// Nanoseconds on a clock shared by all processes.
 pub(crate) fn nanoseconds() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -79,7 +79,7 @@ fn ticks(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()
     streamed(out, "msg_1", count, pause)
 }
 
-/// As an agent at work writes: nine pieces, what they come to, and one that comes whole, again and again.
+/// The pattern of a working agent, repeated: nine pieces, the resulting message, and one message that arrives whole.
 fn mixed(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()> {
     for number in 0..count / 10 {
         streamed(out, &format!("msg_{number}_pieces"), 9, pause)?;
@@ -89,7 +89,7 @@ fn mixed(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()
     Ok(())
 }
 
-/// A message in so many pieces, and then as a whole.
+/// A message in this many pieces, and then as a whole.
 fn streamed(out: &mut impl Write, id: &str, count: u64, pause: Duration) -> anyhow::Result<()> {
     let event = |event: Value| {
         json!({"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": null,
@@ -125,7 +125,7 @@ fn messages(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result
     large(out, count, pause, 0)
 }
 
-/// The same with so many bytes more in each.
+/// The same with this many extra bytes in each.
 fn large(out: &mut impl Write, count: u64, pause: Duration, bytes: usize) -> anyhow::Result<()> {
     let more = "x".repeat(bytes);
     for number in 0..count {
@@ -137,12 +137,12 @@ fn large(out: &mut impl Write, count: u64, pause: Duration, bytes: usize) -> any
     Ok(())
 }
 
-#[expect(clippy::disallowed_methods, reason = "a steady pace is what is wanted here")]
+#[expect(clippy::disallowed_methods, reason = "a steady pace is needed here")]
 fn pause_for(pause: Duration) {
     std::thread::sleep(pause);
 }
 
-/// One line of so many bytes: a tool's result.
+/// One line of this many bytes: a tool result.
 fn line(out: &mut impl Write, bytes: usize) -> anyhow::Result<()> {
     let block = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": "x".repeat(bytes)});
     say(

@@ -1,4 +1,4 @@
-//! What a session costs that has nothing to do.
+//! The cost of an idle session.
 
 use serde::{Deserialize, Serialize};
 use weir_session::Session;
@@ -33,7 +33,7 @@ pub(super) fn measure(count: usize, line: usize) -> anyhow::Result<()> {
     let runtime = runtime()?;
     let prompt = if line > 0 { format!("line {line}") } else { "nothing".to_owned() };
     let measured = runtime.block_on(async {
-        // What the first one needs is needed once.
+        // One-time costs are paid by the first session.
         let first = Session::new(options()?);
         ask(&first, &prompt).await?;
         at_rest(&first).await?;
@@ -61,7 +61,7 @@ pub(super) fn measure(count: usize, line: usize) -> anyhow::Result<()> {
     print_line(&serde_json::to_string(&measured)?)
 }
 
-/// The answer comes before the session has put everything away: it is asked a few things more.
+/// The result comes before the session has released everything, so a few more requests are sent.
 async fn at_rest(session: &Session) -> anyhow::Result<()> {
     for _ in 0..8 {
         session.facts().await?;

@@ -1,4 +1,4 @@
-//! How long it takes from the CLI's write to our callback.
+//! The time from the CLI's write to our callback.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ const PAUSE_MICROS: u64 = 5000;
 pub(super) fn rows(size: Size) -> anyhow::Result<()> {
     let count = if size == Size::Full { 1000 } else { 60 };
     let prompt = format!("ticks {count} {PAUSE_MICROS}");
-    // Twice, in turns, so that a noisy moment does not hit one of them alone.
+    // Twice, alternating, so that a noisy moment does not affect only one of them.
     let (mut bare, mut seen, mut followed) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..2 {
         bare.extend(runtime()?.block_on(bare_loop(&prompt))?);
@@ -24,7 +24,7 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
         followed.extend(runtime()?.block_on(follow(&prompt))?);
     }
     let (bare_50, bare_99) = percentiles(&mut bare);
-    for (name, samples) in [("observer", &mut seen), ("follower", &mut followed)] {
+    for (name, samples) in [("observer", &mut seen), ("viewer", &mut followed)] {
         let (p50, p99) = percentiles(samples);
         let row = |part: &str, bare: f64, ours: f64| {
             format!(
@@ -43,7 +43,7 @@ pub(crate) fn age(stamp: &str) -> Option<u64> {
     Some(cli::nanoseconds().saturating_sub(written))
 }
 
-/// What a program would write without a library: lines, and JSON where it looks like text.
+/// What a program would do without a library: read lines, and parse JSON if it looks like text.
 #[expect(clippy::disallowed_methods, reason = "the bare loop starts its process itself")]
 pub(crate) async fn bare_loop(prompt: &str) -> anyhow::Result<Vec<u64>> {
     let mut child = tokio::process::Command::new(cli_program()?)

@@ -1,4 +1,4 @@
-//! Many sessions that stream at once.
+//! Many sessions that stream concurrently.
 
 use serde::{Deserialize, Serialize};
 use weir_session::Session;
@@ -20,12 +20,13 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
     let many: Measured = run_part(&["many", &count.to_string(), &events.to_string()])?;
     let (one, many) = (one.micros_per_event, many.micros_per_event);
     print_line(&format!(
-        "| CPU time an event, {count} sessions at once beside one | {one:.2} µs | {many:.2} µs | {:.2} |",
+        "| CPU time per event, {count} sessions at once compared with one | {one:.2} µs | {many:.2} µs | {:.2} |",
         many / one
     ))
 }
 
-/// Each session gets its events at the same pace: 200 a second and session, or as fast as one can for a single one.
+/// Each session gets its events at the same pace: 200 per second and session, or as fast as possible for a single
+/// one.
 pub(super) fn measure(count: usize, events: usize) -> anyhow::Result<()> {
     let runtime = runtime()?;
     let cpu = runtime.block_on(async {

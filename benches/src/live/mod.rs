@@ -1,4 +1,4 @@
-//! Measures live sessions beside a bare loop over lines, in one run.
+//! Measures live sessions, compared with a bare loop over lines in the same run.
 
 pub(crate) mod cli;
 mod idle;
@@ -28,14 +28,14 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     prewarm::rows(size)
 }
 
-/// A part of the table that is measured in a process of its own.
+/// A part of the table that is measured in a separate process.
 pub(crate) fn part(words: &[&str]) -> anyhow::Result<()> {
     match words {
         ["stream", workload, size] => stream::measure(workload, size),
         ["many", count, events] => many::measure(count.parse()?, events.parse()?),
         ["idle", count, line] => idle::measure(count.parse()?, line.parse()?),
         ["prewarm"] => prewarm::rows(Size::Full),
-        _ => bail!("no such part"),
+        _ => bail!("unknown part"),
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn options() -> anyhow::Result<SessionOptions> {
     Ok(options)
 }
 
-/// A script that starts the stand-in whatever its arguments are.
+/// A script that starts the stand-in regardless of its arguments.
 pub(crate) fn cli_program() -> anyhow::Result<std::path::PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = std::env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
@@ -64,7 +64,7 @@ pub(crate) fn cli_program() -> anyhow::Result<std::path::PathBuf> {
     Ok(script)
 }
 
-/// The middle and the worst of a hundred.
+/// The median and the 99th percentile.
 pub(crate) fn percentiles(samples: &mut [u64]) -> (f64, f64) {
     samples.sort_unstable();
     let at = |part: usize| samples.get(samples.len() * part / 100).copied().unwrap_or(0) as f64 / 1000.0;

@@ -1,6 +1,6 @@
-//! How soon the first content of a new conversation comes: from a cold start of the real CLI, and from one that waited.
+//! How soon the first content of a new session arrives: from a cold start of the real CLI, and from a spare.
 //!
-//! The model is the scripted API on loopback, which answers at once: what is measured is the CLI and us.
+//! The model is the scripted API on loopback, which answers immediately: only the CLI and our code are measured.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use crate::workload::Size;
 
 /// Longer than anything takes.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// How often one looks whether the CLI that waits is ready.
+/// How often to check whether the spare is ready.
 const POLL: Duration = Duration::from_millis(10);
 /// What the model says.
 const PROMPT: &str = r#"@@[{"text":"Hello there."}]"#;
@@ -46,7 +46,7 @@ fn median(samples: &mut [Duration]) -> f64 {
     samples.get(samples.len() / 2).map_or(f64::NAN, |middle| middle.as_secs_f64() * 1e3)
 }
 
-/// Tells when the first piece of text comes.
+/// Records when the first piece of text arrives.
 struct FirstContent(mpsc::UnboundedSender<Instant>);
 
 impl Observer for FirstContent {
@@ -59,7 +59,7 @@ impl Observer for FirstContent {
     }
 }
 
-/// In turns, so that both see the same machine.
+/// Alternating, so that both see the same machine.
 async fn measure(cli: &RealCli, rounds: usize) -> anyhow::Result<(Vec<Duration>, Vec<Duration>)> {
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
@@ -92,7 +92,7 @@ async fn from_cold(cli: &RealCli) -> anyhow::Result<Duration> {
 async fn from_spare(cli: &RealCli) -> anyhow::Result<Duration> {
     let (place, api) = (Arc::new(Place::new()?), Arc::new(ScriptedApi::start()?));
     let mut pool_options = PoolOptions::default();
-    pool_options.most = 1;
+    pool_options.max_processes = 1;
     let pool = Pool::new(pool_options);
     let recipe = {
         let (cli, place, api) = (cli.clone(), Arc::clone(&place), Arc::clone(&api));
@@ -104,7 +104,7 @@ async fn from_spare(cli: &RealCli) -> anyhow::Result<Duration> {
             tokio::time::sleep(POLL).await;
         }
     };
-    tokio::time::timeout(DEADLINE, ready).await.context("the CLI that should wait does not start")?;
+    tokio::time::timeout(DEADLINE, ready).await.context("the spare CLI does not start")?;
     let (sender, mut seen) = mpsc::unbounded_channel();
     let started = Instant::now();
     let conversation = pool.conversation("measured", recipe().observer(FirstContent(sender)));
@@ -116,6 +116,6 @@ async fn from_spare(cli: &RealCli) -> anyhow::Result<Duration> {
 }
 
 async fn first(seen: &mut mpsc::UnboundedReceiver<Instant>) -> anyhow::Result<Instant> {
-    let first = tokio::time::timeout(DEADLINE, seen.recv()).await.context("nothing came")?;
-    first.context("the session ended before anything came")
+    let first = tokio::time::timeout(DEADLINE, seen.recv()).await.context("nothing arrived")?;
+    first.context("the session ended before anything arrived")
 }

@@ -1,4 +1,4 @@
-//! What a live session costs beyond decoding and folding.
+//! The cost of a live session beyond decoding and folding.
 
 use serde::{Deserialize, Serialize};
 use weir_session::Session;
@@ -28,7 +28,7 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
         let name = workload.name();
         let ratio = ours / bare;
         print_line(&format!(
-            "| CPU time of the {name} stream, beside decoding and folding alone | {bare:.3} s | {ours:.3} s | {ratio:.2} |"
+            "| CPU time of the {name} stream, compared with decoding and folding alone | {bare:.3} s | {ours:.3} s | {ratio:.2} |"
         ))?;
         print_line(&format!("| peak memory in that | | {:.1} MB | |", peak as f64 / 1024.0))?;
     }

@@ -1,41 +1,44 @@
-//! What the bridge needs of an engine, as plain data.
+//! The interface between the bridge and an engine, as plain data.
 //!
-//! The machine tells the engine what to do with a [`Command`] and hears of it in a [`Report`]. Who carries that out
-//! is not its business: a host with processes, or a test.
+//! The machine sends the engine a [`Command`] and gets a [`Report`] back. It does not know whether a host with real
+//! processes or a test is behind the engine.
+//!
+//! A *conversation* is the chat's handle to a session: a key that the engine maps to one of its sessions. The key stays
+//! the same if the session behind it is deleted and a new one is started.
 
 use serde::{Deserialize, Serialize};
 use weir_transcript::{ModelCost, TokenUsage};
 
 use crate::channel::Attachment;
 
-/// What the names of all prompts of the bridge begin with.
+/// Prefix of the client ids of all prompts that the bridge sends.
 pub const PROMPT_PREFIX: &str = "bridge-";
 
-/// What a conversation is started with.
+/// The settings that a conversation is started with.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ConversationSettings {
-    /// The key under which the engine knows the conversation. The same key is the same conversation.
+    /// The key by which the engine identifies the conversation.
     pub key: String,
-    /// What people see as its name.
+    /// The name that people see.
     pub name: String,
     /// The working directory.
     pub workspace: String,
-    /// The model; the CLI's own choice where none is named.
+    /// The model, or `None` for the CLI's default.
     pub model: Option<String>,
     /// The permission mode.
     pub permission_mode: Option<String>,
-    /// The tools that there are; all where nothing is said.
+    /// The tools that the agent has, or `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     pub allowed_tools: Vec<String>,
-    /// Tools that are not there.
+    /// Tools that the agent must not use.
     pub disallowed_tools: Vec<String>,
-    /// What is added to the system prompt.
+    /// Text to append to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// Most that it may cost, in dollars.
+    /// Maximum cost in dollars.
     pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps nothing of it on disk.
+    /// Whether the CLI keeps the session off the disk.
     #[serde(default)]
     pub no_session_persistence: bool,
     /// Which pictures of the agent are shown in the chat.
@@ -49,223 +52,223 @@ pub struct ConversationSettings {
 pub enum Pictures {
     /// None.
     None,
-    /// Those that tools give back.
+    /// Pictures returned by tools.
     #[default]
     Tools,
-    /// Also files that were written in the turn and that the answer names.
+    /// Also picture files written during the turn and named in the answer.
     Named,
 }
 
-/// Pictures that an engine is asked for.
+/// Pictures requested from an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedPictures {
-    /// Those in the result of a tool.
+    /// The pictures in the result of a tool call.
     OfTool {
-        /// The call.
+        /// Id of the tool call.
         tool: String,
     },
-    /// Files in the workspace that a text names.
+    /// Picture files in the workspace that are named in a text.
     Named {
         /// The text, in Markdown.
         text: String,
-        /// They were written after this time, in milliseconds since 1970.
+        /// Only files written after this time, in milliseconds since 1970.
         since: i64,
     },
 }
 
-/// Something that the engine is to do.
+/// A command to the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Gives a prompt to the conversation. The same client id is the same prompt, however often it is given.
+    /// Sends a prompt. Prompts with the same client id are the same prompt, however often they are sent.
     Send {
-        /// Names the prompt.
+        /// Client id of the prompt.
         client_id: String,
-        /// What it says.
+        /// Text of the prompt.
         text: String,
-        /// What is with it.
+        /// Files that come with it.
         attachments: Vec<Attachment>,
-        /// Into the turn that runs, if one does.
+        /// Whether to add it to the running turn, if there is one.
         steer: bool,
-        /// Who says it.
+        /// Name of the sender.
         by: String,
     },
-    /// Ends the turn that runs.
+    /// Interrupts the running turn.
     Interrupt,
-    /// Ends the process; the conversation can go on later.
+    /// Stops the process. The conversation can be resumed later.
     Stop,
-    /// Ends one task in the background, and tells which in a [`Report::Task`] with this number.
+    /// Stops a background task. The result is a [`Report::Task`] with the same number.
     StopTask {
-        /// The number.
+        /// Number of the command.
         number: u64,
-        /// The task: its place in the list of [`Facts::tasks`], from 1, or its name.
+        /// The task: its 1-based position in [`Facts::tasks`], or its id.
         task: String,
     },
-    /// Answers what the CLI asks.
+    /// Answers a request of the CLI.
     Answer {
-        /// The request.
+        /// Id of the request.
         request: String,
         /// The answer.
         answer: Answer,
         /// Who answers.
         by: String,
     },
-    /// Takes another model from the next turn on.
+    /// Changes the model, starting with the next turn.
     SetModel {
-        /// The model; the CLI's own choice where none is named.
+        /// The model, or `None` for the CLI's default.
         model: Option<String>,
     },
-    /// Tells how the conversation is doing, in a [`Report::Facts`] with this number.
+    /// Requests the state of the conversation. The result is a [`Report::Facts`] with the same number.
     Describe {
-        /// The number.
+        /// Number of the command.
         number: u64,
     },
-    /// Tells whether conversations may work in a folder, in a [`Report::Folder`] with this number.
+    /// Checks whether conversations may work in a folder. The result is a [`Report::Folder`] with the same number.
     LookAt {
-        /// The number.
+        /// Number of the command.
         number: u64,
         /// The folder.
         folder: String,
     },
 }
 
-/// The answer to what the CLI asks.
+/// The answer to a request of the CLI.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The tool may be used.
     Allow {
-        /// From now on without asking.
+        /// Whether to allow it without asking for the rest of the session.
         always: bool,
     },
-    /// It may not.
+    /// The tool may not be used.
     Deny {
         /// What the model is told.
         message: String,
     },
-    /// Answers to questions: each question with what was chosen.
+    /// Answers to questions: each question with its chosen options.
     Choices(Vec<(String, Vec<String>)>),
 }
 
-/// What the engine tells of a conversation.
+/// What the engine reports about a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
-    /// The model writes.
+    /// The model has written text.
     Text {
-        /// The block of text that it belongs to; later blocks have higher numbers.
+        /// The block that the text belongs to. Later blocks have higher numbers.
         block: u64,
-        /// What.
+        /// The text.
         text: String,
-        /// The block says this, instead of what came before.
+        /// Whether the text replaces what the block said before.
         replaces: bool,
     },
-    /// A tool is at work.
+    /// A tool call has started.
     ToolStarted {
-        /// The call.
+        /// Id of the call.
         id: String,
-        /// What it does, in a line.
+        /// What it does, in one line.
         title: String,
     },
-    /// A tool is done.
+    /// A tool call has ended.
     ToolEnded {
-        /// The call.
+        /// Id of the call.
         id: String,
     },
-    /// There are pictures for the chat. The driver asks the engine for them, and tells [`Report::Pictures`].
+    /// There are pictures for the chat. The driver gets them from the engine and sends [`Report::Pictures`].
     Pictured(WantedPictures),
-    /// Pictures for the chat, whose bytes are kept.
+    /// Pictures for the chat, with their bytes already stored.
     Pictures(Vec<Attachment>),
-    /// It takes longer, for this reason.
+    /// The turn is delayed.
     Delayed {
         /// The reason, in a sentence.
         reason: String,
     },
-    /// The CLI asks a person.
+    /// The CLI asks for a decision or an answer.
     Asked(Ask),
-    /// A request has been settled, by somebody or by itself.
+    /// A request has been settled: answered elsewhere, expired or cancelled.
     Settled {
-        /// The request.
+        /// Id of the request.
         request: String,
-        /// How, in a few words.
+        /// The outcome, in a few words.
         how: String,
     },
-    /// An answer of ours was the first.
+    /// Our answer to a request was the first and counts.
     Taken {
-        /// The request.
+        /// Id of the request.
         request: String,
     },
-    /// An answer of ours came too late.
+    /// Our answer to a request came too late.
     TooLate {
-        /// The request.
+        /// Id of the request.
         request: String,
         /// What happened instead, in a few words.
         how: String,
     },
     /// The turn that a prompt belongs to has ended.
     Finished {
-        /// The prompt.
+        /// Client id of the prompt.
         client_id: String,
-        /// How.
+        /// How the turn ended.
         ending: Ending,
     },
-    /// The prompt was not taken.
+    /// The engine did not accept a prompt.
     NotTaken {
-        /// The prompt.
+        /// Client id of the prompt.
         client_id: String,
-        /// Why, in a sentence.
+        /// The reason, in a sentence.
         reason: String,
-        /// It may be taken later.
+        /// Whether a later attempt may succeed.
         passing: bool,
     },
-    /// Something that nobody asked for: what came of work in the background.
+    /// Text that does not answer a message, such as the result of background work.
     Unasked {
-        /// What it says, in Markdown.
+        /// The text, in Markdown.
         text: String,
     },
-    /// How the conversation is doing.
+    /// The state of the conversation.
     Facts {
-        /// The number of the question.
+        /// Number of the command.
         number: u64,
-        /// The facts; none if the conversation has not begun.
+        /// The state, or `None` if the conversation has not started.
         facts: Option<Facts>,
     },
-    /// What came of ending a task in the background.
+    /// The result of stopping a background task.
     Task {
-        /// The number of the command.
+        /// Number of the command.
         number: u64,
-        /// In a sentence.
+        /// The result, in a sentence.
         how: String,
     },
     /// Whether conversations may work in a folder.
     Folder {
-        /// The number of the question.
+        /// Number of the command.
         number: u64,
-        /// The folder by its full name, or why not, in a sentence.
+        /// The absolute path of the folder, or the reason why not, in a sentence.
         folder: Result<String, String>,
     },
 }
 
-/// How a turn has ended.
+/// How a turn ended, with details.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
-    /// Names the turn: prompts that were answered together have the same.
+    /// Id of the turn. Prompts that were answered together have the same one.
     pub turn: String,
-    /// How.
+    /// How it ended.
     pub outcome: EndingOutcome,
-    /// Whether the CLI's result was empty, so that the answer is what was said in the turn.
+    /// Whether the CLI's result was empty and the answer is the text written during the turn.
     pub degraded: bool,
-    /// What had been said until then, as far as the engine has kept it. It is shown where nothing else is known.
+    /// The text written so far, as far as the engine has kept it. Shown if the bridge has nothing better.
     pub said: String,
-    /// What it cost, in dollars, where that is known.
+    /// Cost in dollars, if known.
     pub cost_usd: Option<f64>,
-    /// Tokens of the main agent, where that is known.
+    /// Tokens of the main agent, if known.
     pub usage: Option<TokenUsage>,
-    /// What each model was used for, sub-agents included.
+    /// Usage and cost per model, including sub-agents.
     pub models: Vec<ModelCost>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
 impl Ending {
-    /// A turn that has ended so, and of which nothing else is known.
+    /// A turn with this outcome, and no other details.
     pub fn new(turn: impl Into<String>, outcome: EndingOutcome) -> Self {
         Self {
             turn: turn.into(),
@@ -280,36 +283,36 @@ impl Ending {
     }
 }
 
-/// How a turn has ended.
+/// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EndingOutcome {
     /// With an answer, in Markdown.
     Answered(String),
-    /// Somebody ended it.
+    /// It was interrupted.
     Interrupted,
-    /// Something went wrong, in a sentence.
+    /// It failed, for this reason, in a sentence.
     Failed(String),
 }
 
-/// What the CLI asks.
+/// A request of the CLI that a person answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
-    /// Names the request.
+    /// Id of the request.
     pub request: String,
-    /// What.
+    /// What the CLI asks for.
     pub kind: AskKind,
 }
 
-/// What the CLI asks.
+/// What the CLI asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AskKind {
-    /// May this tool be used?
+    /// Permission to use a tool.
     Permission {
         /// The tool.
         tool: String,
         /// What it would do, in Markdown.
         details: String,
-        /// The rules that would allow it for good, in words; none where it cannot be.
+        /// The rules that would allow it for the rest of the session, in words, or `None` if there are none to offer.
         #[serde(default)]
         always: Option<String>,
     },
@@ -322,27 +325,27 @@ pub enum AskKind {
 pub struct Question {
     /// The question.
     pub question: String,
-    /// The choices, each with what it means.
+    /// The choices, each with its description.
     pub options: Vec<(String, String)>,
-    /// Several may be chosen.
+    /// Whether several may be chosen.
     pub several: bool,
 }
 
-/// How a conversation is doing.
+/// The state of a conversation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Facts {
-    /// The engine's name for it, which the page shows too.
+    /// Id of the session, which the page shows too.
     pub session: String,
-    /// What it does.
+    /// Status of the session.
     pub status: String,
     /// The model.
     pub model: Option<String>,
     /// The working directory.
     pub workspace: String,
-    /// What it has cost, where that is known.
+    /// Cost so far in dollars, if known.
     pub cost_usd: Option<f64>,
-    /// Most that it may cost.
+    /// Maximum cost in dollars.
     pub max_cost_usd: Option<f64>,
-    /// What runs in the background, in words.
+    /// Descriptions of the background tasks.
     pub tasks: Vec<String>,
 }

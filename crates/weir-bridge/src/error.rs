@@ -1,30 +1,30 @@
-//! What can go wrong, and what to do about it.
+//! Errors of the bridge.
 
 use std::path::PathBuf;
 
-/// Why the bridge cannot do its work.
+/// Why the bridge cannot work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BridgeError {
-    /// The file with messages cannot be used.
+    /// The bridge's database cannot be used.
     #[error("{path} cannot be used for the bridge's messages", path = .path.display())]
     Store {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: rusqlite::Error,
     },
     /// The file was written by a newer version.
-    #[error("{path} was written by a newer version of Weir (format {found}, this one knows {known}); update Weir", path = .path.display())]
+    #[error("{path} was written by a newer version of Weir (format {found}, this version supports {known}); update Weir", path = .path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: i64,
-        /// The newest format that is known here.
+        /// The newest format that this version supports.
         known: i64,
     },
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error("{0}")]
     Configuration(String),
     /// A channel cannot work.
@@ -32,7 +32,7 @@ pub enum BridgeError {
     Channel {
         /// The channel.
         channel: String,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// A file cannot be read or written.
@@ -40,10 +40,10 @@ pub enum BridgeError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A task of the bridge failed, which is a bug.
+    /// An internal task failed, which is a bug.
     #[error("the bridge failed: {0}; please report this")]
     Failed(String),
 }

@@ -1,8 +1,8 @@
-//! Names for files of others: they stay in their folder, and overwrite nothing.
+//! Names for files from other people: they stay in their folder and overwrite nothing.
 
 use std::path::Path;
 
-/// A name that cannot lead out of the folder or hide in it.
+/// A name without path separators that is not hidden.
 pub(crate) fn safe_name(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let keep = |character: char| character.is_alphanumeric() || " ._-+()".contains(character);
@@ -11,7 +11,7 @@ pub(crate) fn safe_name(name: &str) -> String {
     if name.is_empty() { "file".to_owned() } else { name.to_owned() }
 }
 
-/// A name like this one that nothing in the folder has.
+/// The name, with a number added if the folder already has a file with this name.
 pub(crate) fn free_name(folder: &Path, name: &str) -> String {
     let taken = |name: &str| folder.join(name).symlink_metadata().is_ok();
     if !taken(name) {
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten() {
+    fn existing_files_are_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.txt"), "").unwrap();
         assert_eq!(free_name(folder.path(), "a.txt"), "a-2.txt");

@@ -1,8 +1,8 @@
-//! The same agent from a chat.
+//! Talks to the agent from a chat.
 //!
-//! [`machine::Bridge`] decides everything and does nothing: messages, results of operations, events of the engine and
-//! the time come in, actions come out. [`driver::Driver`] does what it says: it keeps records in a
-//! [`store::BridgeStore`], talks to the channels and to the engine.
+//! [`machine::Bridge`] makes all decisions and performs no I/O: messages, results of operations, engine events and the
+//! time go in, actions come out. [`driver::Driver`] carries the actions out: it keeps records in a
+//! [`store::BridgeStore`] and talks to the channels and the engine.
 
 pub mod channel;
 pub mod config;
@@ -19,8 +19,3 @@ pub mod terminal;
 pub mod webhook;
 
 pub use error::BridgeError;
-
-/// The time, in milliseconds since 1970.
-pub(crate) fn now() -> i64 {
-    weir_store::now()
-}

@@ -1,20 +1,21 @@
-//! The durable inbox and outbox: a SQLite file of the bridge's own.
+//! The durable inbox and outbox: the bridge's own SQLite file.
 //!
-//! It is not the log of conversations, because that only grows and belongs to the engine, while these records change
-//! in place and several must change together: a message gets its outcome in the moment in which its reply is gone
-//! from the outbox. One file, one transaction for each step of the machine.
+//! It is separate from the session log because the log is append-only and belongs to the engine, while these records
+//! change in place and several must change together: a message gets its outcome in the same transaction that removes
+//! its reply from the outbox. One file, one transaction for each step of the machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
+use weir_base::file::private;
 
 use crate::channel::{ChannelName, UserId};
 use crate::error::BridgeError;
 use crate::machine::{Change, Kept, Kind, Role, person_key};
 
-/// The newest format of the file that is known here. In format 1 a reply was one record with its text and its
+/// The newest file format that this version supports. In format 1 a reply was one record with its text and its
 /// messages; such records are still read.
 const FORMAT: i64 = 2;
 
@@ -30,7 +31,7 @@ const SCHEMA: &str = "
     CREATE TABLE cursors (channel TEXT PRIMARY KEY, value TEXT NOT NULL);
 ";
 
-/// The bridge's own file.
+/// The bridge's database.
 #[derive(Debug)]
 pub struct BridgeStore {
     path: PathBuf,
@@ -38,14 +39,14 @@ pub struct BridgeStore {
 }
 
 impl BridgeStore {
-    /// Opens the file, which is made if it is not there. Nobody else can read it.
+    /// Opens the file, or creates it, readable by its owner only.
     pub fn open(path: &Path) -> Result<Self, BridgeError> {
         make_private(path)?;
         let connection = Connection::open(path).map_err(|source| failed(path, source))?;
         Self::prepare(path, connection)
     }
 
-    /// A store that is gone when it is dropped, for trying out.
+    /// A temporary store that is lost when dropped.
     pub fn in_memory() -> Result<Self, BridgeError> {
         let path = Path::new(":memory:");
         let connection = Connection::open_in_memory().map_err(|source| failed(path, source))?;
@@ -57,7 +58,7 @@ impl BridgeStore {
             connection.busy_timeout(std::time::Duration::from_secs(10))?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
-            // In KiB. All records are in memory anyway, and each is read once.
+            // In KiB. Small, because each record is read once and then held in memory.
             connection.pragma_update(None, "cache_size", -512)?;
             let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
             if found == 0 {
@@ -76,7 +77,7 @@ impl BridgeStore {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A panic elsewhere cannot leave a transaction half done: it is rolled back when it is dropped.
+        // A panic cannot leave a transaction half done: it is rolled back when dropped.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,7 +85,7 @@ impl BridgeStore {
         work(&mut self.connection()).map_err(|source| failed(&self.path, source))
     }
 
-    /// Keeps the changes of a step. When it returns they are on the disk, all of them.
+    /// Stores the changes of a step. All of them are on disk when it returns.
     pub fn keep(&self, changes: &[Change]) -> Result<(), BridgeError> {
         self.run(|connection| {
             let transaction = connection.transaction()?;
@@ -104,7 +105,7 @@ impl BridgeStore {
         })
     }
 
-    /// Everything that was kept.
+    /// Loads all records.
     pub fn load(&self) -> Result<Vec<Kept>, BridgeError> {
         self.run(|connection| {
             let mut kept = Vec::new();
@@ -125,7 +126,7 @@ impl BridgeStore {
         })
     }
 
-    /// Keeps the bytes of a file under this name.
+    /// Stores the bytes of a file under this key.
     pub fn put_blob(&self, key: &str, data: &[u8], at: i64) -> Result<(), BridgeError> {
         self.run(|connection| {
             connection
@@ -142,17 +143,17 @@ impl BridgeStore {
         })
     }
 
-    /// How many files are kept.
+    /// The number of stored files.
     pub fn blobs(&self) -> Result<u64, BridgeError> {
         self.run(|connection| connection.query_row("SELECT count(*) FROM blobs", [], |row| row.get(0)))
     }
 
-    /// Takes files away that came before this time; their messages have long been answered.
+    /// Deletes files that were stored before this time.
     pub fn forget_blobs(&self, before: i64) -> Result<usize, BridgeError> {
         self.run(|connection| connection.execute("DELETE FROM blobs WHERE at < ?1", [before]))
     }
 
-    /// Where a channel goes on after a restart.
+    /// Where a channel resumes after a restart.
     pub fn cursor(&self, channel: &str) -> Result<Option<String>, BridgeError> {
         self.run(|connection| {
             connection
@@ -161,7 +162,7 @@ impl BridgeStore {
         })
     }
 
-    /// Keeps where a channel goes on after a restart.
+    /// Stores where a channel resumes after a restart.
     pub fn set_cursor(&self, channel: &str, value: &str) -> Result<(), BridgeError> {
         self.run(|connection| {
             connection
@@ -170,7 +171,7 @@ impl BridgeStore {
         })
     }
 
-    /// Makes a pairing code that works once, until this time. Only its hash is kept.
+    /// Adds a pairing code that works once, until this time. Only its hash is stored.
     pub fn add_code(&self, code: &str, role: Role, expires_at: i64) -> Result<(), BridgeError> {
         let role = if role == Role::Admin { "admin" } else { "user" };
         self.run(|connection| {
@@ -183,7 +184,7 @@ impl BridgeStore {
         })
     }
 
-    /// Whether somebody could be let in with a code at this time.
+    /// Whether a pairing code is valid at this time.
     pub fn has_open_code(&self, now: i64) -> Result<bool, BridgeError> {
         self.run(|connection| {
             connection.query_row("SELECT EXISTS (SELECT 1 FROM codes WHERE expires_at > ?1)", [now], |row| {
@@ -192,7 +193,7 @@ impl BridgeStore {
         })
     }
 
-    /// Whether somebody was let in with a code.
+    /// Whether a person has been paired.
     pub fn is_paired(&self, channel: &ChannelName, person: &UserId) -> Result<bool, BridgeError> {
         self.run(|connection| {
             let key = person_key(channel, person);
@@ -208,7 +209,7 @@ impl BridgeStore {
         })
     }
 
-    /// Uses a pairing code up, and says what it gives; nothing if it is wrong, used or too old.
+    /// Consumes a pairing code and returns its role, or `None` if it is wrong, used or expired.
     pub fn take_code(&self, code: &str, now: i64) -> Result<Option<Role>, BridgeError> {
         self.run(|connection| {
             let transaction = connection.transaction()?;
@@ -231,13 +232,9 @@ fn failed(path: &Path, source: rusqlite::Error) -> BridgeError {
     BridgeError::Store { path: path.to_owned(), source }
 }
 
-/// Makes the file before SQLite does, so that nobody else can read it at any moment.
+/// Creates the file before SQLite does, so that it is never readable by others, not even briefly.
 fn make_private(path: &Path) -> Result<(), BridgeError> {
-    let mut options = std::fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let opened = options.open(path);
+    let opened = private(std::fs::OpenOptions::new().create(true).append(true)).open(path);
     opened.map(|_| ()).map_err(|source| BridgeError::File { path: path.to_owned(), source })
 }
 
@@ -247,7 +244,7 @@ mod tests {
     use crate::machine::{Change, Kind, Role};
 
     #[test]
-    fn keeps_what_it_is_given() {
+    fn later_changes_replace_earlier_ones() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bridge.db");
         let store = BridgeStore::open(&path).unwrap();
@@ -261,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_works_once_and_in_time() {
+    fn a_code_works_once_and_until_it_expires() {
         let store = BridgeStore::in_memory().unwrap();
         store.add_code("AAAA", Role::User, 100).unwrap();
         store.add_code("BBBB", Role::Admin, 100).unwrap();
@@ -274,7 +271,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_read_it() {
+    fn only_the_owner_can_read_the_file() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bridge.db");

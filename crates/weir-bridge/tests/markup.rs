@@ -1,4 +1,4 @@
-//! Long texts in pieces, whatever they are.
+//! Splitting of arbitrary long texts.
 
 use proptest::prelude::*;
 use weir_bridge::markup::{Markup, Splitter, split};
@@ -20,7 +20,7 @@ fn markdown() -> impl Strategy<Value = String> {
     prop::collection::vec(block, 0..12).prop_map(|blocks| blocks.join("\n\n"))
 }
 
-/// The letters of a text, in order. Splitting adds fences and takes space away, and nothing else.
+/// The letters of a text, in order. Splitting only adds fences and removes space.
 fn letters(text: &str) -> String {
     text.replace("```rust", "").chars().filter(|character| character.is_alphanumeric()).collect()
 }
@@ -56,7 +56,7 @@ proptest! {
 }
 
 #[test]
-fn code_goes_on_in_the_next_piece() {
+fn code_continues_in_the_next_piece() {
     let code: String = (0..40).map(|number| format!("let line{number} = {number};\n")).collect();
     let pieces = split(&format!("Look:\n\n```rust\n{code}```\n\nDone."), Markup::Plain, 300);
     assert!(pieces.len() > 2);
@@ -68,8 +68,8 @@ fn code_goes_on_in_the_next_piece() {
 }
 
 #[test]
-fn a_piece_that_is_cut_inside_of_code_fits_all_the_same() {
-    // Without the end of the code, its stars are markup, and the text is longer although there is less of it.
+fn a_piece_cut_inside_code_still_fits() {
+    // Without the end of the code span, its stars become markup, and the shorter text renders longer.
     let text = format!("`{}`{}", "*a* ".repeat(40), "b".repeat(600));
     for longest in 400..700 {
         for piece in split(&text, Markup::MatrixHtml, longest) {
@@ -89,7 +89,7 @@ fn a_growing_text_changes_its_last_pieces_only() {
     }
 }
 
-/// Texts of about this many bytes that are hard on a splitter.
+/// Texts of about this size that are hard to split.
 fn hard_texts(size: usize) -> Vec<(&'static str, String)> {
     let repeat = |part: &str| part.repeat(size / part.len() + 1);
     let numbered = |line: fn(usize) -> String| {
@@ -123,7 +123,7 @@ fn hard_texts(size: usize) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn the_work_grows_with_the_text_and_not_faster() {
+fn the_work_grows_linearly_with_the_text() {
     for (markup, longest) in [
         (Markup::Plain, 16_000),
         (Markup::Plain, 1_000),
@@ -133,14 +133,14 @@ fn the_work_grows_with_the_text_and_not_faster() {
         for (name, text) in hard_texts(60_000) {
             let mut splitter = Splitter::new(markup, longest);
             splitter.advance(&text, usize::MAX);
-            let times = splitter.looked_at() / text.len() as u64;
-            assert!(times <= 16, "{name} for {markup:?} of {longest}: each byte was looked at {times} times");
+            let times = splitter.bytes_processed() / text.len() as u64;
+            assert!(times <= 16, "{name} for {markup:?} of {longest}: each byte was processed {times} times");
         }
     }
 }
 
 #[test]
-fn a_text_that_grows_is_split_as_if_it_had_been_there_at_once() {
+fn a_growing_text_is_split_like_a_complete_one() {
     for (name, text) in hard_texts(6_000) {
         for (markup, longest) in
             [(Markup::Plain, 500), (Markup::TelegramHtml, 400), (Markup::MatrixHtml, 900)]
@@ -165,11 +165,11 @@ fn a_text_that_grows_is_split_as_if_it_had_been_there_at_once() {
 }
 
 #[test]
-fn no_more_is_split_than_is_wanted() {
+fn no_more_pieces_are_split_than_requested() {
     let text = "A sentence of the answer. ".repeat(40_000);
     let mut splitter = Splitter::new(Markup::TelegramHtml, 4_096);
     assert_eq!(splitter.advance(&text, 4), None);
     assert_eq!(splitter.closed().len(), 4);
     assert!(splitter.has_more(&text));
-    assert!(splitter.looked_at() < 4 * 4_096 * 12, "{} bytes", splitter.looked_at());
+    assert!(splitter.bytes_processed() < 4 * 4_096 * 12, "{} bytes", splitter.bytes_processed());
 }

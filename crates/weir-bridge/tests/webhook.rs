@@ -13,7 +13,7 @@ use axum::http::HeaderMap;
 use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-use weir_bridge::channel::{Channel, ChannelName, Doing, Operation, OutgoingFile, Place};
+use weir_bridge::channel::{BoxFuture, Channel, ChannelName, Operation, OutgoingFile, Place};
 use weir_bridge::config::Secret;
 use weir_bridge::driver::{Driver, Engine, EngineError, Idle, Prompt};
 use weir_bridge::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, Report};
@@ -23,24 +23,24 @@ use weir_bridge::webhook::{HEADER_SIGNATURE, HEADER_TIMESTAMP, WebhookChannel, W
 
 const SECRET: &str = "a shared secret";
 
-/// An engine that says what it was told.
+/// An engine that repeats its prompts.
 #[derive(Debug, Default)]
 struct Echo {
     prompts: Mutex<BTreeMap<String, String>>,
 }
 
 impl Engine for Echo {
-    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>> {
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> BoxFuture<'a, Result<String, EngineError>> {
         Box::pin(async move { Ok(settings.key.clone()) })
     }
 
-    fn send<'a>(&'a self, _: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
+    fn send<'a>(&'a self, _: &'a str, prompt: Prompt) -> BoxFuture<'a, Result<String, EngineError>> {
         let known = self.prompts.lock().unwrap().insert(prompt.client_id.clone(), prompt.text);
         assert!(known.is_none(), "{} was sent twice", prompt.client_id);
         Box::pin(async move { Ok(prompt.client_id) })
     }
 
-    fn finished<'a>(&'a self, _: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
+    fn finished<'a>(&'a self, _: &'a str, message: &'a str) -> BoxFuture<'a, Result<Ending, EngineError>> {
         let text = self.prompts.lock().unwrap()[message].clone();
         let ending = Ending::new(message.to_owned(), EndingOutcome::Answered(format!("You said: {text}")));
         Box::pin(async move { Ok(ending) })
@@ -51,16 +51,16 @@ impl Engine for Echo {
         _: &'a str,
         ready: oneshot::Sender<()>,
         _: mpsc::UnboundedSender<Report>,
-    ) -> Doing<'a, ()> {
+    ) -> BoxFuture<'a, ()> {
         let _ = ready.send(());
         Box::pin(std::future::pending())
     }
 
-    fn interrupt<'a>(&'a self, _: &'a str, _: &'a str) -> Doing<'a, Result<(), EngineError>> {
+    fn interrupt<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn stop<'a>(&'a self, _: &'a str, _: &'a str) -> Doing<'a, Result<(), EngineError>> {
+    fn stop<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async { Ok(()) })
     }
 
@@ -70,26 +70,26 @@ impl Engine for Echo {
         _: &'a str,
         _: Answer,
         _: &'a str,
-    ) -> Doing<'a, Result<(), EngineError>> {
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn set_model<'a>(&'a self, _: &'a str, _: Option<String>) -> Doing<'a, Result<(), EngineError>> {
+    fn set_model<'a>(&'a self, _: &'a str, _: Option<String>) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn facts<'a>(&'a self, _: &'a str) -> Doing<'a, Option<Facts>> {
+    fn facts<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Facts>> {
         Box::pin(async { None })
     }
 }
 
-/// The other side: it checks signatures and keeps what it gets.
+/// The other side of the webhook: it checks signatures and records what it receives.
 #[derive(Debug, Clone, Default)]
 struct OtherSide {
     got: Arc<Mutex<Vec<Value>>>,
 }
 
-async fn take(State(side): State<OtherSide>, headers: HeaderMap, body: Bytes) -> &'static str {
+async fn receive(State(side): State<OtherSide>, headers: HeaderMap, body: Bytes) -> &'static str {
     let header = |name: &str| headers.get(name).unwrap().to_str().unwrap().to_owned();
     let timestamp: i64 = header(HEADER_TIMESTAMP).parse().unwrap();
     assert_eq!(header(HEADER_SIGNATURE), sign(SECRET.as_bytes(), timestamp, &body));
@@ -101,7 +101,7 @@ impl OtherSide {
     async fn start(&self) -> String {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
-        let app = Router::new().route("/hook", post(take)).with_state(self.clone());
+        let app = Router::new().route("/hook", post(receive)).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
         url
     }
@@ -113,7 +113,7 @@ impl OtherSide {
             if let Some(found) = found {
                 return found;
             }
-            assert!(started.elapsed() < Duration::from_secs(30), "in vain: {words}");
+            assert!(started.elapsed() < Duration::from_secs(30), "never received: {words}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -141,7 +141,7 @@ async fn send(address: SocketAddr, body: &Value, secret: &str, age: i64) -> (u16
             .await;
         match sent {
             Ok(response) => return (response.status().as_u16(), response.text().await.unwrap()),
-            // It may not listen yet.
+            // It may not be listening yet.
             Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error}"),
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -185,7 +185,7 @@ async fn signed_messages_are_answered_once() {
     assert_eq!(send(address, &stranger, SECRET, 0).await.0, 202);
     side.gets("pairing code").await;
     idle.wait().await;
-    // A picture goes out as base64, a text as it is.
+    // A picture is sent as base64, a text as it is.
     let place = Place { channel: "webhook".into(), chat: "c".into(), thread: None };
     let picture =
         OutgoingFile { name: "a.png".into(), media_type: "image/png".into(), data: vec![0x89, b'P'] };
@@ -201,7 +201,7 @@ async fn signed_messages_are_answered_once() {
 }
 
 #[test]
-fn an_address_that_anybody_can_read_is_refused() {
+fn insecure_addresses_are_refused() {
     for (url, is_fine) in [
         ("https://example.org/x", true),
         ("http://127.0.0.1:80/x", true),
@@ -252,7 +252,7 @@ async fn start(
 }
 
 #[tokio::test]
-async fn files_of_strangers_are_not_kept() {
+async fn files_of_strangers_are_not_stored() {
     let side = OtherSide::default();
     let (address, store, idle) = start(&side, false, Arc::new(Echo::default())).await;
     let message = |id: &str, who: &str, bot: bool| {
@@ -270,12 +270,12 @@ async fn files_of_strangers_are_not_kept() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_sent_slowly_delays_no_other() {
+async fn slow_requests_do_not_delay_others() {
     let side = OtherSide::default();
     let (address, _, idle) = start(&side, false, Arc::new(Echo::default())).await;
     let message = |id: &str| json!({"id": id, "chat": "c", "sender": {"id": "anna"}, "text": "hello"});
     assert_eq!(send(address, &message("1"), SECRET, 0).await.0, 202);
-    // Requests that end after their head, with a signature that nobody can check yet.
+    // Requests that stop after the head, so that their signature cannot be checked yet.
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let mut slow = Vec::new();
     for _ in 0..20 {
@@ -288,7 +288,7 @@ async fn a_request_that_is_sent_slowly_delays_no_other() {
     }
     assert_eq!(send(address, &message("2"), SECRET, 0).await.0, 202);
     idle.wait().await;
-    // Of one that is too old not even the body is waited for.
+    // A request that is too old is refused without reading its body.
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let head = format!(
         "POST / HTTP/1.1\r\nhost: {address}\r\ncontent-length: 1000000\r\n{HEADER_TIMESTAMP}: 1\r\n{HEADER_SIGNATURE}: v1=00\r\n\r\n{{"
@@ -299,7 +299,7 @@ async fn a_request_that_is_sent_slowly_delays_no_other() {
     assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 401");
 }
 
-/// An engine that streams a megabyte to one chat, in small pieces, and answers the others at once.
+/// An engine that streams a megabyte in small pieces to one chat, and answers others at once.
 #[derive(Debug, Default)]
 struct Streams {
     echo: Echo,
@@ -315,15 +315,19 @@ impl Streams {
 }
 
 impl Engine for Streams {
-    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>> {
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> BoxFuture<'a, Result<String, EngineError>> {
         self.echo.open(settings)
     }
 
-    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
+    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> BoxFuture<'a, Result<String, EngineError>> {
         self.echo.send(session, prompt)
     }
 
-    fn finished<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
+    fn finished<'a>(
+        &'a self,
+        session: &'a str,
+        message: &'a str,
+    ) -> BoxFuture<'a, Result<Ending, EngineError>> {
         if !session.contains("large") {
             return self.echo.finished(session, message);
         }
@@ -343,17 +347,17 @@ impl Engine for Streams {
         session: &'a str,
         ready: oneshot::Sender<()>,
         reports: mpsc::UnboundedSender<Report>,
-    ) -> Doing<'a, ()> {
+    ) -> BoxFuture<'a, ()> {
         self.reports.lock().unwrap().insert(session.to_owned(), reports);
         let _ = ready.send(());
         Box::pin(std::future::pending())
     }
 
-    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), EngineError>> {
         self.echo.interrupt(session, by)
     }
 
-    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), EngineError>> {
         self.echo.stop(session, by)
     }
 
@@ -363,7 +367,7 @@ impl Engine for Streams {
         request: &'a str,
         answer: Answer,
         by: &'a str,
-    ) -> Doing<'a, Result<(), EngineError>> {
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
         self.echo.answer(session, request, answer, by)
     }
 
@@ -371,17 +375,17 @@ impl Engine for Streams {
         &'a self,
         session: &'a str,
         model: Option<String>,
-    ) -> Doing<'a, Result<(), EngineError>> {
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
         self.echo.set_model(session, model)
     }
 
-    fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>> {
+    fn facts<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<Facts>> {
         self.echo.facts(key)
     }
 }
 
 #[tokio::test]
-async fn a_megabyte_in_small_pieces_arrives_and_holds_up_nobody() {
+async fn a_megabyte_in_small_pieces_arrives_and_holds_up_no_other_chat() {
     for edits in [false, true] {
         let side = OtherSide::default();
         let (address, _, idle) = start(&side, edits, Arc::new(Streams::default())).await;

@@ -1,4 +1,4 @@
-//! `weir completions`: what a shell needs to complete our commands.
+//! `weir completions`: completion scripts for shells.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::exit::Exit;
 use crate::opts::Opts;
 
-/// Prints it. It is made whole first, so that a reader that goes away is no panic.
+/// Prints the script. It is generated in memory first, because clap panics if the output is closed.
 pub(crate) fn run(shell: Shell) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Opts::command(), "weir", &mut script);

@@ -1,4 +1,4 @@
-//! From what was typed to the options of a session: what `weir run` and `weir chat` share.
+//! Turns command-line options into session options, for `weir run` and `weir chat`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::opts::{ConversationOpts, ProcessOpts, SandboxOpts, SessionOpts};
 use crate::transcripts::Transcripts;
 use crate::trust;
 
-/// Variables that hold the user's login. Their values are masked wherever Weir writes text of the CLI.
+/// Variables that hold the user's login. Their values are masked wherever Weir writes CLI output.
 const LOGINS: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-/// How to have a conversation. Unlike the options of a session it can be used more than once.
+/// Settings of a session. Unlike [`SessionOptions`], they can be used more than once.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionSettings {
     pub(crate) program: Option<PathBuf>,
@@ -31,9 +31,9 @@ pub(crate) struct SessionSettings {
     pub(crate) state_directory: Option<PathBuf>,
     /// Whether a person may be asked.
     pub(crate) asks: bool,
-    /// Whether the CLI acts on what is sent: reads the files and runs the commands that a text names.
+    /// Whether the CLI interprets messages: reads `@path` files and runs slash commands in them.
     pub(crate) interprets: bool,
-    /// Whether the settings of the folder count.
+    /// Whether the folder's own settings apply.
     pub(crate) trust: FolderTrust,
     sandbox: Option<Sandbox>,
     system_prompt: Option<String>,
@@ -57,7 +57,7 @@ impl SessionSettings {
     pub(crate) fn resolve(opts: SessionOpts, mode: &str, cli_flags: Vec<OsString>) -> anyhow::Result<Self> {
         let SessionOpts { permissions, process, .. } = opts;
         if let Some(cwd) = opts.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
-            return Err(UsageError(format!("--cwd {}: there is no such folder", cwd.display())).into());
+            return Err(UsageError(format!("--cwd {}: folder not found", cwd.display())).into());
         }
         let (environment, secrets) = environment(&process.env, &process.secret)?;
         let sandbox = sandbox(opts.sandbox, opts.cwd.as_deref())?;
@@ -90,22 +90,22 @@ impl SessionSettings {
         })
     }
 
-    /// A message of this text.
+    /// A message with this text.
     pub(crate) fn message(&self, text: String) -> Message {
         let message = Message::from(text);
         if self.interprets { message.interpreted() } else { message }
     }
 
-    /// What to say where a log was wanted and there is none.
+    /// The warning to show if a log was requested but could not be written.
     pub(crate) fn missing_log(&self, facts: &Facts) -> Option<String> {
-        let is_asked_for = |log: &&LogOptions| log.folder_limits.is_none();
-        let log = self.log.as_ref().filter(|_| facts.processes > 0).filter(is_asked_for)?;
+        let is_requested = |log: &&LogOptions| log.folder_limits.is_none();
+        let log = self.log.as_ref().filter(|_| facts.processes > 0).filter(is_requested)?;
         if facts.logs.is_some() {
             return facts.log_error.clone();
         }
         let folder = log.directory.display();
         Some(format!(
-            "there is no log: {folder} cannot be written; with --require-log nothing would have run"
+            "no log was kept: {folder} cannot be written; with --require-log nothing would have run"
         ))
     }
 
@@ -134,21 +134,19 @@ impl SessionSettings {
         options.log.clone_from(&self.log);
         options.state_directory.clone_from(&self.state_directory);
         options.probe_cache.clone_from(&self.probe_cache);
-        // Somebody who stopped it does not want to wait long for its end.
+        // A user who stops the CLI does not want to wait long for it to exit.
         options.stop.grace = Duration::from_secs(3);
-        // There is one, and it prints what tools gave back: the same as `weir replay` does.
+        // There is only one session, and it prints tool output, with the same limit as `weir replay`.
         options.fold.output_limit = FoldOptions::default().output_limit;
         options
     }
 }
 
-/// The sandbox that was asked for, around the folder to work in.
+/// The requested sandbox, around the working folder.
 fn sandbox(opts: SandboxOpts, cwd: Option<&Path>) -> anyhow::Result<Option<Sandbox>> {
     let Some(data) = folders::data() else {
         return match opts.sandbox {
-            true => {
-                Err(UsageError("--sandbox: there is no home folder to keep its data in".to_owned()).into())
-            }
+            true => Err(UsageError("--sandbox: no home folder found to keep its data in".to_owned()).into()),
             false => Ok(None),
         };
     };
@@ -158,8 +156,8 @@ fn sandbox(opts: SandboxOpts, cwd: Option<&Path>) -> anyhow::Result<Option<Sandb
     Ok(Some(fence.around(&folder)))
 }
 
-/// Where the raw log goes: to the folder that was named, or to a small one of our own. A conversation that is to leave
-/// nothing behind has none unless it was asked for.
+/// Where the raw log goes: to the given folder, or to a small one of our own. A session without persistence has no log
+/// unless `--log-dir` is given.
 fn log(opts: &ProcessOpts, mode: &str, is_kept: bool) -> Option<LogOptions> {
     match &opts.log_dir {
         Some(folder) => {
@@ -174,16 +172,16 @@ fn log(opts: &ProcessOpts, mode: &str, is_kept: bool) -> Option<LogOptions> {
 
 fn conversation(opts: &ConversationOpts) -> anyhow::Result<Conversation> {
     Ok(match (&opts.resume, &opts.fork, &opts.session_id) {
-        (Some(id), _, _) => Conversation::Resume(whole(id)?.as_str().into()),
-        (_, Some(id), _) => Conversation::Fork(whole(id)?.as_str().into()),
+        (Some(id), _, _) => Conversation::Resume(full_id(id)?.as_str().into()),
+        (_, Some(id), _) => Conversation::Fork(full_id(id)?.as_str().into()),
         (_, _, Some(id)) => Conversation::Named(id.as_str().into()),
         _ if opts.r#continue => Conversation::Continue,
         _ => Conversation::New,
     })
 }
 
-/// The whole id, where only its beginning was given. The CLI wants all of it.
-fn whole(id: &str) -> anyhow::Result<String> {
+/// Completes an id of which only the beginning was given: the CLI needs the full id.
+fn full_id(id: &str) -> anyhow::Result<String> {
     let transcripts = folders::cli_config().map(|config| Transcripts::below(&config));
     match transcripts.filter(|_| uuid::Uuid::try_parse(id).is_err()) {
         Some(transcripts) => Ok(transcripts.find(id).map_err(|error| UsageError(error.to_string()))?.id),
@@ -191,7 +189,7 @@ fn whole(id: &str) -> anyhow::Result<String> {
     }
 }
 
-/// What the CLI finds in its environment, and what of it is masked.
+/// The CLI's environment, and the values in it that are masked.
 pub(crate) fn environment(
     pairs: &[(String, String)],
     named: &[String],
@@ -201,7 +199,7 @@ pub(crate) fn environment(
     for (name, value) in pairs {
         environment = environment.set(name, value);
         if looks_secret(name) {
-            // One that is too short to be masked is too short to be a secret.
+            // A value that is too short to be masked is too short to be a secret.
             let _ = secrets.insert(name, value);
         }
     }
@@ -213,7 +211,7 @@ pub(crate) fn environment(
     for name in named {
         let set = pairs.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.clone());
         let Some(value) = set.or_else(|| std::env::var(name).ok()) else {
-            return Err(UsageError(format!("--secret {name}: there is no such environment variable")).into());
+            return Err(UsageError(format!("--secret {name}: environment variable not set")).into());
         };
         secrets.insert(name, &value).map_err(|error| UsageError(error.to_string()))?;
     }

@@ -13,37 +13,36 @@ use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 use weir_trust::TrustFile;
 
 use crate::fence::Fence;
-use crate::folders;
 
-/// The file of the log in a data folder.
+/// Name of the event log's file in a data folder.
 pub(crate) const DATABASE: &str = "weir.db";
 
-/// Most sessions that keep their process while they wait for a person, unless something else is said.
+/// Default for the number of sessions that may keep their process while they wait for a person.
 pub(crate) const MAX_AWAITING: usize = 16;
 
-/// How long a session may wait for a person while others wait for its process, unless something else is said.
+/// Default for how long a session may wait for a person while others wait for its process.
 pub(crate) const CROWDED_WAIT: Duration = Duration::from_secs(10 * 60);
 
-/// What the engine works with. None of it can be said by a request.
+/// Settings of the engine. No request can change them.
 #[derive(Debug, Clone)]
 pub(crate) struct Engine {
     pub(crate) data_directory: PathBuf,
     pub(crate) roots: Vec<PathBuf>,
     /// Which folders are trusted.
     pub(crate) trust: Option<Arc<TrustFile>>,
-    /// A fence around the CLI.
+    /// The sandbox around the CLI.
     pub(crate) fence: Option<Fence>,
     /// The tools that sessions have.
     pub(crate) tools: Option<Vec<String>>,
     pub(crate) program: Option<PathBuf>,
-    /// Arguments before all others, where the program is Weir itself.
+    /// Arguments placed before all others if the program is Weir itself.
     pub(crate) leading_args: Vec<OsString>,
     pub(crate) environment: Environment,
     pub(crate) secrets: Secrets,
     pub(crate) log_directory: Option<PathBuf>,
     pub(crate) transport: Transport,
     pub(crate) probe_cache: Option<Arc<ProbeCache>>,
-    pub(crate) most_processes: usize,
+    pub(crate) max_processes: usize,
     pub(crate) max_awaiting: usize,
     pub(crate) crowded_wait: Duration,
     pub(crate) idle: Duration,
@@ -52,20 +51,20 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Opens the log and the host. Whoever calls this has the lock of the data folder.
+    /// Opens the log and the host. The caller must hold the lock of the data folder.
     pub(crate) async fn open(&self) -> anyhow::Result<Host> {
         self.open_with(|_| None).await
     }
 
-    /// The same; some sessions have options of their own.
+    /// Like [`Self::open`]; `first` may provide the options of a session.
     pub(crate) async fn open_with(
         &self,
         first: impl Fn(&SessionSettings) -> Option<SessionOptions> + Send + Sync + 'static,
     ) -> anyhow::Result<Host> {
-        folders::create_private(&self.data_directory)
-            .with_context(|| format!("cannot make {}", self.data_directory.display()))?;
+        weir_base::file::create_private_folder(&self.data_directory)
+            .with_context(|| format!("cannot create {}", self.data_directory.display()))?;
         if let Some(fence) = &self.fence {
-            // Asked for and not to be had means no server, and not a server without it.
+            // If the requested sandbox is not available, the server does not start without it.
             fence.check().await?;
         }
         let sqlite = SqliteOptions {
@@ -80,7 +79,7 @@ impl Engine {
         });
         options.roots.clone_from(&self.roots);
         options.trust.clone_from(&self.trust);
-        options.pool.most = self.most_processes;
+        options.pool.max_processes = self.max_processes;
         options.pool.max_awaiting = self.max_awaiting;
         options.crowded_wait = Some(self.crowded_wait);
         options.pool.idle = Some(self.idle);
@@ -94,7 +93,7 @@ impl Engine {
         self.data_directory.join("state")
     }
 
-    /// What every session has in common.
+    /// The options that all sessions have in common.
     fn session(&self, settings: &SessionSettings) -> SessionOptions {
         let id = settings.id.to_string();
         let mut options = SessionOptions::new();
@@ -104,7 +103,7 @@ impl Engine {
         options.leading_args.clone_from(&self.leading_args);
         options.environment = self.environment.clone();
         options.secrets = self.secrets.clone();
-        // What is to leave nothing behind leaves no raw log either.
+        // A session without persistence keeps no raw log either.
         let folder = self.log_directory.as_ref().filter(|_| !settings.kept.no_session_persistence);
         options.log = folder.map(|folder| LogOptions::new(folder, "serve", &id));
         options.transport = self.transport;

@@ -1,11 +1,11 @@
-//! Prints normalised events, one JSON object a line.
+//! Prints normalised events, one JSON object per line.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use weir_transcript::{AgentVocabulary, Change, ClassicVocabulary, HostEvent, View};
 
-/// Prints what changes in one of the vocabularies, or nothing.
+/// Prints changes in one of the vocabularies, or nothing.
 pub(crate) enum EventPrinter {
     Agent(AgentVocabulary),
     Classic(ClassicVocabulary),
@@ -44,7 +44,7 @@ impl EventPrinter {
         written
     }
 
-    /// Prints what the host did. To be called after the changes that the event made.
+    /// Prints an event of the host. Call it after the changes that the event caused.
     pub(crate) fn host(
         &mut self,
         view: &View,

@@ -1,4 +1,4 @@
-//! Exit codes, all of them, in one place.
+//! All exit codes in one place.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use weir_transcript::Outcome;
 /// | 2 | the command line is wrong |
 /// | 3 | the CLI could not be started |
 /// | 4 | the CLI died or was killed |
-/// | 5 | no result ever came, or the output was unusable |
+/// | 5 | no result, or unusable output |
 /// | 6 | the result is a success, but a tool was not allowed |
 /// | 7 | timeout |
 /// | 8 | a money limit ended the run |
@@ -54,7 +54,7 @@ impl From<&SessionError> for Exit {
     fn from(error: &SessionError) -> Self {
         match error {
             SessionError::NotStarted(_) => Self::NotStarted,
-            // It ended as if all were well, and said nothing.
+            // It exited successfully without a result.
             SessionError::Died { exit, .. } if exit.is_success() => Self::NoResult,
             SessionError::Died { .. } | SessionError::Log(_) => Self::Died,
             SessionError::TimedOut { .. } => Self::TimedOut,
@@ -65,7 +65,7 @@ impl From<&SessionError> for Exit {
     }
 }
 
-/// A mistake of the user's, told without a chain of causes.
+/// A usage error, reported without a chain of causes.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 
@@ -77,13 +77,13 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// Tells the user something, above all else.
+/// Prints a message on the standard error.
 pub(crate) fn tell(text: &str) {
-    // Where even this cannot be written there is nobody to tell.
+    // If this fails, there is no other way to report it.
     let _ = std::io::stderr().write_all(format!("{}\n", text.trim_end()).as_bytes());
 }
 
-/// Tells the user of an error and gives the exit code.
+/// Reports an error to the user and returns the exit code.
 pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
     let exit = match done {
         Ok(exit) => exit,
@@ -96,7 +96,7 @@ pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// An error and its causes, each said once: many errors name their cause themselves.
+/// An error and its causes, each mentioned once: many errors already include their cause.
 fn words(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -107,7 +107,7 @@ fn words(error: &anyhow::Error) -> String {
     text
 }
 
-/// The reader of our output has seen enough, as `head` does. That is no error.
+/// Whether the reader of our output has closed it, as `head` does. That does not count as an error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
     io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)

@@ -1,4 +1,4 @@
-//! The sandbox of a session, from what was typed.
+//! The sandbox of a session, from the command-line options.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use crate::exit::UsageError;
 use crate::folders;
 use crate::opts::SandboxOpts;
 
-/// Puts sessions behind a fence.
+/// Builds the sandboxes of sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct Fence {
-    /// Where everything is kept.
+    /// The data folder.
     data: PathBuf,
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
 }
 
 impl Fence {
-    /// What was asked for, if anything was. `data` is where homes are kept.
+    /// The fence, if `--sandbox` was given. `data` is the folder in which the sandboxes' homes are kept.
     pub(crate) fn resolve(opts: SandboxOpts, data: &Path) -> Option<Self> {
         opts.sandbox.then(|| Self {
             data: data.to_owned(),
@@ -28,7 +28,7 @@ impl Fence {
         })
     }
 
-    /// The sandbox of a session in this folder: around the root that it lies in.
+    /// The sandbox of a session in this folder: around the root that contains it.
     pub(crate) fn around_root_of(&self, folder: &Path, roots: &[PathBuf]) -> Sandbox {
         let is_around = |root: &&PathBuf| {
             folder.starts_with(root) || root.canonicalize().is_ok_and(|root| folder.starts_with(root))
@@ -38,9 +38,9 @@ impl Fence {
         self.around(root.as_deref().unwrap_or(folder))
     }
 
-    /// Refuses a fence with the keys inside: what decides about sessions, and what is honoured outside, must not lie in a
-    /// folder that they can write, nor Weir's own files where they can read. To hide a folder inside such a folder is not
-    /// enough, because the folders between can be renamed and made anew. `more` are files with secrets.
+    /// Refuses a sandbox that sessions could escape from. Files that control sessions, or that take effect outside the
+    /// sandbox, must not be in a folder that sessions can write; Weir's own files must not be where they can read. Hiding
+    /// a subfolder is not enough, because the folders above it can be renamed and recreated. `more` are files with secrets.
     pub(crate) fn keep_out<'a>(
         &self,
         roots: &[PathBuf],
@@ -58,8 +58,8 @@ impl Fence {
         for (folder, path) in written.chain(read) {
             if resolved(&path).starts_with(resolved(folder)) {
                 return Err(UsageError(format!(
-                    "--sandbox: sessions could reach {}, because it lies in {}, which they are given; give them a smaller \
-                     folder, or keep it elsewhere",
+                    "--sandbox: sessions could reach {}, because it is inside {}, which they can access; give them a smaller \
+                     folder, or move it elsewhere",
                     path.display(),
                     folder.display()
                 )));
@@ -68,18 +68,18 @@ impl Fence {
         Ok(())
     }
 
-    /// Whether there can be a sandbox.
+    /// Checks that a sandbox can be created.
     pub(crate) async fn check(&self) -> Result<(), SandboxError> {
         Sandbox::new(self.homes()).check().await
     }
 
-    /// Where the homes of fenced sessions are kept.
+    /// The folder with the homes of sandboxed sessions.
     fn homes(&self) -> PathBuf {
         self.data.join("sandbox")
     }
 
-    /// The sandbox of sessions below this root. Those of one root share a home, so that one can be forked from another;
-    /// those of other roots cannot look into it.
+    /// The sandbox of sessions below this root. Sessions of one root share a home, so that one can be forked from another;
+    /// sessions of other roots cannot access it.
     pub(crate) fn around(&self, root: &Path) -> Sandbox {
         let mut hasher = DefaultHasher::new();
         root.hash(&mut hasher);
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_fence_has_the_keys_inside() {
+    fn a_sandbox_with_control_files_inside_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let (data, project) = (place.path().join("data"), place.path().join("project"));
         for folder in [&data, &project] {

@@ -1,26 +1,26 @@
-//! Where things are kept between starts.
+//! Folders for data that outlives the process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_process::ProbeCache;
 
-/// Locks, the list of live processes, and what was typed: `WEIR_STATE_DIR`, or where the system keeps such things.
+/// Locks, the list of live processes, and input history: `WEIR_STATE_DIR`, or the system's state folder.
 pub(crate) fn state() -> Option<PathBuf> {
     folder("WEIR_STATE_DIR", "XDG_STATE_HOME", ".local/state")
 }
 
-/// What a server keeps: `WEIR_DATA_DIR`, or where the system keeps such things.
+/// Data of a server: `WEIR_DATA_DIR`, or the system's data folder.
 pub(crate) fn data() -> Option<PathBuf> {
     folder("WEIR_DATA_DIR", "XDG_DATA_HOME", ".local/share")
 }
 
-/// What can be found out again: `WEIR_CACHE_DIR`, or where the system keeps such things.
+/// Data that can be recreated: `WEIR_CACHE_DIR`, or the system's cache folder.
 pub(crate) fn cache() -> Option<PathBuf> {
     folder("WEIR_CACHE_DIR", "XDG_CACHE_HOME", ".cache")
 }
 
-/// What is known of CLIs.
+/// What is known about installed CLIs.
 pub(crate) fn probe_cache() -> Option<Arc<ProbeCache>> {
     cache().map(|cache| Arc::new(ProbeCache::in_file(cache.join("claude.json"))))
 }
@@ -34,7 +34,7 @@ fn folder(own: &str, standard: &str, below_home: &str) -> Option<PathBuf> {
     if let Some(folder) = variable(own) {
         return Some(folder);
     }
-    // A relative one would be another folder in each working directory; the standard says to ignore it.
+    // The XDG standard says to ignore a relative path: it would mean another folder in each working directory.
     let standard = variable(standard).filter(|folder| folder.is_absolute());
     let base = standard.or_else(|| variable("HOME").map(|home| home.join(below_home)));
     base.map(|base| base.join("weir"))
@@ -42,22 +42,4 @@ fn folder(own: &str, standard: &str, below_home: &str) -> Option<PathBuf> {
 
 fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// Writes a file that only its owner can read.
-pub(crate) fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    std::io::Write::write_all(&mut options.open(file)?, text.as_bytes())
-}
-
-/// Makes a folder that nobody else can look into.
-pub(crate) fn create_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }

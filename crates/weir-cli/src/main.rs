@@ -35,10 +35,10 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// As this command, or under this name, `weir` plays the CLI: for the demo, the self-test, and tests.
+/// Called with this subcommand or under this name, `weir` acts as a simulated CLI: for the demo, the self-test and tests.
 const SIMULATED: &str = "simulated-claude";
 
-/// The arguments of the CLI that is to be played, if it is.
+/// The arguments for the simulated CLI, if `weir` was called as one.
 fn simulated_arguments() -> Option<Vec<String>> {
     let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     let name = PathBuf::from(arguments.next().unwrap_or_default());

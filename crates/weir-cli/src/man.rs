@@ -1,4 +1,4 @@
-//! `weir man`: manual pages, made from what `--help` says.
+//! `weir man`: manual pages, generated from the `--help` texts.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use clap::CommandFactory as _;
 use crate::exit::Exit;
 use crate::opts::{ManOpts, Opts};
 
-/// Writes them.
+/// Writes the manual pages.
 pub(crate) fn run(opts: &ManOpts) -> anyhow::Result<Exit> {
     write(&opts.folder).with_context(|| format!("cannot write manual pages to {}", opts.folder.display()))?;
     Ok(Exit::Success)

@@ -1,4 +1,4 @@
-//! The runtime of the commands that talk to a CLI.
+//! The async runtime for commands that talk to a CLI.
 
 use std::future::Future;
 
@@ -6,15 +6,15 @@ use anyhow::Context as _;
 
 use crate::exit::Exit;
 
-/// Runs a command.
+/// Runs a command to completion.
 pub(crate) fn block_on(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
-    // Tools that outlive the CLI come to us, so that nothing is left of them.
-    // Where that is not possible, init gets them.
+    // Tool processes that outlive the CLI become our children, so that they can be cleaned up.
+    // Where that is not possible, init adopts them.
     let _ = weir_process::adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("the runtime cannot be started")?;
+        .context("cannot start the runtime")?;
     runtime.block_on(command)
 }

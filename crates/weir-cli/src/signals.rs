@@ -1,25 +1,25 @@
-//! Ctrl-C, and whatever else asks us to end.
+//! Ctrl-C and other termination signals.
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What is asked of us.
+/// What a signal requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// Ctrl-C: stop what you are doing.
+    /// Ctrl-C: interrupt the current work.
     Interrupt,
-    /// SIGTERM or SIGHUP: end.
+    /// SIGTERM or SIGHUP: exit.
     End,
 }
 
-/// Signals that ask us to end, one at a time.
+/// A stream of termination signals.
 pub(crate) struct Signals {
     #[cfg(unix)]
     streams: Vec<(Asked, Signal)>,
 }
 
 impl Signals {
-    /// Listens from now on; a signal no longer ends the program by itself.
+    /// Starts listening; from now on these signals no longer end the program by themselves.
     pub(crate) fn new() -> Self {
         #[cfg(unix)]
         {
@@ -28,7 +28,7 @@ impl Signals {
                 (Asked::End, SignalKind::terminate()),
                 (Asked::End, SignalKind::hangup()),
             ];
-            // A signal that cannot be listened for keeps what it does by itself.
+            // A signal that cannot be listened for keeps its default action.
             let listen = |(asked, kind)| signal(kind).ok().map(|stream| (asked, stream));
             Self { streams: kinds.into_iter().filter_map(listen).collect() }
         }
@@ -36,7 +36,7 @@ impl Signals {
         Self {}
     }
 
-    /// The next one. Cancel safe.
+    /// Waits for the next signal. Cancel safe.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) -> Asked {
         std::future::poll_fn(|context| {

@@ -1,15 +1,15 @@
-//! What `weir --version` says.
+//! The text of `weir --version`.
 
 use std::sync::LazyLock;
 
-/// Features that can be left out or added when the program is built, and whether this one has them.
+/// Optional build features, and whether this program has them.
 const FEATURES: [(&str, bool); 2] = [("matrix", cfg!(feature = "matrix")), ("otlp", cfg!(feature = "otlp"))];
 
 /// The version, the commit, and the features that this program was built with.
 pub(crate) fn long() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let with: Vec<&str> =
-            FEATURES.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
+            FEATURES.iter().filter(|(_, is_enabled)| *is_enabled).map(|(name, _)| *name).collect();
         let features = if with.is_empty() { "none".to_owned() } else { with.join(", ") };
         format!(
             "{}\ncommit:   {}\nfeatures: {features}\ntarget:   {}",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weir_base::money::dollars;
 use weir_process::LockError;
 use weir_session::SessionError;
 use weir_store::{ConversationId, StoreError};
@@ -56,7 +57,9 @@ pub enum HostError {
     },
     /// The limit of what the session may cost is reached.
     #[error(
-        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to start counting again, or start a session with a higher limit"
+        "the session has cost {}, which is its limit of {}; fork it to start counting again, or start a session with a higher limit",
+        dollars(*spent),
+        dollars(*limit)
     )]
     BudgetExhausted {
         /// What was spent.

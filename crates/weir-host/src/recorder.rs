@@ -6,10 +6,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
+use weir_base::time::now_ms;
 use weir_session::Observer;
-use weir_store::{
-    Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, StoreError, now,
-};
+use weir_store::{Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, StoreError};
 use weir_transcript::HostEvent;
 use weir_wire::{Body, Line, Message, MessageId, StreamEvent, StreamEventMessage};
 
@@ -67,8 +66,8 @@ pub(crate) struct Recorder {
     store: Arc<dyn Store>,
     conversation: ConversationId,
     /// Held while something is sent to the store and to whoever shows it, so that both get it in the same order.
-    /// None when the log has failed.
-    batches: Mutex<Option<mpsc::UnboundedSender<Batch>>>,
+    /// Why there are no more, once the log has failed.
+    batches: Mutex<Result<mpsc::UnboundedSender<Batch>, HostError>>,
     waiting: AtomicUsize,
 }
 
@@ -79,7 +78,7 @@ impl Recorder {
     ) -> (Self, mpsc::UnboundedReceiver<Batch>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let recorder =
-            Self { store, conversation, batches: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) };
+            Self { store, conversation, batches: Mutex::new(Ok(sender)), waiting: AtomicUsize::new(0) };
         (recorder, receiver)
     }
 
@@ -89,7 +88,7 @@ impl Recorder {
         items: Vec<Item>,
         update: ConversationUpdate,
     ) -> oneshot::Receiver<Result<Done, HostError>> {
-        let at = now();
+        let at = now_ms();
         let events = items.iter().filter_map(|item| item.to_event(at, None)).collect();
         let (done, receiver) = oneshot::channel();
         self.send(at, items, events, update, Some(done));
@@ -102,7 +101,7 @@ impl Recorder {
         items: Vec<Item>,
         update: ConversationUpdate,
     ) -> Result<Done, HostError> {
-        self.record(items, update).await.unwrap_or_else(|_| Err(gone()))
+        self.record(items, update).await.unwrap_or_else(|_| Err(self.failure()))
     }
 
     fn send(
@@ -116,7 +115,7 @@ impl Recorder {
         let size = items.iter().map(Item::size).sum();
         // Nothing under the lock can panic half way.
         let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(batches) = &*batches else { return };
+        let Ok(batches) = &*batches else { return };
         self.waiting.fetch_add(size, Ordering::Relaxed);
         let essential = items.iter().all(Item::is_essential);
         let append =
@@ -128,8 +127,14 @@ impl Recorder {
     }
 
     /// Nothing more goes into the log from here: it has failed, and somebody else may go on with it.
-    pub(crate) fn close(&self) {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
+    pub(crate) fn close(&self, error: &HostError) {
+        *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Err(error.clone());
+    }
+
+    /// Why something was not written.
+    pub(crate) fn failure(&self) -> HostError {
+        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        batches.as_ref().err().cloned().unwrap_or_else(gone)
     }
 
     /// A batch was shown.
@@ -236,7 +241,7 @@ impl Observer for Scribe {
         if self.items.is_empty() {
             return;
         }
-        let at = now();
+        let at = now_ms();
         for event in &mut self.events {
             event.at = at;
         }

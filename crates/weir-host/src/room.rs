@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
+use weir_base::time::now_ms;
 use weir_session::Pooled;
-use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, now};
+use weir_store::{Append, Conversation, ConversationId, ConversationUpdate};
 use weir_transcript::Oddities;
 
 use crate::book::Book;
@@ -108,7 +109,7 @@ impl Room {
         let Loaded { row, mut book, checkpoint } = loaded;
         let closing = book.closing();
         if !closing.is_empty() {
-            let at = now();
+            let at = now_ms();
             let events = closing.iter().filter_map(|item| item.to_event(at, None)).collect();
             // Also on a full disk: otherwise nobody could look at it.
             let append = Append { essential: true, ..Append::new(id.clone(), events) };
@@ -411,7 +412,7 @@ impl Room {
             state.failed = Some(error.clone());
             state.session.take()
         };
-        self.recorder.close();
+        self.recorder.close(error);
         self.say_bye(Bye::Failed);
         self.core.forget(self);
         self.changed();
@@ -424,7 +425,11 @@ impl Room {
 
     /// Writes facts of the session into the store together with something that happened.
     pub(crate) fn status_update(status: SessionStatus) -> ConversationUpdate {
-        ConversationUpdate { at: Some(now()), status: Some(status.as_str().to_owned()), ..Default::default() }
+        ConversationUpdate {
+            at: Some(now_ms()),
+            status: Some(status.as_str().to_owned()),
+            ..Default::default()
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use weir_base::time::now_ms;
+
 /// The time of day when the host began, and what has passed since. A clock that is set ahead by a year makes no session
 /// a year older.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +16,7 @@ pub(crate) struct SteadyClock {
 impl SteadyClock {
     /// Begins now.
     pub(crate) fn start() -> Self {
-        Self { began: weir_store::now(), passed: weir_process::time_passed() }
+        Self { began: now_ms(), passed: weir_process::time_passed() }
     }
 
     /// In milliseconds since 1970.
@@ -38,7 +40,7 @@ mod tests {
         assert_eq!(clock.at(Duration::from_secs(50)), 1_000);
         assert_eq!(clock.at(Duration::from_secs(53)), 4_000);
         assert_eq!(clock.at(Duration::ZERO), 1_000);
-        let (clock, wall) = (SteadyClock::start(), weir_store::now());
+        let (clock, wall) = (SteadyClock::start(), now_ms());
         assert!((clock.now() - wall).abs() < 60_000, "it is the time of day while nobody sets that");
     }
 }

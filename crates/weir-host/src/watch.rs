@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
+use weir_base::time::now_ms;
 use weir_store::{Cursor, Resume};
 
 use crate::room::ViewerGuard;
@@ -141,7 +142,7 @@ pub(crate) fn hello(resume: Resume, epoch: &str, seq: u64, heartbeat: Option<Dur
 }
 
 fn heartbeat() -> Frame {
-    Frame::new(None, WatchEvent::Heartbeat(HeartbeatEvent { at: weir_store::now() }), 0)
+    Frame::new(None, WatchEvent::Heartbeat(HeartbeatEvent { at: now_ms() }), 0)
 }
 
 fn bye(reason: Bye) -> Frame {

@@ -1,13 +1,13 @@
-//! Looks at the list of allowed tools before money is spent on finding out that a rule never matches. Pure.
+//! Checks the list of allowed tools, before money is spent on finding out that a rule never matches. Pure.
 
 use weir_session::KNOWN_TOOLS;
 
 use crate::config::Level;
 
-/// The tool with which a session would go on in a worktree that the loop does not know. No session has it.
+/// The tool that would move a session to a worktree unknown to the loop. No session has it.
 pub(crate) const LEAVES_THE_FOLDER: &str = "EnterWorktree";
 
-/// Tools whose rules can say more than the name.
+/// Tools whose rules can have content, as in `Bash(git log:*)`.
 const WITH_RULES: [&str; 11] = [
     "Agent",
     "Bash",
@@ -22,16 +22,16 @@ const WITH_RULES: [&str; 11] = [
     "Write",
 ];
 
-/// Something that is wrong with the list.
+/// A problem in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFinding {
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
     /// What is wrong, and what to do.
     pub message: String,
 }
 
-/// A rule in its parts.
+/// A parsed rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rule<'a> {
     tool: &'a str,
@@ -42,68 +42,68 @@ impl<'a> Rule<'a> {
     fn parse(text: &'a str) -> Result<Self, String> {
         let Some((tool, rest)) = text.split_once('(') else {
             return if text.contains(')') {
-                Err("a bracket is closed that was not opened".into())
+                Err("unmatched closing parenthesis".into())
             } else {
                 Ok(Self { tool: text, content: None })
             };
         };
         match rest.strip_suffix(')') {
-            Some("") => Err("the brackets are empty; leave them out to allow the whole tool".into()),
+            Some("") => Err("the parentheses are empty; leave them out to allow the whole tool".into()),
             Some(content) => Ok(Self { tool, content: Some(content) }),
-            None => Err("the bracket is not closed; a comma inside of a rule divides it in two".into()),
+            None => Err("the parenthesis is not closed; a comma inside a rule splits it in two".into()),
         }
     }
 }
 
-/// Looks for rules that are wrong or that can never match.
+/// Finds rules that are invalid or can never match.
 pub fn lint(allowed: &[String], disallowed: &[String]) -> Vec<ToolFinding> {
     let mut findings = Vec::new();
     if allowed.is_empty() {
         let message =
-            "no tool is allowed, so nothing can be done; list them, such as Read,Edit,Bash".to_owned();
+            "no tool is allowed, so no work can be done; list some, such as Read,Edit,Bash".to_owned();
         findings.push(ToolFinding { level: Level::Error, message });
     }
     for text in allowed {
         match Rule::parse(text) {
             Err(why) => findings.push(error(text, &why)),
-            Ok(rule) => findings.extend(of_rule(text, rule, allowed, disallowed)),
+            Ok(rule) => findings.extend(lint_rule(text, rule, allowed, disallowed)),
         }
     }
     findings
 }
 
-fn of_rule(text: &str, rule: Rule<'_>, allowed: &[String], disallowed: &[String]) -> Vec<ToolFinding> {
+fn lint_rule(text: &str, rule: Rule<'_>, allowed: &[String], disallowed: &[String]) -> Vec<ToolFinding> {
     let mut findings = Vec::new();
     if !is_known(rule.tool) {
         findings.push(error(text, &unknown(rule.tool)));
         return findings;
     }
     if rule.tool == LEAVES_THE_FOLDER {
-        let why = "no session of the loop has it: what is done in another folder would not be committed";
+        let why = "not available in the loop: work in another folder would not be committed";
         findings.push(error(text, why));
     }
     if disallowed.iter().any(|denied| denied == text || denied == rule.tool) {
-        findings.push(error(text, "it is disallowed as well, which wins"));
+        findings.push(error(text, "it is also disallowed, which takes precedence"));
     }
     if let Some(content) = rule.content {
         if allowed.iter().any(|other| other == rule.tool) {
             findings
                 .push(warning(text, &format!("{} is allowed as a whole, so this adds nothing", rule.tool)));
         }
-        findings.extend(of_content(text, rule.tool, content));
+        findings.extend(lint_content(text, rule.tool, content));
     }
     if allowed.iter().filter(|other| *other == text).count() > 1 {
-        findings.push(warning(text, "it stands there twice"));
+        findings.push(warning(text, "it is listed twice"));
     }
     findings
 }
 
-fn of_content(text: &str, tool: &str, content: &str) -> Option<ToolFinding> {
+fn lint_content(text: &str, tool: &str, content: &str) -> Option<ToolFinding> {
     if !WITH_RULES.contains(&tool) && !tool.starts_with("mcp__") {
         return Some(error(text, &format!("{tool} takes no rule; write {tool} alone")));
     }
     if content.trim() != content {
-        return Some(error(text, "a space at the edge of a rule never matches"));
+        return Some(error(text, "a rule with a leading or trailing space never matches"));
     }
     match tool {
         "Bash" => bash(text, content),
@@ -115,7 +115,7 @@ fn of_content(text: &str, tool: &str, content: &str) -> Option<ToolFinding> {
         {
             Some(warning(
                 text,
-                "one slash means the folder of the settings; write two for the root of the disk",
+                "a path with one slash is relative to the settings folder; write two for the root of the disk",
             ))
         }
         _ => None,
@@ -123,22 +123,22 @@ fn of_content(text: &str, tool: &str, content: &str) -> Option<ToolFinding> {
 }
 
 fn bash(text: &str, content: &str) -> Option<ToolFinding> {
-    // The CLI takes a command apart and asks for each part, so a rule with two of them matches none.
+    // The CLI splits a compound command and checks each part, so a rule with two parts never matches.
     let compound = ["&&", "||", ";", "|", "\n", "$(", "`"].into_iter().find(|sign| content.contains(sign));
     if let Some(sign) = compound {
         let why = format!(
-            "a compound command ({}) is checked part by part; allow each part by a rule of its own",
+            "a compound command ({}) is checked part by part; add a rule for each part",
             sign.escape_debug()
         );
         return Some(error(text, &why));
     }
     if content.starts_with("cd ") {
-        return Some(warning(text, "the session works in the task's folder already"));
+        return Some(warning(text, "the session already works in the task's folder"));
     }
     match content.find(":*") {
-        Some(0) => Some(error(text, "there is no command before :*; write Bash alone to allow all")),
+        Some(0) => Some(error(text, "no command before :*; write Bash alone to allow every command")),
         Some(place) if place + 2 < content.len() => {
-            Some(error(text, ":* stands for the rest of a command and counts at the end of the rule only"))
+            Some(error(text, ":* matches the rest of a command and is allowed only at the end of a rule"))
         }
         _ => None,
     }
@@ -151,8 +151,8 @@ fn is_known(tool: &str) -> bool {
 fn unknown(tool: &str) -> String {
     let bare = tool.trim();
     match KNOWN_TOOLS.iter().find(|known| known.eq_ignore_ascii_case(bare)) {
-        Some(known) => format!("there is no such tool; it is written {known}"),
-        None => "there is no such tool; `claude --help` and the init line of a log list them".to_owned(),
+        Some(known) => format!("no such tool; did you mean {known}?"),
+        None => "no such tool; `claude --help` and the init line of a log list the tools".to_owned(),
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_can_never_match_is_an_error() {
         let wrong = [
-            ("bash", "it is written Bash"),
+            ("bash", "did you mean Bash?"),
             ("Bsh", "no such tool"),
             ("EnterWorktree", "would not be committed"),
             ("Bash(git add . && git commit:*)", "part by part"),

@@ -1,4 +1,4 @@
-//! What kind of project it is, and the checks that it has: for `weir loop init`. Reads names of files, runs nothing.
+//! Detects the kind of project and the checks that it has, for `weir loop init`. Looks at file names, runs nothing.
 
 use std::path::Path;
 
@@ -41,11 +41,11 @@ pub fn gates(workspace: &Path) -> Vec<Gate> {
     gates
 }
 
-/// The gates of all languages. Where there are several, their names say which: no two may have the same.
+/// The gates of all languages. With several languages, the names say which, because names must be unique.
 fn named(found: Vec<(&str, Vec<Gate>)>) -> Vec<Gate> {
-    let are_several = found.iter().filter(|(_, gates)| !gates.is_empty()).count() > 1;
+    let is_mixed = found.iter().filter(|(_, gates)| !gates.is_empty()).count() > 1;
     let all = found.into_iter().flat_map(|(kind, gates)| gates.into_iter().map(move |gate| (kind, gate)));
-    all.map(|(kind, gate)| match are_several {
+    all.map(|(kind, gate)| match is_mixed {
         true => Gate { name: format!("{kind}-{}", gate.name), ..gate },
         false => gate,
     })
@@ -84,11 +84,11 @@ fn gate(name: &str, command: &[&str], files: &[&str]) -> Gate {
 pub fn config_text(gates: &[Gate]) -> String {
     let mut text = "\
 # The unattended loop: `weir loop run`. `weir loop config check` checks this file, `weir loop config schema` prints
-# everything that can be written.
+# all keys.
 [loop]
 tasks = \"TASKS.md\"
 
-# What is reached first ends the run. There is no unbounded mode.
+# The first limit that is reached ends the run. Limits cannot be disabled.
 [loop.limits]
 cost_usd = 10.0
 iterations = 50
@@ -105,7 +105,7 @@ allowed_tools = [\"Read\", \"Edit\", \"Write\", \"Bash\", \"Glob\", \"Grep\"]
     .to_owned();
     if gates.is_empty() {
         text.push_str(
-            "\n# No checks were found. Without any, nothing but the model says that a task is done. For example:\n\
+            "\n# No checks were found. Without any, only the model's word says that a task is done. For example:\n\
              # [[loop.gates]]\n# name = \"test\"\n# command = [\"make\", \"test\"]\n",
         );
     }
@@ -138,7 +138,7 @@ mod tests {
         }
         let gates = gates(folder.path());
         let config = crate::config::parse(&config_text(&gates)).unwrap();
-        assert_eq!(config.gates, gates, "what is proposed can be read");
+        assert_eq!(config.gates, gates, "the proposed gates can be parsed");
         let findings = crate::config::check(&config);
         assert!(findings.iter().all(|finding| finding.level != crate::config::Level::Error), "{findings:?}");
         gates.into_iter().map(|gate| gate.command.join(" ")).collect()

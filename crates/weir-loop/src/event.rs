@@ -1,4 +1,4 @@
-//! What happens in a run, for those who watch it: the terminal, `--json`, notifications.
+//! What happens in a run, for its viewers: the terminal, `--json`, notifications.
 
 use serde::Serialize;
 
@@ -13,17 +13,17 @@ use crate::tasks::TaskId;
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LoopEvent {
-    /// A run begins, or goes on.
+    /// A run starts or resumes.
     RunStarted {
-        /// Names the run.
+        /// Id of the run.
         run_id: String,
-        /// Whether it goes on where it was.
+        /// Whether it resumes an earlier start.
         resumed: bool,
-        /// How many tasks there are.
+        /// Number of tasks.
         tasks: usize,
-        /// How many of them are done.
+        /// Number of tasks that are done.
         done: usize,
-        /// The limits that hold.
+        /// The limits of the run.
         limits: Limits,
         /// The limits of each task.
         task_limits: TaskLimits,
@@ -43,33 +43,33 @@ pub enum LoopEvent {
         task: TaskId,
         /// `before` or `after`.
         when: &'static str,
-        /// What they said.
+        /// The result of each gate.
         results: Vec<GateResult>,
     },
     /// A session begins.
     AttemptStarted {
         /// The task.
         task: TaskId,
-        /// Which attempt.
+        /// Number of the attempt.
         number: u32,
         /// The session.
         session_id: String,
-        /// Whether it begins again after it was cut off.
+        /// Whether it repeats a session that was cut off.
         again: bool,
     },
     /// A session has ended and was judged.
     AttemptEnded {
         /// The task.
         task: TaskId,
-        /// Which attempt.
+        /// Number of the attempt.
         number: u32,
-        /// What came of it.
+        /// The outcome.
         outcome: Outcome,
-        /// Why.
+        /// Why it did not succeed.
         reason: Option<String>,
         /// What it cost.
         cost_usd: Option<f64>,
-        /// Whether it counts.
+        /// Whether it counts as an attempt.
         counted: bool,
         /// Tools that were not allowed.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -88,67 +88,67 @@ pub enum LoopEvent {
     TaskFailed {
         /// The task.
         task: TaskId,
-        /// How.
+        /// The outcome.
         outcome: Outcome,
-        /// Why.
+        /// Why it was given up.
         reason: String,
-        /// Where its work is.
+        /// Where its work is kept.
         kept: Option<String>,
     },
     /// A task is over because a person stopped its session.
     TaskStopped {
         /// The task.
         task: TaskId,
-        /// Where its work is, if there was any.
+        /// Where its work is kept, if there was any.
         kept: Option<String>,
     },
-    /// A task is left out, because a person wants that.
+    /// A person skipped a task.
     TaskSkipped {
         /// The task.
         task: TaskId,
-        /// Where its work is, if there was any.
+        /// Where its work is kept, if there was any.
         kept: Option<String>,
     },
-    /// A wait begins or goes on.
+    /// A wait begins or continues.
     Waiting {
-        /// Until when, in milliseconds since 1970.
+        /// When it ends, in milliseconds since 1970.
         until: i64,
-        /// What for.
+        /// Why the run waits.
         reason: String,
     },
     /// A wait is over.
     WaitEnded,
     /// A question waits for a person.
     Asked {
-        /// Names it.
+        /// Id of the question.
         id: String,
         /// The task.
         task: TaskId,
-        /// What is asked.
+        /// The questions, or the permission.
         asked: Asked,
     },
-    /// A question was answered or is no longer asked.
+    /// A question was answered or withdrawn.
     AskEnded {
-        /// Names it.
+        /// Id of the question.
         id: String,
-        /// By whom, if it was answered.
+        /// Who answered it, if it was answered.
         by: Option<String>,
     },
     /// What a session is doing.
     Activity {
         /// The task.
         task: TaskId,
-        /// In a line.
+        /// One line.
         text: String,
     },
-    /// Something that somebody should know.
+    /// Something a person should know.
     Warning {
-        /// What.
+        /// The warning.
         text: String,
     },
     /// The run has ended.
     RunEnded {
-        /// How.
+        /// How it ended.
         #[serde(flatten)]
         end: RunEnd,
         /// What was spent.
@@ -157,7 +157,7 @@ pub enum LoopEvent {
         done: usize,
         /// Tasks that were given up.
         failed: usize,
-        /// Tasks that nobody began.
+        /// Tasks that are neither done nor given up.
         pending: usize,
     },
 }

@@ -1,8 +1,8 @@
-//! Recognises the same failure again. Pure.
+//! Recognises repeated failures. Pure.
 
 /// A fingerprint of texts: the same for texts that differ only in numbers, times, addresses and spaces.
 pub fn of(parts: &[&str]) -> String {
-    // FNV-1a: stable over versions and machines, and nobody attacks it.
+    // FNV-1a: stable across versions and machines, and it needs no resistance to attacks.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let mut add = |byte: u8| {
         hash ^= u64::from(byte);
@@ -10,7 +10,7 @@ pub fn of(parts: &[&str]) -> String {
     };
     for part in parts {
         for line in part.lines() {
-            normal(line).bytes().for_each(&mut add);
+            normalize(line).bytes().for_each(&mut add);
             add(b'\n');
         }
         add(0);
@@ -18,8 +18,8 @@ pub fn of(parts: &[&str]) -> String {
     format!("{hash:016x}")
 }
 
-/// The line without what changes from run to run.
-fn normal(line: &str) -> String {
+/// The line without the parts that change from run to run.
+fn normalize(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {

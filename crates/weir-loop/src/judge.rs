@@ -1,13 +1,13 @@
 //! Judges what an agent did, from facts and in a fixed order. Pure.
 //!
-//! What the model says about its work counts for nothing here: only the result's own fields, what was changed, and
-//! what the gates say.
+//! What the model says about its work does not count: only the result's own fields, the changes, and the results of the
+//! gates.
 
 use crate::agent::{AgentEnd, AgentRun};
 use crate::config::AlreadyBroken;
 use crate::outcome::{Failure, GateResult, Inspection, Outcome};
 
-/// Judges the session alone. Nothing where the work has to be looked at.
+/// Judges the session alone. `None` if the work has to be inspected.
 pub fn judge_run(run: &AgentRun) -> Option<Failure> {
     let fail = |outcome, reason: String| Some(Failure::new(outcome, reason, run.errors.join("\n")));
     match &run.end {
@@ -31,19 +31,19 @@ pub fn judge_run(run: &AgentRun) -> Option<Failure> {
         AgentEnd::TimedOut { why } => return fail(Outcome::TimedOut, why.clone()),
         AgentEnd::Budget { why } => return fail(Outcome::Budget, why.clone()),
         AgentEnd::NoResult => {
-            let text = if run.degraded { "; what was said is in the log" } else { "" };
+            let text = if run.degraded { "; its text is in the log" } else { "" };
             return fail(Outcome::Crashed, format!("the session ended without a result{text}"));
         }
         AgentEnd::Answered | AgentEnd::Interrupted | AgentEnd::Stopped | AgentEnd::NotStarted { .. } => {}
     }
     if let Some(question) = run.unanswered.first() {
-        return fail(Outcome::Question, format!("nobody answered: {question}"));
+        return fail(Outcome::Question, format!("no answer to: {question}"));
     }
     if run.subtype.as_deref() == Some("error_max_budget_usd") {
-        return fail(Outcome::Budget, "the session reached its money limit".into());
+        return fail(Outcome::Budget, "the session reached its cost limit".into());
     }
     if run.is_empty {
-        return fail(Outcome::Crashed, "the result was empty: no turn was had and nothing was said".into());
+        return fail(Outcome::Crashed, "the result was empty: no turns and no text".into());
     }
     if run.is_error {
         let subtype = run.subtype.as_deref().unwrap_or("an error");
@@ -56,7 +56,7 @@ pub fn judge_run(run: &AgentRun) -> Option<Failure> {
     None
 }
 
-/// Whether a limit of the account ended the session. Only what the CLI says in fields counts, never its prose.
+/// Whether a limit of the account ended the session. Only the CLI's structured fields count, never its prose.
 fn is_rate_limited(run: &AgentRun) -> bool {
     let failed = run.is_error || !matches!(run.end, AgentEnd::Answered);
     let rejected = run.rate_limit.as_ref().is_some_and(|limit| limit.rejected);
@@ -66,14 +66,16 @@ fn is_rate_limited(run: &AgentRun) -> bool {
 fn denied(run: &AgentRun) -> Failure {
     let names: Vec<String> = run.denials.iter().map(crate::agent::DeniedTool::headline).collect();
     let rules: Vec<&str> = run.denials.iter().map(|denial| denial.rule.as_str()).collect();
-    let reason = format!("not allowed: {}; this would allow it: {}", names.join(", "), rules.join(", "));
+    let reason =
+        format!("not allowed: {}; rules that would allow it: {}", names.join(", "), rules.join(", "));
     Failure { denials: run.denials.clone(), ..Failure::new(Outcome::Denied, reason, "") }
 }
 
-/// Judges what was changed. Nothing where the gates decide.
+/// Judges the changes. `None` if the gates decide.
 pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
     if !work.protected.is_empty() {
-        let reason = format!("protected files were changed and are restored: {}", work.protected.join(", "));
+        let reason =
+            format!("protected files were changed and have been restored: {}", work.protected.join(", "));
         return Some(Failure::new(Outcome::Failed, reason, ""));
     }
     if work.files > 0 {
@@ -81,12 +83,12 @@ pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
     }
     if !work.nested.is_empty() {
         let reason = format!(
-            "it changed nothing that can be committed; what it did may be in a repository or worktree of its own: {}",
+            "it changed nothing that can be committed; its work may be in a separate repository or worktree: {}",
             work.nested.join(", ")
         );
         return Some(Failure::new(Outcome::NoChange, reason, run.text.clone()));
     }
-    // One that changes nothing and ends with a question has most likely asked instead of working.
+    // A session that changes nothing and ends with a question most likely asked instead of working.
     let last = run.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     if last.ends_with('?') {
         return Some(Failure::new(
@@ -95,10 +97,10 @@ pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
             run.text.clone(),
         ));
     }
-    Some(Failure::new(Outcome::NoChange, "it ended well and changed nothing", run.text.clone()))
+    Some(Failure::new(Outcome::NoChange, "it ended successfully but changed nothing", run.text.clone()))
 }
 
-/// Judges by the gates.
+/// Judges the results of the gates.
 pub fn judge_gates(before: &[GateResult], after: &[GateResult], policy: AlreadyBroken) -> Option<Failure> {
     let was_broken = |name: &str| before.iter().any(|gate| gate.name == name && !gate.passed);
     let excused = |gate: &GateResult| policy == AlreadyBroken::Accept && was_broken(&gate.name);
@@ -209,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_question_and_no_change_are_not_done() {
-        let asked = AgentRun { text: "I looked around.\n\nShall I go on?\n".into(), ..answered() };
+        let asked = AgentRun { text: "I looked around.\n\nShall I continue?\n".into(), ..answered() };
         assert_eq!(judge_work(&asked, &work(0)).map(|f| f.outcome), Some(Outcome::Question));
         assert_eq!(judge_work(&answered(), &work(0)).map(|f| f.outcome), Some(Outcome::NoChange));
         assert_eq!(judge_work(&asked, &work(1)), None);

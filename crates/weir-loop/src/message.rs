@@ -1,10 +1,10 @@
-//! The messages of commits, with the receipt as a trailer. Pure.
+//! Commit messages, with the receipt as a trailer. Pure.
 
 use crate::outcome::Failure;
 use crate::state::TaskRecord;
 
-/// Longest first line.
-const LONGEST: usize = 72;
+/// Maximum length of the first line, in characters.
+const MAX_SUBJECT: usize = 72;
 
 /// The message for a task that is done.
 pub fn done(record: &TaskRecord, run_id: &str) -> String {
@@ -50,10 +50,10 @@ pub fn given_up(record: &TaskRecord, failure: &Failure, run_id: &str) -> String 
 
 fn subject(title: &str) -> String {
     let line = one_line(title);
-    if line.chars().count() <= LONGEST {
+    if line.chars().count() <= MAX_SUBJECT {
         return line;
     }
-    let cut: String = line.chars().take(LONGEST - 1).collect();
+    let cut: String = line.chars().take(MAX_SUBJECT - 1).collect();
     format!("{}…", cut.trim_end())
 }
 
@@ -73,13 +73,13 @@ mod tests {
     }
 
     #[test]
-    fn the_message_says_what_and_the_trailers_say_whose() {
+    fn the_message_has_the_title_and_trailers_for_run_and_task() {
         let text = done(&record("- [ ] Add a flag\n  - accept: it works\n"), "r1");
         assert_eq!(text, "Add a flag\n\n- it works\n\nWeir-Run: r1\nWeir-Task: add-a-flag\n");
     }
 
     #[test]
-    fn a_long_title_is_cut_in_the_subject_and_whole_below_it() {
+    fn a_long_title_is_cut_in_the_subject_and_complete_below_it() {
         let title = "word ".repeat(40);
         let text = done(&record(&format!("- [ ] {title}\n")), "r1");
         let mut lines = text.lines();

@@ -1,29 +1,30 @@
-//! News: what a person should know although nobody watches. Pure.
+//! Notifications: what a person should know even if no one follows the run. Pure.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use weir_base::time::Utc;
 
 use crate::config::{Notify, NotifyOn};
 use crate::event::LoopEvent;
 use crate::state::RunEnd;
 
-/// What is told. It stays in the state of the run until it was, so it may be told twice: by the same id.
+/// A notification. It stays in the state of the run until it was sent, so it may be sent twice, with the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct News {
-    /// Names it.
+    /// Id of the notification.
     pub id: String,
     /// What it is about.
     pub kind: NotifyOn,
-    /// In a line.
+    /// One line.
     pub text: String,
     /// The run.
     pub run_id: String,
-    /// The event itself.
+    /// The event that caused it.
     pub event: Value,
 }
 
 impl News {
-    /// What is worth telling about an event, and what it is about.
+    /// The kind and text of the notification for an event, if it needs one.
     fn words(event: &LoopEvent) -> Option<(NotifyOn, String)> {
         Some(match event {
             LoopEvent::Asked { task, id, asked } => (
@@ -31,7 +32,7 @@ impl News {
                 format!("Task {task} {}; answer with `weir loop answer --question {id} …`", asked.words()),
             ),
             LoopEvent::Waiting { until, reason } => {
-                (NotifyOn::Limit, format!("Waiting until {}: {reason}", crate::time::rfc3339(*until)))
+                (NotifyOn::Limit, format!("Waiting until {}: {reason}", Utc::from_ms(*until).rfc3339()))
             }
             LoopEvent::TaskFailed { task, outcome, reason, .. } => {
                 (NotifyOn::Failure, format!("Task {task}: {outcome}. {reason}"))
@@ -42,7 +43,7 @@ impl News {
             LoopEvent::RunEnded { end, done, failed, pending, .. } => {
                 let how = match end {
                     RunEnd::Completed => "all tasks are done",
-                    RunEnd::Interrupted => "somebody stopped it",
+                    RunEnd::Interrupted => "it was interrupted",
                     _ => "not all tasks are done",
                 };
                 (
@@ -54,13 +55,13 @@ impl News {
         })
     }
 
-    /// What is worth telling about an event to those who want to hear of it.
+    /// The notification for an event, if it needs one and the configuration asks for it.
     pub fn of(event: &LoopEvent, run_id: &str, notify: &Notify, id: impl FnOnce() -> String) -> Option<Self> {
         let (kind, text) = Self::words(event)?;
-        // The end of a run is told to whoever wants to hear of limits or of the end.
+        // A run that ends at a limit counts both as a limit and as an end.
         let is_end = matches!(event, LoopEvent::RunEnded { .. });
         let is_wanted = notify.on.contains(&kind) || (is_end && notify.on.contains(&NotifyOn::End));
-        if !is_wanted || !notify.has_anybody() {
+        if !is_wanted || !notify.has_recipient() {
             return None;
         }
         let event = serde_json::to_value(event).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What came of an attempt. Each way to end has a name of its own; none of them is taken for "done".
+//! The outcome of an attempt. Each way to end has its own name; none of them is mistaken for "done".
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::DeniedTool;
 
-/// What came of an attempt, or of a task.
+/// The outcome of an attempt or a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -14,9 +14,9 @@ pub enum Outcome {
     Failed,
     /// A tool was not allowed.
     Denied,
-    /// It asked something, and nobody answered.
+    /// It asked a question that was not answered.
     Question,
-    /// It ended well and changed nothing.
+    /// It ended successfully but changed nothing.
     NoChange,
     /// The CLI died, or its output was unusable.
     Crashed,
@@ -24,16 +24,16 @@ pub enum Outcome {
     TimedOut,
     /// The account's limit ended it.
     RateLimited,
-    /// Its own money or token limit ended it.
+    /// Its own cost or token limit ended it.
     Budget,
-    /// Somebody stopped the loop, or it was killed.
+    /// The loop was stopped or killed.
     Interrupted,
-    /// A person stopped its session. That was wanted, so nothing is wrong; the task is not done.
+    /// A person stopped its session. This is intentional, so it is not a failure, but the task is not done.
     Stopped,
 }
 
 impl Outcome {
-    /// In words.
+    /// For people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -60,14 +60,14 @@ impl std::fmt::Display for Outcome {
 /// Why an attempt did not succeed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What it was.
+    /// The outcome.
     pub outcome: Outcome,
-    /// In a line.
+    /// The reason, in one line.
     pub reason: String,
     /// What the gate or the CLI printed, trimmed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// The same for the same failure, whatever times and numbers are in its output.
+    /// Equal for equal failures, whatever times and numbers are in their output.
     pub fingerprint: String,
     /// Tools that were not allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,7 +75,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure whose fingerprint is made from what it says.
+    /// A failure whose fingerprint is made from its texts.
     pub fn new(outcome: Outcome, reason: impl Into<String>, output: impl Into<String>) -> Self {
         let (reason, output) = (reason.into(), output.into());
         let fingerprint = crate::fingerprint::of(&[outcome.words(), &reason, &output]);
@@ -83,16 +83,16 @@ impl Failure {
     }
 }
 
-/// What a gate said.
+/// The result of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateResult {
     /// Its name.
     pub name: String,
     /// Whether it passed.
     pub passed: bool,
-    /// How it ended, in words.
+    /// How it ended, for people.
     pub ending: String,
-    /// The last that it printed; nothing where it passed.
+    /// The end of its output; empty if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// How long it took.
@@ -104,17 +104,17 @@ pub struct GateResult {
 pub struct Inspection {
     /// The tree as it is now.
     pub tree: String,
-    /// How many files differ from before the task.
+    /// Number of files that differ from before the task.
     pub files: u64,
     /// Lines that were added.
     pub added: u64,
     /// Lines that were removed.
     pub removed: u64,
-    /// What was protected, was changed and is restored.
+    /// Protected files that were changed and have been restored.
     pub protected: Vec<String>,
-    /// Whether the task list was changed and is restored.
+    /// Whether the task list was changed and has been restored.
     pub list_restored: bool,
-    /// Repositories and worktrees in the working tree that are no submodules: what is done there cannot be committed.
+    /// Repositories and worktrees in the working tree that are not submodules: work done there cannot be committed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nested: Vec<String>,
 }

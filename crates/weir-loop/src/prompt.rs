@@ -1,10 +1,10 @@
-//! Packs what the agent is told into one prompt within a size. Pure.
+//! Builds the agent's prompt within a size limit. Pure.
 
 use crate::config::{Config, PromptLimits};
 use crate::outcome::Failure;
 use crate::tasks::Task;
 
-/// What a planner is told after its system prompt, which is the CLI's own or the one of the configuration.
+/// The rules for every planner session. They follow its system prompt, which is the CLI's own or the configured one.
 pub const PLANNER_RULES: &str = "\
 You plan work that others do later: one fresh session for each task, unattended, which knows the repository and the \
 text of its task and nothing else.
@@ -12,14 +12,14 @@ text of its task and nothing else.
 - Change nothing: no file, no commit, no branch, no worktree, nothing that keeps running.
 - Make each task small enough to be finished and checked at once, and leave the repository working after each of them.
 - Say in each task what its session has to know: files, names, decisions, and what is not part of it.
-- Give conditions that a program can check. What only a person can judge is no condition.
-- Order tasks so that each needs only what stands before it, and name what it needs.
+- Give conditions that a program can check. Something that only a person can judge is not a condition.
+- Order tasks so that each needs only earlier ones, and name what it needs.
 - Decide what can be decided, and write the decision down. Ask only what neither the document nor the repository can answer.";
 
-/// The rules that every session of the coder gets, after its system prompt.
+/// The rules for every coder session. They follow its system prompt.
 pub const RULES: &str = "\
 You work unattended on one task of a list, in a workspace that a harness owns.
-- Do this task and nothing else. Do not ask whether to go on.
+- Do this task and nothing else. Do not ask whether to continue.
 - Do not edit the task list, the harness's configuration, its folder, or files that are named as protected.
 - Do not commit, and do not switch branches: the harness commits what you leave in the working tree.
 - Do not put commands into the background: they end with this session. Run them in the foreground.
@@ -27,24 +27,24 @@ You work unattended on one task of a list, in a workspace that a harness owns.
 - If you learned something that the next session should know, end your answer with a heading `## Learned` and a few \
 short points.";
 
-/// What a prompt is made of.
+/// The parts of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
     /// The task.
     pub task: &'a Task,
-    /// Which attempt it is.
+    /// Number of the attempt.
     pub attempt: u32,
-    /// Why the last one failed.
+    /// Why the last attempt failed.
     pub failure: Option<&'a Failure>,
-    /// What was learned so far.
+    /// What earlier sessions learned.
     pub progress: &'a str,
-    /// Gates that fail already, by name.
+    /// Gates that already fail, by name.
     pub broken: &'a [String],
     /// Answers that a person gave to this task's questions.
     pub answers: &'a [(String, String)],
 }
 
-/// The prompt. The task itself comes first and is cut last.
+/// Builds the prompt. The task itself comes first and is cut last.
 pub fn pack(parts: &Parts<'_>, config: &Config) -> String {
     let limits = &config.prompt;
     let mut prompt = head(parts);
@@ -116,14 +116,14 @@ fn last_attempt(attempt: u32, failure: &Failure, room: usize) -> String {
 fn learned(progress: &str, room: usize, limits: &PromptLimits) -> String {
     let head = "# What earlier sessions learned\n\n";
     let room = room.min(limits.progress_bytes).saturating_sub(head.len() + 1);
-    // Less than this says nothing.
+    // Less than this is not worth including.
     if progress.trim().is_empty() || room < 64 {
         return String::new();
     }
     format!("{head}{}\n", cut_start(progress.trim(), room))
 }
 
-/// The end of a text, from the beginning of a line, with a mark where something is missing.
+/// The end of a text, from the start of a line, with a mark where text is missing.
 pub fn cut_start(text: &str, room: usize) -> String {
     const MARK: &str = "[…]\n";
     if text.len() <= room {
@@ -134,7 +134,7 @@ pub fn cut_start(text: &str, room: usize) -> String {
         from += 1;
     }
     let rest = text.get(from..).unwrap_or_default();
-    // A whole line, unless it is one long line.
+    // Starts at a full line, unless the line is very long.
     let rest = match rest.find('\n') {
         Some(end) if end + 1 < rest.len() && end < 400 => rest.get(end + 1..).unwrap_or_default(),
         _ => rest,

@@ -1,4 +1,4 @@
-//! Logs in and says what works, without touching what a running bridge keeps.
+//! Logs in and reports what works, without touching the data of a running bridge.
 
 use matrix_sdk::Client;
 use matrix_sdk::ruma::api::client::membership::joined_rooms;
@@ -10,7 +10,7 @@ use crate::failure::{explain, explain_http};
 use crate::kept_login::KeptLogin;
 use crate::login::{LoginError, WhoAmI, log_out, who_am_i, without_store};
 
-/// Sentences about what works.
+/// Describes what works, one sentence per line.
 pub(crate) async fn check(options: &MatrixOptions) -> Result<Vec<String>, BridgeError> {
     checked(options)
         .await
@@ -23,13 +23,13 @@ async fn checked(options: &MatrixOptions) -> Result<Vec<String>, LoginError> {
     let versions = versions.map_err(|error| LoginError::Passing(explain_http(&error)))?;
     let newest =
         versions.iter().max().and_then(|version| version.as_str()).unwrap_or("an old version of Matrix");
-    let mut lines = vec![format!("{} answers and speaks {newest}", client.homeserver())];
+    let mut lines = vec![format!("{} responds and supports {newest}", client.homeserver())];
     match &options.login {
         MatrixLogin::AccessToken(token) => {
             let who = who_am_i(client.homeserver().as_str(), token).await?;
             lines.push(logged_in(&who));
             if who.device_id.is_none() {
-                let text = "matrix.access_token belongs to no device; log in with a password instead";
+                let text = "matrix.access_token does not belong to a device; log in with a password instead";
                 return Err(LoginError::Final(text.to_owned()));
             }
         }
@@ -56,13 +56,13 @@ fn logged_in(who: &WhoAmI) -> String {
     }
 }
 
-/// Logs in and out again: the bridge makes its own login when it is first run.
+/// Logs in and out again. The bridge logs in by itself when it first runs.
 async fn try_password(client: &Client, user: &str, password: &Secret) -> Result<Vec<String>, LoginError> {
     let login = client.matrix_auth().login_username(user, password.reveal());
     let answer = login.initial_device_display_name("Weir bridge (check)").send().await;
     let answer =
         answer.map_err(|error| LoginError::Final(format!("the login failed: {}", explain(&error))))?;
-    let mut lines = vec![format!("the password of {} is right", answer.user_id)];
+    let mut lines = vec![format!("the password of {} is correct", answer.user_id)];
     if let Ok(rooms) = client.send(joined_rooms::v3::Request::new()).await {
         lines.push(format!("it is in {} rooms", rooms.joined_rooms.len()));
     }

@@ -1,4 +1,4 @@
-//! What a message of ours looks like on the wire.
+//! The wire format of our messages.
 
 use matrix_sdk::ruma::OwnedEventId;
 use matrix_sdk::ruma::events::Mentions;
@@ -8,16 +8,16 @@ use matrix_sdk::ruma::events::room::message::{
 };
 use weir_bridge::markup::Rendered;
 
-/// So much of an edit is for programs that know no edits.
-const FALLBACK: usize = 200;
+/// Maximum number of characters that clients without edits show of an edit.
+const MAX_FALLBACK: usize = 200;
 
-/// A text. It is no notice, because nobody is notified of those, and the agent asks questions.
+/// A text. Not a notice, because clients do not notify people of those, and the agent asks questions.
 fn text(text: &Rendered) -> RoomMessageEventContent {
     let mut content = match &text.html {
         Some(html) => RoomMessageEventContent::text_html(&*text.plain, html),
         None => RoomMessageEventContent::text_plain(&*text.plain),
     };
-    // Whatever names the model writes, it calls nobody.
+    // Names in the model's text must not mention anyone.
     content.mentions = Some(Mentions::new());
     content
 }
@@ -40,9 +40,9 @@ pub(crate) fn message(
     content
 }
 
-/// A change of a message. What programs without edits show of it is short, because an event must not be too long.
+/// An edit of a message. The fallback for clients without edits is short, because the size of an event is limited.
 pub(crate) fn edit(rendered: &Rendered, of: OwnedEventId) -> RoomMessageEventContent {
-    let short: String = rendered.plain.chars().take(FALLBACK).collect();
+    let short: String = rendered.plain.chars().take(MAX_FALLBACK).collect();
     let mut content = RoomMessageEventContent::text_plain(format!("* {short}"));
     content.mentions = Some(Mentions::new());
     let new: RoomMessageEventContentWithoutRelation = text(rendered).into();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_html_with_text_beside_it() {
+    fn a_message_has_html_and_plain_text() {
         let rendered = Markup::MatrixHtml.render("Some **bold** words");
         let content = json_of(&message(&rendered, None, None));
         assert_eq!(content["msgtype"], "m.text");
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_longest_edit_fits_into_an_event() {
-        // As many characters that have to be escaped as there can be.
+        // The worst case: all characters have to be escaped.
         let text = "\"\\".repeat(3_000);
         let rendered = Markup::MatrixHtml.render(&text);
         let length = rendered.plain.len() + rendered.html.as_ref().map_or(0, String::len);

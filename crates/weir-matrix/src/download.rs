@@ -1,6 +1,6 @@
 //! Fetches files that came with messages, and decrypts them.
 //!
-//! By hand, because the SDK takes as much as the homeserver gives, for as long as that takes.
+//! By hand, because the SDK limits neither the size nor the time.
 
 use std::io::{Cursor, Read as _};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use matrix_sdk_base::crypto::AttachmentDecryptor;
 use weir_bridge::channel::RemoteFile;
 use weir_bridge::http;
 
-/// How long a request may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Where homeservers have files: with a login, and without one on old homeservers.
+/// Time limit for a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Paths of files on homeservers, and whether they need a login. Old homeservers have the second one only.
 const PATHS: [(&[&str], bool); 2] = [
     (&["_matrix", "client", "v1", "media", "download"], true),
     (&["_matrix", "media", "v3", "download"], false),
 ];
 
-/// What has to be known to fetch a file, as a text.
+/// What is needed to fetch a file, as a string.
 pub(crate) fn reference(source: &MediaSource) -> String {
-    // Plain data with text keys: it can always be written.
+    // Cannot fail: plain data with string keys.
     serde_json::to_string(source).unwrap_or_default()
 }
 
-/// Fetches a file of at most this many bytes.
+/// Fetches a file of at most `max_bytes`.
 pub(crate) async fn download(client: &Client, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let source: MediaSource = serde_json::from_str(&file.reference)
-        .map_err(|error| format!("its address is not known: {error}"))?;
+    let source: MediaSource =
+        serde_json::from_str(&file.reference).map_err(|error| format!("its address is unknown: {error}"))?;
     match source {
         MediaSource::Plain(uri) => fetch(client, &uri, max_bytes).await,
         MediaSource::Encrypted(file) => {
@@ -40,8 +40,8 @@ pub(crate) async fn download(client: &Client, file: &RemoteFile, max_bytes: u64)
 }
 
 async fn fetch(client: &Client, uri: &MxcUri, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let (server, id) = uri.parts().map_err(|error| format!("its address is not valid: {error}"))?;
-    let requests = http::client(PATIENCE).map_err(|error| error.to_string())?;
+    let (server, id) = uri.parts().map_err(|error| format!("its address is invalid: {error}"))?;
+    let requests = http::client(REQUEST_TIMEOUT).map_err(|error| error.to_string())?;
     let mut problem = String::new();
     for (path, needs_login) in PATHS {
         let mut address = client.homeserver();
@@ -55,18 +55,18 @@ async fn fetch(client: &Client, uri: &MxcUri, max_bytes: u64) -> Result<Vec<u8>,
         if let Some(token) = client.access_token().filter(|_| needs_login) {
             request = request.bearer_auth(token);
         }
-        let mut answer = request.send().await.map_err(http::reason)?;
-        // The file may be elsewhere. Whoever has it must not see the login.
-        let elsewhere = answer.headers().get("location").and_then(|place| place.to_str().ok());
-        if let Some(place) = elsewhere.filter(|_| answer.status().is_redirection()) {
+        let mut response = request.send().await.map_err(http::reason)?;
+        // Redirects are followed by hand, because the token must not be sent to another server.
+        let elsewhere = response.headers().get("location").and_then(|place| place.to_str().ok());
+        if let Some(place) = elsewhere.filter(|_| response.status().is_redirection()) {
             let place = address.join(place).map_err(|error| error.to_string())?;
-            answer = requests.get(place.as_str()).send().await.map_err(http::reason)?;
+            response = requests.get(place.as_str()).send().await.map_err(http::reason)?;
         }
-        match answer.status().as_u16() {
-            200 => return http::read_at_most(answer, max_bytes).await,
-            status => problem = format!("the homeserver answers with status {status}"),
+        match response.status().as_u16() {
+            200 => return http::read_at_most(response, max_bytes).await,
+            status => problem = format!("the homeserver answered with status {status}"),
         }
-        // An old homeserver does not know the first path.
+        // Old homeservers do not have the first path.
         if !problem.ends_with("404") {
             break;
         }
@@ -94,7 +94,7 @@ mod tests {
 
     use super::{decrypt, download, reference};
 
-    /// A homeserver that knows files without a login only, and says nothing of their size.
+    /// A homeserver that serves files only without a login, and does not send their size.
     async fn old_homeserver(file: Vec<u8>) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_more_is_taken_than_is_wanted() {
+    async fn the_size_is_limited() {
         let size = 3 << 20;
         let address = old_homeserver(vec![7; size]).await;
         let client = Client::builder().homeserver_url(address).build().await.unwrap();
@@ -128,14 +128,14 @@ mod tests {
             reference: json!({"url": "mxc://e.org/1"}).to_string(),
         };
         assert_eq!(download(&client, &file, 3 << 20).await.map(|data| data.len()), Ok(size));
-        assert_eq!(download(&client, &file, 2 << 20).await, Err("it has more than 2 MB".to_owned()));
+        assert_eq!(download(&client, &file, 2 << 20).await, Err("it is larger than 2 MB".to_owned()));
         let gone = RemoteFile { reference: json!({"url": "mxc://e.org/2"}).to_string(), ..file };
         let error = download(&client, &gone, 2 << 20).await.unwrap_err();
-        assert_eq!(error, "the homeserver answers with status 404");
+        assert_eq!(error, "the homeserver answered with status 404");
     }
 
     #[test]
-    fn a_reference_is_the_file_again() {
+    fn a_reference_can_be_read_back() {
         let plain = json!({"url": "mxc://e.org/1"});
         let encrypted = json!({"file": {
             "url": "mxc://e.org/2", "v": "v2", "iv": "w+sE15fzSc0AAAAAAAAAAA",

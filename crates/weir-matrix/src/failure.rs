@@ -1,25 +1,26 @@
-//! What a refusal of the homeserver means for the bridge.
+//! What errors of the homeserver mean for the bridge.
 
 use matrix_sdk::ruma::api::error::{ErrorKind, RetryAfter};
 use matrix_sdk::{Error, HttpError};
+use weir_base::error::with_causes;
 use weir_bridge::channel::OperationError;
 
-/// How long to wait where the homeserver does not say it.
-const USUAL_WAIT: i64 = 5_000;
+/// How long to wait if the homeserver does not say, in milliseconds.
+const DEFAULT_WAIT: i64 = 5_000;
 
-/// What became of an operation that failed; `None` if it is as if it had been done.
+/// What a failed operation means for the bridge, or `None` if it counts as done.
 pub(crate) fn judge(error: &Error) -> Option<OperationError> {
     match error {
         Error::Http(error) => judge_http(error),
-        // We were in the room and are not any more.
+        // The bot has left the room.
         Error::WrongRoomState(_) => {
-            Some(OperationError::Refused("the bot is not in this room any more".to_owned()))
+            Some(OperationError::Refused("the bot is no longer in this room".to_owned()))
         }
         other => Some(OperationError::Passing(explain(other))),
     }
 }
 
-/// What became of a request that failed; `None` if it is as if it had been done.
+/// What a failed request means for the bridge, or `None` if it counts as done.
 pub(crate) fn judge_http(error: &HttpError) -> Option<OperationError> {
     let error = original(error);
     let status = error.as_client_api_error().map(|error| error.status_code.as_u16());
@@ -34,10 +35,12 @@ fn judge_kind(kind: Option<&ErrorKind>, status: Option<u16>, reason: String) -> 
                 Some(RetryAfter::Delay(wait)) => i64::try_from(wait.as_millis()).ok(),
                 _ => None,
             };
-            OperationError::RateLimited { retry_after_ms: wait.unwrap_or(USUAL_WAIT).clamp(100, 86_400_000) }
+            OperationError::RateLimited {
+                retry_after_ms: wait.unwrap_or(DEFAULT_WAIT).clamp(100, 86_400_000),
+            }
         }
-        (_, Some(429)) => OperationError::RateLimited { retry_after_ms: USUAL_WAIT },
-        // The listener tells what to do about it.
+        (_, Some(429)) => OperationError::RateLimited { retry_after_ms: DEFAULT_WAIT },
+        // The listener reports what to do about it.
         (Some(ErrorKind::UnknownToken(_) | ErrorKind::MissingToken), _) => OperationError::Passing(reason),
         (Some(ErrorKind::NotFound), _) => OperationError::Gone(reason),
         (_, Some(400..=499)) => OperationError::Refused(reason),
@@ -50,7 +53,7 @@ pub(crate) fn is_logged_out(error: &Error) -> bool {
     matches!(error.client_api_error_kind(), Some(ErrorKind::UnknownToken(_) | ErrorKind::MissingToken))
 }
 
-/// An error with its causes, in a line.
+/// An error with its causes, in one line.
 pub(crate) fn explain(error: &Error) -> String {
     match error {
         Error::Http(error) => explain_http(error),
@@ -58,7 +61,7 @@ pub(crate) fn explain(error: &Error) -> String {
     }
 }
 
-/// An error of a request with its causes, in a line.
+/// An error of a request with its causes, in one line.
 pub(crate) fn explain_http(error: &HttpError) -> String {
     match original(error) {
         error @ HttpError::Reqwest(_) => format!("the homeserver cannot be reached: {}", with_causes(error)),
@@ -66,25 +69,12 @@ pub(crate) fn explain_http(error: &HttpError) -> String {
     }
 }
 
-/// The error itself, where it is wrapped because its answer would have been kept.
+/// Unwraps errors of requests whose response would have been cached.
 fn original(error: &HttpError) -> &HttpError {
     match error {
         HttpError::Cached(error) => original(error),
         other => other,
     }
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]
@@ -101,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn errors_are_told_apart() {
         assert_eq!(judge(Some(&ErrorKind::DuplicateAnnotation), 400), None);
         assert!(matches!(judge(Some(&ErrorKind::TooLarge), 413), Some(OperationError::Refused(_))));
         assert!(matches!(judge(Some(&ErrorKind::Forbidden), 403), Some(OperationError::Refused(_))));

@@ -1,12 +1,13 @@
-//! The login that is kept between starts, so that the bridge is the same device each time.
+//! The stored login, so that the bridge is the same device each time it starts.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use weir_base::file::create_private_folder;
 use weir_bridge::BridgeError;
 
-/// A login. It is written before the homeserver hears of its device, and again with the token.
+/// A login. It is stored before the homeserver learns about the device, and again with the token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptLogin {
     pub(crate) homeserver: String,
@@ -16,7 +17,7 @@ pub(crate) struct KeptLogin {
     pub(crate) session: Option<KeptSession>,
 }
 
-/// What the homeserver gave for the password.
+/// What the homeserver returned for the password.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptSession {
     pub(crate) user_id: String,
@@ -47,32 +48,15 @@ impl KeptLogin {
             .map_err(|error| BridgeError::File { path, source: error.into() })
     }
 
-    /// Keeps the login. Nobody else can read the file, and it is whole at any moment.
+    /// Stores the login in a file that only its owner can read. The file is replaced atomically.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), BridgeError> {
         let path = file(folder);
         let written = || -> std::io::Result<()> {
-            make_private(folder)?;
-            let scratch = path.with_extension("new");
-            let mut options = std::fs::OpenOptions::new();
-            options.create(true).truncate(true).write(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.open(&scratch)?;
-            file.write_all(serde_json::to_string(self)?.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&scratch, &path)
+            create_private_folder(folder)?;
+            weir_base::file::replace(&path, serde_json::to_string(self)?.as_bytes())
         };
         written().map_err(|source| BridgeError::File { path: path.clone(), source })
     }
-}
-
-/// Makes a folder that nobody else can look into.
-pub(crate) fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 #[cfg(test)]
@@ -80,7 +64,7 @@ mod tests {
     use super::{KeptLogin, KeptSession, file};
 
     #[test]
-    fn is_kept_and_never_shown() {
+    fn is_stored_and_never_shown() {
         let folder = tempfile::tempdir().unwrap();
         let below = folder.path().join("matrix");
         assert_eq!(KeptLogin::read(&below).unwrap(), None);

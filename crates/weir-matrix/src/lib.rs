@@ -1,13 +1,13 @@
 //! The bridge's channel to Matrix: rooms, threads, edits, replies, reactions, typing, pictures and files, in plain and
 //! in encrypted rooms.
 //!
-//! [`MatrixChannel`] is the channel. What an event means (`read`), which events of a room are new
-//! (`timeline`), what a message looks like on the wire (`content`) and what a refusal means (`failure`) are functions
-//! without side effects; `listen`, `listener` and `perform` talk to the homeserver.
+//! [`MatrixChannel`] is the channel. What an event means (`read`), which events of a room are new (`timeline`), the wire
+//! format of messages (`content`) and what errors mean (`failure`) are functions without side effects; `listen`,
+//! `listener` and `perform` talk to the homeserver.
 //!
-//! It knows nothing of conversations, and it keeps nothing but its login and what the Matrix SDK keeps.
+//! It knows nothing about sessions, and stores only its login and the data of the Matrix SDK.
 
-// The futures of the SDK are nested deeply.
+// The futures of the SDK are deeply nested.
 #![recursion_limit = "256"]
 
 mod channel;

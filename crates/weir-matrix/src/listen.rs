@@ -1,6 +1,6 @@
-//! Listens to the homeserver, for ever, whatever happens to the network.
+//! Listens to the homeserver forever, whatever happens to the network.
 //!
-//! This only logs in, asks and waits; `listener` deals with what the homeserver answers.
+//! This module only logs in, polls and waits; `listener` handles the responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::failure::{explain, is_logged_out};
 use crate::listener::{Listener, Trouble};
 use crate::login::{LoginError, how_to_log_in_again, log_in};
 
-/// How long the homeserver waits for events before it answers that there are none.
+/// How long the homeserver waits for events before it responds without any.
 const POLL: Duration = Duration::from_secs(30);
-/// Longest wait between two tries.
-const LONGEST_WAIT: u64 = 60;
+/// Maximum wait between two attempts, in seconds.
+const MAX_WAIT: u64 = 60;
 
-/// Delivers events until it is dropped. It ends only where a person has to mend something.
+/// Delivers events until dropped. Ends only if a person has to fix something.
 pub(crate) async fn listen(channel: Arc<MatrixChannel>, inlet: Inlet) -> Result<(), BridgeError> {
     let mut failures = 0_u32;
     let client = loop {
@@ -33,22 +33,22 @@ pub(crate) async fn listen(channel: Arc<MatrixChannel>, inlet: Inlet) -> Result<
         }
     };
     let Some(me) = client.user_id().map(ToOwned::to_owned) else {
-        return Err(stopped(&inlet, "there is no login".to_owned()));
+        return Err(stopped(&inlet, "not logged in".to_owned()));
     };
     let my_name = client.account().get_display_name().await.ok().flatten();
     let mut listener = Listener::new(client.clone(), inlet.clone(), me, my_name);
     loop {
-        // The first answer is at once, so that the bridge can write before somebody says something.
+        // The first response comes at once, so that the bridge can post before anyone writes.
         let timeout = if listener.is_up_to_date() { POLL } else { Duration::ZERO };
         let settings = SyncSettings::new().timeout(timeout).filter(filter());
-        let heard = match client.sync_once(settings).await {
+        let handled = match client.sync_once(settings).await {
             Ok(response) => {
-                channel.is_online(client.clone());
-                listener.heard(response).await
+                channel.set_online(client.clone());
+                listener.handle(response).await
             }
             Err(error) => Err(Trouble::Matrix(error)),
         };
-        match heard {
+        match handled {
             Ok(()) => {
                 failures = 0;
                 inlet.connected(true);
@@ -68,13 +68,13 @@ fn stopped(inlet: &Inlet, reason: String) -> BridgeError {
 
 async fn wait(inlet: &Inlet, failures: &mut u32, reason: &str) {
     inlet.connected(false);
-    let seconds = (1_u64 << (*failures).min(6)).min(LONGEST_WAIT);
+    let seconds = (1_u64 << (*failures).min(6)).min(MAX_WAIT);
     *failures = failures.saturating_add(1);
     inlet.note(format!("{reason}; trying again"));
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
-/// Who types and who has read what is of no use here, and rooms can have many members.
+/// Leaves out typing notices, read receipts and presence, and loads members lazily, because rooms can have many.
 fn filter() -> Filter {
     let nothing = || vec!["*".to_owned()];
     let mut filter = FilterDefinition::default();

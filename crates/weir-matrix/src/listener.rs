@@ -1,14 +1,15 @@
-//! Deals with what the homeserver tells: delivers it, once, in its order.
+//! Handles the responses of the homeserver: delivers each event once, in order.
 //!
-//! The SDK keeps for itself where it is in the stream of events. The bridge keeps another place: the one up to which
-//! everything is in its inbox. After a restart, and after a failure, what lies between them is asked for again, room by
-//! room, and what the inbox has already is recognised there.
+//! The SDK stores its own position in the event stream. The bridge stores another one, up to which everything is in its
+//! inbox. After a restart or a failure, the events between the two are requested again, room by room, and the inbox
+//! recognises those that it already has.
 
 use matrix_sdk::deserialized_responses::{TimelineEvent, TimelineEventKind};
 use matrix_sdk::ruma::OwnedUserId;
 use matrix_sdk::ruma::events::room::message::RoomMessageEventContent;
 use matrix_sdk::sync::{JoinedRoomUpdate, SyncResponse};
 use matrix_sdk::{Client, Room, RoomMemberships};
+use weir_base::time::now_ms;
 use weir_bridge::channel::{Inlet, NotKept};
 
 use crate::failure::{explain, is_logged_out};
@@ -17,16 +18,16 @@ use crate::invites::Invites;
 use crate::mention::Names;
 use crate::missed::{self, Missed};
 use crate::read::{Setting, read};
-use crate::timeline::{Belief, begins_at};
+use crate::timeline::{TrustFilter, first_relevant};
 use crate::upgrades::Upgrades;
 
-const NOT_DECRYPTED: &str = "I could not decrypt a message of yours. Please send it again.";
+const NOT_DECRYPTED: &str = "I could not decrypt one of your messages. Please send it again.";
 
-/// Why an answer of the homeserver is not dealt with.
+/// Why a response of the homeserver could not be handled.
 pub(crate) enum Trouble {
-    /// The bridge takes nothing any more.
+    /// The bridge accepts no more messages.
     NotKept,
-    /// Something has to be asked again.
+    /// A request failed and has to be repeated.
     Matrix(matrix_sdk::Error),
 }
 
@@ -42,7 +43,7 @@ impl From<matrix_sdk::Error> for Trouble {
     }
 }
 
-/// Delivers what the homeserver tells.
+/// Delivers events of the homeserver.
 pub(crate) struct Listener {
     client: Client,
     inlet: Inlet,
@@ -51,7 +52,7 @@ pub(crate) struct Listener {
     held: Held,
     invites: Invites,
     upgrades: Upgrades,
-    /// Everything before this has been dealt with. None until the first answer has been.
+    /// Everything before this position has been handled. `None` until the first response has been handled.
     place: Option<String>,
     last_order: i64,
 }
@@ -71,22 +72,22 @@ impl Listener {
         }
     }
 
-    /// Whether nothing has to be caught up with.
+    /// Whether there are no missed events to catch up on.
     pub(crate) fn is_up_to_date(&self) -> bool {
         self.place.is_some()
     }
 
-    /// Deals with an answer of the homeserver. Where that fails, the next answer begins by catching up.
-    pub(crate) async fn heard(&mut self, response: SyncResponse) -> Result<(), Trouble> {
+    /// Handles a response of the homeserver. If that fails, the next call starts by catching up.
+    pub(crate) async fn handle(&mut self, response: SyncResponse) -> Result<(), Trouble> {
         let place = self.place.take();
-        // Before anything of a new room is delivered.
+        // Must come before anything in a new room is delivered.
         self.upgrades.follow(&self.client, &self.inlet).await?;
         match place {
             None => self.catch_up().await?,
             Some(place) => {
                 for (room, update) in &response.rooms.joined {
                     let Some(room) = self.client.get_room(room) else { continue };
-                    self.room_heard(&room, update, &place).await?;
+                    self.handle_room(&room, update, &place).await?;
                 }
             }
         }
@@ -99,16 +100,16 @@ impl Listener {
         Ok(())
     }
 
-    /// Reads what was said since the bridge listened last. On the very first start nothing is new.
+    /// Delivers the events since the bridge last listened. On the very first start there are none.
     async fn catch_up(&mut self) -> Result<(), Trouble> {
         let Some(cursor) = self.inlet.cursor().await else { return Ok(()) };
-        // They come after that place, so they are read again.
+        // They come after that position, so they are read again.
         drop(self.held.take());
         for room in self.client.joined_rooms() {
             match missed::since(&room, &cursor).await {
                 Ok(missed) => self.deliver_all(&room, missed).await?,
                 Err(error) if is_refused(&error) => self.inlet.note(format!(
-                    "what was said in {} meanwhile cannot be read: {}",
+                    "missed messages in {} cannot be read: {}",
                     room.room_id(),
                     explain(&error)
                 )),
@@ -118,14 +119,14 @@ impl Listener {
         Ok(())
     }
 
-    async fn room_heard(
+    async fn handle_room(
         &mut self,
         room: &Room,
         update: &JoinedRoomUpdate,
         place: &str,
     ) -> Result<(), Trouble> {
         let timeline = &update.timeline;
-        let is_new_to_us = begins_at(&timeline.events, &self.me) > 0;
+        let is_new_to_us = first_relevant(&timeline.events, &self.me) > 0;
         let mut missed = Missed::default();
         if let Some(before) = timeline.prev_batch.as_ref().filter(|_| timeline.limited && !is_new_to_us) {
             missed = match missed::between(room, place, before).await {
@@ -139,23 +140,25 @@ impl Listener {
 
     async fn deliver_all(&mut self, room: &Room, missed: Missed) -> Result<(), Trouble> {
         if missed.cut {
-            self.inlet
-                .note(format!("too much was said in {} meanwhile; a part of it is not read", room.room_id()));
+            self.inlet.note(format!(
+                "too many messages were missed in {}; some of them are not read",
+                room.room_id()
+            ));
         }
-        let begin = begins_at(&missed.events, &self.me);
+        let begin = first_relevant(&missed.events, &self.me);
         let events = missed.events.get(begin..).unwrap_or_default();
-        let mut belief = Belief::new(room.encryption_state().is_encrypted(), events);
+        let mut trust = TrustFilter::new(room.encryption_state().is_encrypted(), events);
         for event in events {
             let order = self.next_order();
-            if !belief.takes(event) {
+            if !trust.accepts(event) {
                 self.inlet.note(format!(
-                    "a message in {} is not encrypted as it should be, so it is not read",
+                    "a message in {} is not encrypted although the room is, so it is not read",
                     room.room_id()
                 ));
                 continue;
             }
             if let TimelineEventKind::UnableToDecrypt { event, .. } = &event.kind {
-                let at = now();
+                let at = now_ms();
                 self.held.push(HeldEvent {
                     room: room.room_id().to_owned(),
                     event: event.clone(),
@@ -190,7 +193,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Tries again to read what waits for a key.
+    /// Tries again to decrypt the messages that wait for a key.
     async fn try_held(&mut self) -> Result<(), Trouble> {
         for held in self.held.take() {
             let Some(room) = self.client.get_room(&held.room) else { continue };
@@ -199,49 +202,43 @@ impl Listener {
                 _ => self.held.push(held),
             }
         }
-        for lost in self.held.give_up(now()) {
+        for lost in self.held.give_up(now_ms()) {
             self.inlet.note(format!("a message in {} could not be decrypted", lost.room));
-            self.say_it_is_lost(&lost).await;
+            self.report_lost(&lost).await;
         }
         Ok(())
     }
 
-    /// Whoever may talk to the agent hears that a message was not read.
-    async fn say_it_is_lost(&self, lost: &HeldEvent) {
+    /// Tells the sender that a message was not read, if they may talk to the agent.
+    async fn report_lost(&self, lost: &HeldEvent) {
         let sender: Option<OwnedUserId> = lost.event.get_field("sender").ok().flatten();
         let (Some(sender), Some(room)) = (sender, self.client.get_room(&lost.room)) else { return };
         let known = self.inlet.knows(&sender.as_str().into()).await;
         if known && is_direct(&room).await {
-            // It is a courtesy.
+            // A failure does not matter: this is only a courtesy.
             drop(room.send(RoomMessageEventContent::notice_plain(NOT_DECRYPTED)).await);
         }
     }
 
-    /// A number that grows, also over restarts as far as the clock does.
+    /// An increasing number, also across restarts if the clock does not go back.
     fn next_order(&mut self) -> i64 {
-        self.last_order = (self.last_order + 1).max(now().saturating_mul(1_000));
+        self.last_order = (self.last_order + 1).max(now_ms().saturating_mul(1_000));
         self.last_order
     }
 }
 
-/// Whether nobody but one other person is in a room.
+/// Whether only one other person is in a room.
 async fn is_direct(room: &Room) -> bool {
     let counted = room.active_members_count();
     if counted > 0 {
         return counted <= 2;
     }
-    // Where it is not known, it is a group: there less is said.
+    // If it is unknown, treat it as a group, where the bot says less.
     room.members(RoomMemberships::ACTIVE).await.is_ok_and(|members| members.len() <= 2)
 }
 
-/// Whether asking again is of no use.
+/// Whether repeating the request is pointless.
 fn is_refused(error: &matrix_sdk::Error) -> bool {
     let status = error.as_client_api_error().map(|error| error.status_code.as_u16());
     !is_logged_out(error) && matches!(status, Some(400 | 403 | 404))
-}
-
-/// The time, in milliseconds since 1970.
-fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Gets into the account, always as the same device.
+//! Logs in to the account, always as the same device.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ use crate::channel::MatrixOptions;
 use crate::failure::{explain, explain_http};
 use crate::kept_login::{self, KeptLogin, KeptSession};
 
-/// What people see as the name of the device.
+/// The name of the device that people see.
 const DEVICE_NAME: &str = "Weir bridge";
-/// How long one request may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why there is no login.
+/// Why logging in failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoginError {
-    /// It may work later.
+    /// A later attempt may succeed.
     #[error("{0}")]
     Passing(String),
-    /// A person has to mend something.
+    /// A person has to fix something.
     #[error("{0}")]
     Final(String),
 }
@@ -43,39 +43,39 @@ impl From<ClientBuildError> for LoginError {
     fn from(error: ClientBuildError) -> Self {
         match error {
             ClientBuildError::Url(error) => {
-                Self::Final(format!("matrix.homeserver is not an address: {error}"))
+                Self::Final(format!("matrix.homeserver is not a valid address: {error}"))
             }
             ClientBuildError::SqliteStore(error) => Self::Final(format!(
-                "what is kept of Matrix cannot be opened: {error}; is matrix.store_passphrase the same as before?"
+                "the stored Matrix data cannot be opened: {error}; has matrix.store_passphrase changed?"
             )),
             other => Self::Passing(format!("the homeserver cannot be found: {other}")),
         }
     }
 }
 
-/// Who is logged in, as which device.
+/// The account and device of a login.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct WhoAmI {
     pub(crate) user_id: OwnedUserId,
     pub(crate) device_id: Option<OwnedDeviceId>,
 }
 
-/// A client that nothing is kept of.
+/// A client that stores nothing.
 pub(crate) async fn without_store(options: &MatrixOptions) -> Result<Client, LoginError> {
     Ok(builder(options).build().await?)
 }
 
-/// Logs in, or goes on with the login that is kept.
+/// Logs in, or restores the stored login.
 pub(crate) async fn log_in(options: &MatrixOptions) -> Result<Client, LoginError> {
-    kept_login::make_private(&options.folder)
+    weir_base::file::create_private_folder(&options.folder)
         .map_err(|source| BridgeError::File { path: options.folder.clone(), source })?;
     let client = match &options.login {
         MatrixLogin::Password { user, password } => with_password(options, user, password).await?,
         MatrixLogin::AccessToken(token) => with_token(options, token).await?,
     };
-    // Keys that others need to write to us are made here. Where that takes long it goes on beside the rest.
+    // Creates the keys that others need to write to the bot. If that takes long, it continues in the background.
     let encryption = client.encryption();
-    drop(tokio::time::timeout(PATIENCE, encryption.wait_for_e2ee_initialization_tasks()).await);
+    drop(tokio::time::timeout(REQUEST_TIMEOUT, encryption.wait_for_e2ee_initialization_tasks()).await);
     Ok(client)
 }
 
@@ -91,19 +91,19 @@ async fn with_password(options: &MatrixOptions, user: &str, password: &Secret) -
     if let Some(session) = &login.session {
         return restore(options, &session.user_id, &login.device, &session.access_token).await;
     }
-    // A device that the homeserver has heard of and that we have forgotten would stay there for ever.
+    // Store the device first: one that the homeserver knows and we have forgotten would stay there forever.
     login.write(&options.folder)?;
     let client = with_store(options, &login.device).await?;
     let sent = client.matrix_auth().login_username(user, password.reveal());
-    let answer = sent.device_id(&login.device).initial_device_display_name(DEVICE_NAME).send().await;
-    let answer = answer.map_err(|error| match error.client_api_error_kind() {
+    let response = sent.device_id(&login.device).initial_device_display_name(DEVICE_NAME).send().await;
+    let response = response.map_err(|error| match error.client_api_error_kind() {
         Some(ErrorKind::Forbidden | ErrorKind::UserDeactivated | ErrorKind::InvalidUsername) => {
             LoginError::Final(format!("the homeserver refuses the password of {user}: {}", explain(&error)))
         }
         _ => LoginError::Passing(format!("the login failed: {}", explain(&error))),
     })?;
     login.session =
-        Some(KeptSession { user_id: answer.user_id.to_string(), access_token: answer.access_token });
+        Some(KeptSession { user_id: response.user_id.to_string(), access_token: response.access_token });
     login.write(&options.folder)?;
     Ok(client)
 }
@@ -112,25 +112,25 @@ async fn with_token(options: &MatrixOptions, token: &Secret) -> Result<Client, L
     let address = without_store(options).await?.homeserver();
     let who = who_am_i(address.as_str(), token).await?;
     let Some(device) = who.device_id else {
-        let text = "matrix.access_token belongs to no device; log in with a password instead";
+        let text = "matrix.access_token does not belong to a device; log in with a password instead";
         return Err(LoginError::Final(text.to_owned()));
     };
     restore(options, who.user_id.as_str(), device.as_str(), token.reveal()).await
 }
 
-/// Asks the homeserver whose token it is.
+/// Asks the homeserver which account a token belongs to.
 pub(crate) async fn who_am_i(address: &str, token: &Secret) -> Result<WhoAmI, LoginError> {
     let address = format!("{}/_matrix/client/v3/account/whoami", address.trim_end_matches('/'));
     let unreachable =
         |error| LoginError::Passing(format!("the homeserver cannot be reached: {}", http::reason(error)));
-    let answer = http::client(PATIENCE)?.get(address).bearer_auth(token.reveal()).send().await;
+    let answer = http::client(REQUEST_TIMEOUT)?.get(address).bearer_auth(token.reveal()).send().await;
     let answer = answer.map_err(unreachable)?;
     match answer.status().as_u16() {
-        401 | 403 => Err(LoginError::Final(
-            "the homeserver does not take the access token: make another one".to_owned(),
-        )),
+        401 | 403 => {
+            Err(LoginError::Final("the homeserver refuses the access token; create another one".to_owned()))
+        }
         200 => answer.json().await.map_err(unreachable),
-        status => Err(LoginError::Passing(format!("the homeserver answers with status {status}"))),
+        status => Err(LoginError::Passing(format!("the homeserver answered with status {status}"))),
     }
 }
 
@@ -141,7 +141,7 @@ async fn restore(
     access_token: &str,
 ) -> Result<Client, LoginError> {
     let user_id = OwnedUserId::try_from(user)
-        .map_err(|error| LoginError::Final(format!("{user:?} is not an account on Matrix: {error}")))?;
+        .map_err(|error| LoginError::Final(format!("{user:?} is not a valid Matrix account: {error}")))?;
     let client = with_store(options, device).await?;
     let session = MatrixSession {
         meta: SessionMeta { user_id, device_id: device.into() },
@@ -149,25 +149,26 @@ async fn restore(
     };
     let restored = client.matrix_auth().restore_session(session, RoomLoadSettings::default()).await;
     restored.map_err(|error| {
-        LoginError::Final(format!("what is kept of Matrix cannot be used: {}", explain(&error)))
+        LoginError::Final(format!("the stored Matrix data cannot be used: {}", explain(&error)))
     })?;
     Ok(client)
 }
 
-/// A client whose keys and rooms are kept. Each device has a folder of its own: its keys are of no use to another.
+/// A client that stores its keys and rooms. Each device has its own folder, because keys belong to one device.
 async fn with_store(options: &MatrixOptions, device: &str) -> Result<Client, LoginError> {
     let is_word = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     let name: String = device.chars().filter(|character| is_word(*character)).collect();
     let folder = options.folder.join(format!("device-{name}"));
-    kept_login::make_private(&folder).map_err(|source| BridgeError::File { path: folder.clone(), source })?;
+    weir_base::file::create_private_folder(&folder)
+        .map_err(|source| BridgeError::File { path: folder.clone(), source })?;
     let passphrase = options.passphrase.as_ref().map(Secret::reveal);
     Ok(builder(options).sqlite_store(&folder, passphrase).build().await?)
 }
 
 fn builder(options: &MatrixOptions) -> ClientBuilder {
     let settings = EncryptionSettings { auto_enable_cross_signing: true, ..EncryptionSettings::default() };
-    // Whoever calls decides about another try: the bridge has its own rules for that.
-    let requests = RequestConfig::new().timeout(PATIENCE).disable_retry();
+    // No retries in the SDK: the bridge has its own rules for that.
+    let requests = RequestConfig::new().timeout(REQUEST_TIMEOUT).disable_retry();
     let builder = Client::builder()
         .user_agent(concat!("weir/", env!("CARGO_PKG_VERSION")))
         .request_config(requests)
@@ -180,20 +181,20 @@ fn builder(options: &MatrixOptions) -> ClientBuilder {
     }
 }
 
-/// What to do where the homeserver has ended a login.
+/// What to do after the homeserver has ended a login.
 pub(crate) fn how_to_log_in_again(options: &MatrixOptions) -> String {
     match &options.login {
         MatrixLogin::Password { .. } => format!(
-            "the homeserver has ended this login; remove {} and start again, then the bridge logs in as another device",
+            "the homeserver has ended this login; remove {} and start again, so that the bridge logs in as a new device",
             kept_login::file(&options.folder).display()
         ),
         MatrixLogin::AccessToken(_) => {
-            "the homeserver has ended this login; make another access token".to_owned()
+            "the homeserver has ended this login; create another access token".to_owned()
         }
     }
 }
 
-/// Ends a login that was only made to see whether it works.
+/// Ends a login that was made only for a check.
 pub(crate) async fn log_out(client: &Client) -> Result<(), String> {
     client.matrix_auth().logout().await.map(|_| ()).map_err(|error| explain_http(&error))
 }

@@ -1,19 +1,19 @@
-//! Whether a message names us, and what it says without that.
+//! Detects mentions of the bot in a message and removes them.
 
 use matrix_sdk::ruma::UserId;
 
-/// How we are called.
+/// The names of the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names<'a> {
     pub(crate) id: &'a UserId,
     pub(crate) display_name: Option<&'a str>,
 }
 
-/// The text without our name at its beginning, and whether it names us anywhere.
+/// The text without the bot's name at the beginning, and whether the bot is named anywhere.
 pub(crate) fn without_mention(text: &str, names: &Names<'_>) -> (String, bool) {
     let id = names.id.as_str();
     let localpart = format!("@{}", names.id.localpart());
-    // The longest first: a name may begin with another one.
+    // The longest first, because a name may start with another one.
     let display = names.display_name.filter(|name| !name.trim().is_empty());
     let with_at = display.map(|name| format!("@{name}"));
     let begins = [Some(id), with_at.as_deref(), display, Some(localpart.as_str())];
@@ -25,7 +25,7 @@ pub(crate) fn without_mention(text: &str, names: &Names<'_>) -> (String, bool) {
     (text.to_owned(), text.contains(id))
 }
 
-/// What follows a name at the beginning of a text; none if the text begins with another word.
+/// The text after a name, or `None` if the text does not start with that name.
 fn strip_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = text.chars();
     for wanted in name.chars() {
@@ -44,7 +44,7 @@ mod tests {
     use matrix_sdk::ruma::user_id;
 
     #[test]
-    fn our_name_is_taken_away_at_the_beginning() {
+    fn the_name_at_the_beginning_is_removed() {
         let names = Names { id: user_id!("@weir:example.org"), display_name: Some("Weir Bot") };
         let read = |text: &str| without_mention(text, &names);
         for text in [

@@ -1,23 +1,23 @@
-//! What was said while nobody listened: after a restart, and where the homeserver leaves out the middle.
+//! Loads missed events: after a restart, and if the homeserver leaves out part of a timeline.
 
 use matrix_sdk::Room;
 use matrix_sdk::deserialized_responses::TimelineEvent;
 use matrix_sdk::room::MessagesOptions;
 use matrix_sdk::ruma::uint;
 
-/// Most events of one room that are caught up with.
-const MOST: usize = 5_000;
+/// Maximum number of missed events per room that are loaded.
+const MAX_EVENTS: usize = 5_000;
 
-/// Events that were missed.
+/// Missed events.
 #[derive(Debug, Default)]
 pub(crate) struct Missed {
-    /// The events, in their order.
+    /// The events, in order.
     pub(crate) events: Vec<TimelineEvent>,
-    /// There were more than can be caught up with.
+    /// Whether there were more than the maximum.
     pub(crate) cut: bool,
 }
 
-/// Everything in a room after this place.
+/// All events in a room after this position.
 pub(crate) async fn since(room: &Room, token: &str) -> Result<Missed, matrix_sdk::Error> {
     let mut missed = Missed::default();
     let mut from = token.to_owned();
@@ -27,7 +27,7 @@ pub(crate) async fn since(room: &Room, token: &str) -> Result<Missed, matrix_sdk
         let page = room.messages(options).await?;
         missed.events.extend(page.chunk);
         match page.end.filter(|end| *end != from) {
-            Some(_) if missed.events.len() >= MOST => {
+            Some(_) if missed.events.len() >= MAX_EVENTS => {
                 missed.cut = true;
                 return Ok(missed);
             }
@@ -37,7 +37,7 @@ pub(crate) async fn since(room: &Room, token: &str) -> Result<Missed, matrix_sdk
     }
 }
 
-/// What lies between two places of a room.
+/// The events between two positions in a room.
 pub(crate) async fn between(room: &Room, after: &str, before: &str) -> Result<Missed, matrix_sdk::Error> {
     let mut missed = Missed::default();
     let mut from = before.to_owned();
@@ -49,7 +49,7 @@ pub(crate) async fn between(room: &Room, after: &str, before: &str) -> Result<Mi
         let was_empty = page.chunk.is_empty();
         missed.events.extend(page.chunk);
         match page.end.filter(|end| *end != from && !was_empty) {
-            Some(_) if missed.events.len() >= MOST => {
+            Some(_) if missed.events.len() >= MAX_EVENTS => {
                 missed.cut = true;
                 break;
             }

@@ -1,4 +1,4 @@
-//! Does things in rooms.
+//! Performs operations in rooms.
 
 use matrix_sdk::attachment::AttachmentConfig;
 use matrix_sdk::room::reply::{EnforceThread, Reply};
@@ -12,7 +12,7 @@ use weir_bridge::channel::{MessageRef, Operation, OperationError, OutgoingFile, 
 use crate::content;
 use crate::failure::{judge, judge_http};
 
-/// Does something in a room.
+/// Performs an operation in a room.
 pub(crate) async fn perform(
     client: &Client,
     operation: Operation,
@@ -48,15 +48,16 @@ fn room(client: &Client, place: &Place) -> Result<Room, OperationError> {
 
 fn event(message: &MessageRef) -> Result<OwnedEventId, OperationError> {
     OwnedEventId::try_from(message.as_str())
-        .map_err(|error| OperationError::Gone(format!("{message} is no message of Matrix: {error}")))
+        .map_err(|error| OperationError::Gone(format!("{message} is not a valid Matrix message id: {error}")))
 }
 
 fn thread(place: &Place) -> Result<Option<OwnedEventId>, OperationError> {
     let root = place.thread.as_ref().map(|thread| OwnedEventId::try_from(thread.as_str()));
-    root.transpose().map_err(|error| OperationError::Refused(format!("it is no thread of Matrix: {error}")))
+    root.transpose()
+        .map_err(|error| OperationError::Refused(format!("not a valid Matrix thread id: {error}")))
 }
 
-/// The homeserver takes a message with a name that it has seen for the one that it has.
+/// The transaction id, by which the homeserver recognises a repeated message.
 fn transaction(key: &str) -> OwnedTransactionId {
     format!("weir-{key}").into()
 }

@@ -1,4 +1,4 @@
-//! Events of Matrix as what came in.
+//! Converts Matrix events to incoming messages.
 
 use matrix_sdk::ruma::events::room::MediaSource;
 use matrix_sdk::ruma::events::room::message::sanitize::remove_plain_reply_fallback;
@@ -14,28 +14,28 @@ use weir_bridge::channel::{
 use crate::download::reference;
 use crate::mention::{Names, without_mention};
 
-/// Where an event stands.
+/// The context of an event.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting<'a> {
     pub(crate) channel: &'a ChannelName,
     pub(crate) room: &'a RoomId,
     pub(crate) names: Names<'a>,
-    /// What the sender calls themselves.
+    /// Display name of the sender.
     pub(crate) sender_name: &'a str,
-    /// Nobody else is in the room.
+    /// Whether only the sender and the bot are in the room.
     pub(crate) direct: bool,
     pub(crate) order: i64,
 }
 
-/// What an event means.
+/// An event that was read.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) incoming: Incoming,
-    /// If this is one of our messages, the event is meant for us.
+    /// If this is one of our messages, the event is addressed to the bot.
     pub(crate) answers: Option<OwnedEventId>,
 }
 
-/// What an event means; none if it means nothing to us.
+/// Reads an event. Returns `None` if it is not for the bot.
 pub(crate) fn read(event: &AnySyncTimelineEvent, setting: &Setting<'_>) -> Option<Reading> {
     let AnySyncTimelineEvent::MessageLike(event) = event else { return None };
     if event.sender() == setting.names.id {
@@ -51,7 +51,7 @@ pub(crate) fn read(event: &AnySyncTimelineEvent, setting: &Setting<'_>) -> Optio
             Some(about(&event.event_id, &event.sender, setting, body))
         }
         AnySyncMessageLikeEvent::Sticker(SyncMessageLikeEvent::Original(event)) => {
-            // A picture without words is no prompt. In a chat of their own its sender is told.
+            // A sticker is not a prompt. In a direct chat its sender is told.
             let body = IncomingBody::Text(IncomingText::default());
             let mut reading = about(&event.event_id, &event.sender, setting, body);
             reading.incoming.addressed = setting.direct;
@@ -81,7 +81,7 @@ fn message(
         }
         Some(Relation::Thread(thread)) => {
             let to = thread.in_reply_to.as_ref().map(|reply| reply.event_id.clone());
-            // For programs without threads a message is a reply to the one before it. That is no reply.
+            // The fallback for clients without threads is not a real reply.
             let reply_to = to.as_ref().filter(|_| !thread.is_falling_back).map(|to| to.as_str().into());
             (Some(ThreadId::from(thread.event_id.as_str())), reply_to, to)
         }
@@ -103,7 +103,7 @@ fn message(
     Some(Reading { incoming, answers })
 }
 
-/// Something about a message that is there already. Whether it is of use is not decided here.
+/// An event that refers to an existing message.
 fn about(id: &EventId, from: &UserId, setting: &Setting<'_>, body: IncomingBody) -> Reading {
     let incoming = Incoming {
         key: id.to_string(),
@@ -126,17 +126,17 @@ fn sender(id: &UserId, setting: &Setting<'_>) -> Sender {
     Sender { id: id.as_str().into(), name: setting.sender_name.to_owned(), is_bot: false }
 }
 
-/// What a message says and what is with it; none for kinds that say nothing to us. Notices are how programs talk.
+/// The text and files of a message, or `None` if it is to be ignored. Notices are messages of programs.
 fn body(message: &MessageType, sender_name: &str) -> Option<(String, Vec<RemoteFile>)> {
     let file = |caption: Option<&str>,
                 name: &str,
                 source: &MediaSource,
                 media_type: Option<&String>,
-                usual: &str,
+                default_type: &str,
                 size: Option<matrix_sdk::ruma::UInt>| {
         let file = RemoteFile {
             name: name.to_owned(),
-            media_type: media_type.map_or(usual, String::as_str).to_owned(),
+            media_type: media_type.map_or(default_type, String::as_str).to_owned(),
             size: size.map(u64::from),
             reference: reference(source),
         };
@@ -180,7 +180,7 @@ fn body(message: &MessageType, sender_name: &str) -> Option<(String, Vec<RemoteF
         MessageType::Notice(_) | MessageType::ServerNotice(_) | MessageType::VerificationRequest(_) => {
             return None;
         }
-        // There is nothing in it that can be read, and its sender is told.
+        // Nothing in it can be read, and its sender is told so.
         _ => (String::new(), Vec::new()),
     })
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_makes_a_message_ours() {
+    fn a_mention_addresses_the_bot() {
         let plain = text(&json!({"msgtype": "m.text", "body": "hello"}));
         assert!(!plain.incoming.addressed);
         assert_eq!((plain.incoming.key.as_str(), plain.incoming.order), ("$e", 7));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_a_place_and_its_fallback_is_no_reply() {
+    fn a_thread_is_a_place_and_its_fallback_is_not_a_reply() {
         let threaded = |falling_back: bool| {
             text(
                 &json!({"msgtype": "m.text", "body": "x", "m.relates_to": {"rel_type": "m.thread", "event_id": "$root",
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_empty_text_and_notices_are_nothing() {
+    fn unreadable_messages_are_empty_texts_and_notices_are_ignored() {
         let sticker = json!({"body": "a cat", "url": "mxc://e.org/1", "info": {}});
         let odd = json!({"msgtype": "org.example.hologram", "body": "boo"});
         for (kind, content) in [("m.sticker", &sticker), ("m.room.message", &odd)] {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_lose_what_they_quote() {
+    fn quotes_in_replies_are_removed() {
         let reply = text(&json!({"msgtype": "m.text", "body": "> <@weir:e.org> May it?\n\nno",
             "m.relates_to": {"m.in_reply_to": {"event_id": "$card"}}}));
         let IncomingBody::Text(text) = &reply.incoming.body else { panic!() };
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_have_their_caption_for_a_text() {
+    fn the_caption_of_a_picture_is_its_text() {
         let image = |extra: Value| {
             let mut content = json!({"msgtype": "m.image", "body": "cat.png", "url": "mxc://e.org/1", "info": {"mimetype": "image/png", "size": 9}});
             content.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_and_ourselves_are_not_read() {
+    fn notices_and_own_messages_are_ignored() {
         let notice = json!({"msgtype": "m.notice", "body": "beep"});
         assert!(reading("m.room.message", &notice, true).is_none());
         let event = json!({"type": "m.room.message", "event_id": "$e", "sender": "@weir:e.org", "origin_server_ts": 1,
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_its_message() {
+    fn an_edit_names_its_message() {
         let edit = text(
             &json!({"msgtype": "m.text", "body": "* x", "m.new_content": {"msgtype": "m.text", "body": "x"},
             "m.relates_to": {"rel_type": "m.replace", "event_id": "$1"}}),

@@ -1,10 +1,10 @@
-//! Which events of a room are new to us, and which of them can be believed.
+//! Decides which events of a room are new to the bot, and which of them can be trusted.
 
 use matrix_sdk::deserialized_responses::{TimelineEvent, TimelineEventKind};
 use matrix_sdk::ruma::UserId;
 use serde::Deserialize;
 
-/// The little that has to be known of an event before it is read.
+/// The parts of an event that are needed before it is read.
 #[derive(Debug, Default, Deserialize)]
 struct Outline {
     #[serde(default, rename = "type")]
@@ -34,7 +34,7 @@ impl Outline {
         serde_json::from_str(event.raw().json().get()).unwrap_or_default()
     }
 
-    /// Whether somebody's membership became this.
+    /// Whether the event changes the membership of a user to this.
     fn is_membership(&self, of: &UserId, now: &str) -> bool {
         self.kind == "m.room.member"
             && self.state_key.as_deref() == Some(of.as_str())
@@ -43,33 +43,33 @@ impl Outline {
     }
 }
 
-/// Where in a timeline the events begin that may be for us. What was said before we were invited is not.
-pub(crate) fn begins_at(events: &[TimelineEvent], me: &UserId) -> usize {
+/// The index of the first event that may be for the bot: the first one after its invitation.
+pub(crate) fn first_relevant(events: &[TimelineEvent], me: &UserId) -> usize {
     let outlines: Vec<Outline> = events.iter().map(Outline::of).collect();
     let Some(joined) = outlines.iter().rposition(|event| event.is_membership(me, "join")) else { return 0 };
     let invited = outlines.iter().take(joined).rposition(|event| event.is_membership(me, "invite"));
     invited.unwrap_or(joined) + 1
 }
 
-/// Tells which events can be believed in a room that may be encrypted.
+/// Decides which events can be trusted in a room that may be encrypted.
 ///
-/// In an encrypted room only what was encrypted is known to come from its sender: a homeserver could make up the rest.
-/// Reactions are never encrypted on Matrix, so they are believed.
+/// In an encrypted room only encrypted messages are known to come from their sender: a homeserver could forge others.
+/// Reactions are never encrypted on Matrix, so they are trusted.
 #[derive(Debug)]
-pub(crate) struct Belief {
+pub(crate) struct TrustFilter {
     encrypted: bool,
 }
 
-impl Belief {
-    /// For a room with these events that is encrypted now, or is not.
+impl TrustFilter {
+    /// A filter for these events of a room. `room_is_encrypted` says whether the room is encrypted now.
     pub(crate) fn new(room_is_encrypted: bool, events: &[TimelineEvent]) -> Self {
-        // Then it was not at the beginning of these events.
+        // If encryption was enabled in these events, the room was not encrypted at their beginning.
         let begins_here = events.iter().any(|event| Outline::of(event).kind == "m.room.encryption");
         Self { encrypted: room_is_encrypted && !begins_here }
     }
 
-    /// Whether the next event can be believed.
-    pub(crate) fn takes(&mut self, event: &TimelineEvent) -> bool {
+    /// Whether the next event can be trusted.
+    pub(crate) fn accepts(&mut self, event: &TimelineEvent) -> bool {
         let TimelineEventKind::PlainText { .. } = event.kind else { return true };
         let outline = Outline::of(event);
         if outline.kind == "m.room.encryption" {
@@ -86,7 +86,7 @@ mod tests {
     use matrix_sdk::ruma::user_id;
     use serde_json::{Value, json};
 
-    use super::{Belief, begins_at};
+    use super::{TrustFilter, first_relevant};
 
     fn event(value: &Value) -> TimelineEvent {
         TimelineEvent::from_plaintext(Raw::from_json_string(value.to_string()).unwrap())
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_the_invitation_is_old() {
+    fn events_before_the_invitation_are_left_out() {
         let me = user_id!("@weir:e.org");
-        assert_eq!(begins_at(&[message(), message()], me), 0);
+        assert_eq!(first_relevant(&[message(), message()], me), 0);
         let invited = [message(), member("invite", "leave"), message(), member("join", "invite"), message()];
-        assert_eq!(begins_at(&invited, me), 2);
-        assert_eq!(begins_at(&[message(), member("join", "leave"), message()], me), 2);
-        // Another name is no other membership.
-        assert_eq!(begins_at(&[message(), member("join", "join"), message()], me), 0);
+        assert_eq!(first_relevant(&invited, me), 2);
+        assert_eq!(first_relevant(&[message(), member("join", "leave"), message()], me), 2);
+        // A change of the display name does not change the membership.
+        assert_eq!(first_relevant(&[message(), member("join", "join"), message()], me), 0);
         let twice = [
             member("invite", "leave"),
             member("join", "invite"),
@@ -118,20 +118,20 @@ mod tests {
             member("invite", "leave"),
             member("join", "invite"),
         ];
-        assert_eq!(begins_at(&twice, me), 5);
+        assert_eq!(first_relevant(&twice, me), 5);
     }
 
     #[test]
-    fn nothing_plain_is_believed_in_an_encrypted_room() {
+    fn plain_messages_are_not_trusted_in_an_encrypted_room() {
         let reaction = event(&json!({"type": "m.reaction", "content": {}}));
-        let mut belief = Belief::new(true, &[message()]);
-        assert!(!belief.takes(&message()));
-        assert!(belief.takes(&reaction));
-        assert!(Belief::new(false, &[]).takes(&message()));
+        let mut trust = TrustFilter::new(true, &[message()]);
+        assert!(!trust.accepts(&message()));
+        assert!(trust.accepts(&reaction));
+        assert!(TrustFilter::new(false, &[]).accepts(&message()));
         let encryption = event(&json!({"type": "m.room.encryption", "state_key": "", "content": {}}));
         let events = [message(), encryption, message()];
-        let mut belief = Belief::new(true, &events);
-        let believed: Vec<bool> = events.iter().map(|event| belief.takes(event)).collect();
-        assert_eq!(believed, [true, true, false]);
+        let mut trust = TrustFilter::new(true, &events);
+        let trusted: Vec<bool> = events.iter().map(|event| trust.accepts(event)).collect();
+        assert_eq!(trusted, [true, true, false]);
     }
 }

@@ -1,6 +1,6 @@
-//! Rooms that were upgraded: the bot goes along, and the conversation goes on in the new room.
+//! Upgraded rooms: the bot joins the new room, and the conversation continues there.
 //!
-//! Anybody can make a room that says it follows on another one. It is believed only where the old room says the same.
+//! Anyone can create a room that claims to replace another one. The claim counts only if the old room confirms it.
 
 use std::collections::HashSet;
 
@@ -12,17 +12,17 @@ use weir_bridge::channel::{Incoming, IncomingBody, Inlet, NotKept, Place, Sender
 
 use crate::failure::explain;
 
-/// Follows rooms that were upgraded.
+/// Follows upgrades of rooms.
 #[derive(Debug, Default)]
 pub(crate) struct Upgrades {
-    /// Old rooms with which there is nothing left to do.
+    /// Old rooms whose upgrade has been handled.
     over: HashSet<OwnedRoomId>,
-    /// New rooms that could not be joined. An invitation may still come.
+    /// New rooms that were tried once. An invitation may still come.
     closed: HashSet<OwnedRoomId>,
 }
 
 impl Upgrades {
-    /// Joins new rooms where that is allowed, and tells the bridge which chats go on in which rooms.
+    /// Joins new rooms if that is allowed, and tells the bridge which rooms replace which.
     pub(crate) async fn follow(&mut self, client: &Client, inlet: &Inlet) -> Result<(), NotKept> {
         for old in client.joined_rooms() {
             let Some(successor) = old.successor_room() else { continue };
@@ -37,7 +37,7 @@ impl Upgrades {
                         new.predecessor_room().is_some_and(|before| before.room_id == old.room_id());
                     if follows {
                         inlet.deliver(moved(inlet, &old, new.room_id()), Vec::new()).await?;
-                        inlet.note(format!("{} goes on in {}", old.room_id(), new.room_id()));
+                        inlet.note(format!("{} continues in {}", old.room_id(), new.room_id()));
                     }
                     self.over.insert(old.room_id().to_owned());
                 }
@@ -46,7 +46,7 @@ impl Upgrades {
         Ok(())
     }
 
-    /// Joins the new room if somebody upgraded the old one who may talk to the agent.
+    /// Joins the new room if the person who upgraded the old one may talk to the agent.
     async fn join(&mut self, client: &Client, inlet: &Inlet, old: &Room, new: &RoomId) {
         if self.closed.contains(new) {
             return;
@@ -54,13 +54,13 @@ impl Upgrades {
         self.closed.insert(new.to_owned());
         let Some(by) = upgraded_by(old).await else { return };
         if !inlet.knows(&by.as_str().into()).await {
-            inlet.note(format!("{by} may not lead out of {}, so {new} is not joined", old.room_id()));
+            inlet.note(format!("{by} may not move the bot out of {}, so {new} is not joined", old.room_id()));
             return;
         }
         let servers = [by.server_name().to_owned()];
         if let Err(error) = client.join_room_by_id_or_alias(new.into(), &servers).await {
             inlet.note(format!(
-                "{} goes on in {new}, which waits for an invitation: {}",
+                "{} continues in {new}, but the bot needs an invitation: {}",
                 old.room_id(),
                 explain(&error)
             ));
@@ -80,7 +80,7 @@ fn moved(inlet: &Inlet, old: &Room, new: &RoomId) -> Incoming {
     Incoming {
         key: format!("moved/{new}"),
         place: Place { channel: inlet.channel().clone(), chat: new.as_str().into(), thread: None },
-        // The homeserver vouches for it, and nobody in particular.
+        // The homeserver reports it, not a particular person.
         sender: Sender { id: new.as_str().into(), name: String::new(), is_bot: false },
         direct: false,
         addressed: false,

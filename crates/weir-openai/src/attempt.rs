@@ -1,31 +1,31 @@
-//! Retries: whether a request is another try of one that was begun already.
+//! Retries: whether a request is a retry of an earlier one.
 
 use crate::hash::Hash;
 use crate::request::Endpoint;
 
-/// A request as one of several tries.
+/// One attempt at a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Names the request: the same for each try.
+    /// Identifies the request: the same for each attempt.
     pub key: String,
-    /// The hash of its body. A client that uses one key for two requests is told so.
+    /// Hash of the body. A client that uses one key for two different requests gets an error.
     pub body: String,
-    /// Whether the client says that this may be another try.
+    /// Whether the client says that this may be a retry.
     pub is_retry: bool,
-    /// Whether the client gave the request a name of its own.
+    /// Whether the client gave the request an idempotency key.
     pub is_named: bool,
 }
 
-/// What clients say about tries.
+/// Headers about retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AttemptHeaders<'h> {
-    /// `Idempotency-Key`: the client's own name for the request.
+    /// `Idempotency-Key`: the client's own id for the request.
     pub idempotency_key: Option<&'h str>,
-    /// `X-Stainless-Retry-Count`: how many tries there were before; OpenAI's clients send it.
+    /// `X-Stainless-Retry-Count`: the number of earlier attempts, sent by OpenAI's clients.
     pub retry_count: Option<&'h str>,
 }
 
-/// Names a request. `more` is what else of it counts, such as the headers that choose a session.
+/// Identifies a request. `more` holds whatever else distinguishes it, such as the headers that choose a session.
 pub fn attempt(
     owner: &str,
     endpoint: Endpoint,
@@ -56,54 +56,55 @@ pub fn attempt(
     }
 }
 
-/// What is known of the turn that a request with the same key began.
+/// What is known about the turn that a request with the same key started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known<'k> {
-    /// The hash of that request's body.
+    /// Hash of that request's body.
     pub body: &'k str,
-    /// How far the turn is.
+    /// Stage of the turn.
     pub stage: Stage,
-    /// How long ago it began, in milliseconds.
+    /// Time since it started, in milliseconds.
     pub age_ms: i64,
 }
 
-/// How far a turn is.
+/// Stage of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It runs, and a client waits for it.
+    /// Running, and a client is waiting for it.
     Attended,
-    /// It runs, and its client has gone.
+    /// Running, but its client has disconnected.
     Abandoned,
-    /// It has an answer.
+    /// Answered.
     Answered,
-    /// It failed.
+    /// Failed.
     Failed {
-        /// How long ago, in milliseconds.
+        /// Time since the failure, in milliseconds.
         ago_ms: i64,
-        /// Whether clients take the failure for a temporary one.
+        /// Whether the failure looks temporary to clients.
         looks_temporary: bool,
     },
-    /// It began before this server did.
+    /// Started before this server did.
     Unknown,
 }
 
 /// What to do with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is a request of its own.
+    /// It is a new request.
     Begin,
-    /// It is another try: it gets what the first one gets.
+    /// It is a retry: it gets the same response as the first attempt.
     Attach,
-    /// The client used the name of another request for it.
+    /// The client reused the key of another request.
     KeyReused,
 }
 
-/// How long a client may come back with the same request and mean the same turn.
+/// How long the same request still refers to the same turn.
 const MEMORY_MS: i64 = 15 * 60 * 1000;
-/// How long an unchanged request gets the same failure again where that looks temporary: clients that do not say that they
-/// retry do so within this time. The AI SDK takes six seconds for its tries, aider a little more than a minute.
+/// How long an unchanged request gets the same failure again if it looks temporary: clients that do not announce
+/// retries send them within this time. The AI SDK takes six seconds for its attempts, aider a little more than a
+/// minute.
 const TEMPORARY_MS: i64 = 90 * 1000;
-/// The same for other failures, which few clients try again, and people after they have put something right.
+/// The same for other failures, which few clients retry, and people only after they have fixed something.
 const LASTING_MS: i64 = 10 * 1000;
 
 impl Stage {
@@ -115,7 +116,7 @@ impl Stage {
     }
 }
 
-/// Decides whether a request is another try of a turn that is known.
+/// Decides whether a request is a retry of a known turn.
 pub fn judge(attempt: &Attempt, known: Option<Known<'_>>) -> Verdict {
     let Some(known) = known else { return Verdict::Begin };
     if known.body != attempt.body {
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_of_one_request_have_one_key() {
+    fn attempts_of_one_request_share_a_key() {
         let first = chat("me", retried("0"), "body");
         let second = chat("me", retried("1"), "body");
         assert_eq!(first.key, second.key);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_finds_its_turn_and_another_request_begins_one() {
+    fn a_retry_finds_its_turn_and_another_request_starts_one() {
         let retry = chat("me", retried("1"), "body");
         let first = chat("me", retried("0"), "body");
         let known = |stage, age_ms| Some(Known { body: &first.body, stage, age_ms });
@@ -185,7 +186,8 @@ mod tests {
         ] {
             assert_eq!(judge(&retry, known(stage, 1000)), Verdict::Attach, "{stage:?}");
         }
-        // Without a word about retries the same again is meant as such, unless its client had gone or it just failed.
+        // Without retry headers, repeating a request is intentional, unless its client had disconnected or it just
+        // failed.
         for (stage, expected) in [
             (Stage::Attended, Verdict::Begin),
             (Stage::Answered, Verdict::Begin),
@@ -197,13 +199,13 @@ mod tests {
         ] {
             assert_eq!(judge(&first, known(stage, 1000)), expected, "{stage:?}");
         }
-        // What is long over is forgotten, what runs is not.
+        // A turn that ended long ago is forgotten, a running one is not.
         assert_eq!(judge(&retry, known(Stage::Answered, MEMORY_MS)), Verdict::Begin);
         assert_eq!(judge(&retry, known(Stage::Attended, MEMORY_MS)), Verdict::Attach);
     }
 
     #[test]
-    fn a_key_names_one_request() {
+    fn a_key_identifies_one_request() {
         let (one, other) = (chat("me", named("k"), "body"), chat("me", named("k"), "another"));
         let known = Known { body: &one.body, stage: Stage::Attended, age_ms: 0 };
         assert_eq!(judge(&other, Some(known)), Verdict::KeyReused);

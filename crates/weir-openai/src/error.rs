@@ -1,4 +1,4 @@
-//! Errors in OpenAI's shape.
+//! Errors in OpenAI's format.
 
 use serde_json::{Value, json};
 
@@ -10,13 +10,13 @@ pub struct OpenAiError {
     pub status: u16,
     /// What is wrong, and what to do.
     pub message: String,
-    /// OpenAI's word for the sort of error.
+    /// OpenAI's error type.
     pub kind: &'static str,
-    /// The parameter that is wrong.
+    /// The invalid parameter.
     pub param: Option<String>,
-    /// A short name for programs.
+    /// Error code for programs.
     pub code: Option<String>,
-    /// When another try may be worth it, in seconds from now.
+    /// When a retry may make sense, in seconds from now.
     pub retry_after: Option<u64>,
 }
 
@@ -25,35 +25,35 @@ impl OpenAiError {
         Self { status, message: message.into(), kind, param: None, code: None, retry_after: None }
     }
 
-    /// The request is wrong.
+    /// The request is invalid.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self { param: Some(param.into()), ..Self::new(400, "invalid_request_error", message) }
     }
 
-    /// The request asks for something that cannot be had here.
+    /// The request asks for something that is not supported here.
     pub fn unsupported(param: impl Into<String>, why: &str) -> Self {
         let param = param.into();
-        let message = format!("'{param}' cannot be honoured here: {why}. Leave it out.");
+        let message = format!("'{param}' is not supported here: {why}. Leave it out.");
         Self { code: Some("unsupported_parameter".to_owned()), ..Self::invalid(param, message) }
     }
 
-    /// Who asks is not known.
+    /// The client is not authenticated.
     pub fn unauthorized() -> Self {
         let message = "The API key is not valid: use a token of this server.";
         Self { code: Some("invalid_api_key".to_owned()), ..Self::new(401, "invalid_request_error", message) }
     }
 
-    /// There is no such thing.
+    /// Not found.
     pub fn not_found(code: &str, message: impl Into<String>) -> Self {
         Self { code: Some(code.to_owned()), ..Self::new(404, "invalid_request_error", message) }
     }
 
-    /// Too much at once.
+    /// Too many requests.
     pub fn rate_limited(message: impl Into<String>) -> Self {
         Self { code: Some("rate_limit_exceeded".to_owned()), ..Self::new(429, "rate_limit_error", message) }
     }
 
-    /// Nothing more may be spent.
+    /// The budget is spent.
     pub fn quota(message: impl Into<String>) -> Self {
         Self { code: Some("insufficient_quota".to_owned()), ..Self::new(429, "insufficient_quota", message) }
     }
@@ -63,7 +63,7 @@ impl OpenAiError {
         Self::new(500, "server_error", message)
     }
 
-    /// Whether clients take an error with this status for a temporary one.
+    /// Whether an error with this status looks temporary to clients.
     pub fn looks_temporary(&self) -> bool {
         matches!(self.status, 408 | 409 | 429 | 500..)
     }

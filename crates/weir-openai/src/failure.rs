@@ -1,13 +1,13 @@
-//! Why a turn has no good answer, in OpenAI's words: the status and the type of what really happened.
+//! Why a turn has no proper answer, in OpenAI's terms: the status and type of what really happened.
 
 use crate::error::OpenAiError;
 
-/// What is known of a turn that did not end well.
+/// What is known about a failed turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TurnFailure<'f> {
-    /// What sort of failure.
+    /// Kind of failure.
     pub kind: FailureSort,
-    /// In words.
+    /// The error message.
     pub message: &'f str,
     /// The HTTP status of the API error that ended it.
     pub api_status: Option<u64>,
@@ -21,7 +21,7 @@ pub struct TurnFailure<'f> {
     pub stop_reason: Option<&'f str>,
 }
 
-/// What sort of failure.
+/// Kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailureSort {
     /// The result is an error.
@@ -33,9 +33,9 @@ pub enum FailureSort {
     Unsupported,
     /// The CLI ended before it answered.
     Died,
-    /// A limit of time was reached.
+    /// A time limit was reached.
     TimedOut,
-    /// A limit of cost was reached.
+    /// A cost limit was reached.
     BudgetExhausted,
     /// A person or a client stopped it.
     Interrupted,
@@ -43,19 +43,19 @@ pub enum FailureSort {
     Restarted,
 }
 
-/// How a turn without a good answer is told.
+/// How a turn without a proper answer is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// As an answer that was cut off: there is as much of it as was said.
+    /// As an answer that was cut off, with the text so far.
     Truncated,
-    /// As an answer in which the model, or what guards it, declines. Says what it says.
+    /// As a refusal by the model or its safeguards, with its text.
     Refused(String),
     /// As an error.
     Error(OpenAiError),
 }
 
 impl TurnFailure<'_> {
-    /// How it is told.
+    /// How the failure is reported.
     pub fn ending(&self) -> Ending {
         if self.kind != FailureSort::Result {
             return Ending::Error(self.of_sort());
@@ -92,7 +92,7 @@ impl TurnFailure<'_> {
         OpenAiError { status, code: Some(code.to_owned()), ..OpenAiError::failed(self.message) }
     }
 
-    /// The error of the API behind the CLI.
+    /// The error for a failure of the API behind the CLI.
     fn of_api(&self) -> OpenAiError {
         let told = |status, kind, code: &str| OpenAiError {
             status,
@@ -136,7 +136,7 @@ impl TurnFailure<'_> {
         }
     }
 
-    /// Older versions of the CLI have no reason for it, and always these words.
+    /// Older CLI versions give no reason, but always this text.
     fn is_too_long(&self) -> bool {
         let in_words = self.api_error == Some("invalid_request")
             && self.message.starts_with("Prompt is too long")
@@ -147,19 +147,19 @@ impl TurnFailure<'_> {
             || in_words
     }
 
-    /// Older versions of the CLI give a refusal as an error of the request, in these words.
+    /// Older CLI versions report a refusal as a request error with this text.
     fn is_refusal(&self) -> bool {
         self.api_error == Some("invalid_request")
             && self.message.starts_with("API Error: Claude Code is unable to respond to this request")
     }
 
-    /// Older versions of the CLI do not give the status.
+    /// Older CLI versions do not give the status.
     fn is_too_large(&self) -> bool {
         self.api_error == Some("invalid_request") && self.message.starts_with("Request too large")
     }
 }
 
-/// The status in what older versions of the CLI say of an API error: `API Error: 429 {…}`.
+/// The status in the API error text of older CLI versions: `API Error: 429 {…}`.
 fn status_in(message: &str) -> Option<u64> {
     let rest = message.strip_prefix("API Error: ")?;
     let digits = rest.split(' ').next().filter(|word| word.len() == 3)?;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_the_clients_business() {
+    fn a_prompt_that_is_too_long_is_a_client_error() {
         let newest = TurnFailure {
             message: "Prompt is too long · the request is ~210000 tokens",
             api_status: Some(400),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn other_failures_say_what_they_are() {
+    fn other_failures_are_reported_as_what_they_are() {
         let of = |kind| TurnFailure { kind, message: "m", ..TurnFailure::default() };
         assert_eq!(error(of(FailureSort::TimedOut)).0, 504);
         assert_eq!(error(of(FailureSort::Died)).0, 502);

@@ -1,4 +1,4 @@
-//! A hash over pieces, each with its length, so that no two lists of pieces run together.
+//! A hash over length-prefixed pieces, so that different lists of pieces never collide by concatenation.
 
 use sha2::{Digest as _, Sha256};
 
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 pub(crate) struct Hash(Sha256);
 
 impl Hash {
-    /// A hash of this kind: those of different kinds never agree.
+    /// A hash of this kind: hashes of different kinds are never equal.
     pub(crate) fn new(kind: &str) -> Self {
         let mut hash = Self(Sha256::new());
         hash.text(kind);
@@ -26,7 +26,7 @@ impl Hash {
         self.0.update((number as u64).to_le_bytes());
     }
 
-    /// A text that may be missing, which is not the same as an empty one.
+    /// An optional text; a missing one differs from an empty one.
     pub(crate) fn option(&mut self, text: Option<&str>) {
         self.number(usize::from(text.is_some()));
         self.text(text.unwrap_or_default());

@@ -1,8 +1,8 @@
-//! The newest of what clients may come back to.
+//! A bounded map of the newest entries that clients may come back to.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Values by their names. The oldest are forgotten when there are too many.
+/// Values by name. The oldest are dropped when there are too many.
 #[derive(Debug)]
 pub struct Index<T> {
     max: usize,
@@ -11,7 +11,7 @@ pub struct Index<T> {
 }
 
 impl<T> Index<T> {
-    /// An index of at most this many.
+    /// An index of at most `max` values.
     pub fn new(max: usize) -> Self {
         Self { max: max.max(1), values: HashMap::new(), order: VecDeque::new() }
     }
@@ -21,12 +21,12 @@ impl<T> Index<T> {
         self.values.get(name)
     }
 
-    /// All of them, the oldest first.
+    /// All values, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.order.iter().filter_map(|name| Some((name.as_str(), self.values.get(name)?)))
     }
 
-    /// Adds a value, in place of the one with the same name.
+    /// Adds a value, replacing one with the same name.
     pub fn put(&mut self, name: String, value: T) {
         if self.values.insert(name.clone(), value).is_none() {
             self.order.push_back(name);
@@ -44,7 +44,7 @@ mod tests {
     use super::Index;
 
     #[test]
-    fn it_is_bounded_and_keeps_the_newest() {
+    fn an_index_is_bounded_and_keeps_the_newest() {
         let mut index = Index::new(2);
         for number in 0..3 {
             index.put(format!("h{number}"), number);

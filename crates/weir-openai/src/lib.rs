@@ -1,9 +1,9 @@
-//! The OpenAI-compatible front without its HTTP: reads requests, finds the conversation that they continue, recognises
-//! retries, and writes replies.
+//! The OpenAI-compatible front without HTTP: reads requests, finds the session that they continue, recognises retries,
+//! and writes replies.
 //!
-//! Everything here is a function from values to values. Nothing is ignored in silence: what tunes an answer and cannot be
-//! honoured is named in [`Request::ignored`], and what the answer would lack is refused. [`Leniency`] is what a server may
-//! choose about that.
+//! Everything here is pure. Nothing is silently ignored: unsupported tuning parameters are listed in
+//! [`Request::ignored`], and parameters that change the meaning of the answer are refused. A server can adjust this
+//! with [`Leniency`].
 
 mod attempt;
 mod error;

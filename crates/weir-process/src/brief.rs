@@ -1,4 +1,4 @@
-//! Runs a program to its end and takes what it printed, for questions such as `--version`.
+//! Runs a program to completion and captures its output, for queries such as `--version`.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,8 +12,8 @@ use crate::environment::Environment;
 use crate::exit::{Exit, StopOptions};
 use crate::launch::{Launch, SpawnError};
 
-/// More than any answer needs; what comes after it is not kept.
-const LONGEST: usize = 1 << 20;
+/// Output beyond this size is discarded. Far larger than any expected output.
+const MAX_OUTPUT: usize = 1 << 20;
 
 /// What a program printed.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Answer {
     pub(crate) exit: Exit,
 }
 
-/// Why there was no answer.
+/// Why a program gave no usable output.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BriefError {
     #[error(transparent)]
@@ -34,7 +34,7 @@ pub(crate) enum BriefError {
     Read(#[from] io::Error),
 }
 
-/// Runs a program with nothing on its input. Whatever happens, nothing of it is left.
+/// Runs a program with empty input. No process is left behind, whatever happens.
 pub(crate) async fn ask(
     program: &Path,
     args: &[impl AsRef<OsStr>],
@@ -52,7 +52,7 @@ pub(crate) async fn ask(
             while let Some(Frame::Line(line) | Frame::Oversize { head: line, .. }) =
                 process.output.next_frame()
             {
-                if text.len() + line.len() < LONGEST {
+                if text.len() + line.len() < MAX_OUTPUT {
                     text.extend_from_slice(line);
                     text.push(b'\n');
                 }

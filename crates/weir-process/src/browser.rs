@@ -1,14 +1,14 @@
-//! Shows a file in the browser of whoever sits in front of the machine.
+//! Opens a file in the browser of the local user.
 //!
-//! The browser is theirs: it is neither waited for nor ended. It gets the name of a file and not a link, because a
-//! link may hold a secret and everybody on the machine can read arguments.
+//! The browser belongs to the user: Weir neither waits for it nor ends it. It is given a file name rather than
+//! a link, because a link may contain a secret, and every user of the machine can read a process's arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The program that shows a file on a desktop, where there is one: `xdg-open` in a session with a display.
+/// The program that opens files on this desktop, if there is one: `xdg-open` in a session with a display.
 pub fn desktop_opener() -> Option<PathBuf> {
     opener(|name| std::env::var_os(name), Path::is_file)
 }
@@ -26,19 +26,19 @@ fn opener(variable: impl Fn(&str) -> Option<OsString>, is_file: impl Fn(&Path) -
     found.find(|program| program.is_absolute() && is_file(program))
 }
 
-/// Shows a file with this program.
+/// Opens a file with this program.
 ///
 /// # Errors
-/// If the program cannot be started. Whether a browser appears, nobody says.
-#[expect(clippy::disallowed_methods, reason = "the browser belongs to the person and outlives us")]
+/// If the program cannot be started. Whether a browser window then appears is unknown.
+#[expect(clippy::disallowed_methods, reason = "the browser belongs to the user and outlives Weir")]
 pub fn show_file(opener: &Path, file: &Path) -> io::Result<()> {
     let mut command = Command::new(opener);
     command.arg::<&OsStr>(file.as_ref()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A signal that is meant for us is not meant for it.
+    // Signals meant for Weir must not reach the browser.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
-    // Only so that nothing is left of it in the process table.
+    // Only reaps the process.
     std::thread::Builder::new().name("weir-browser".to_owned()).spawn(move || child.wait())?;
     Ok(())
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_session_with_a_display_has_one() {
+    fn an_opener_needs_a_display() {
         let with = |set: &'static [(&str, &str)]| {
             let variable = move |name: &str| {
                 set.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn it_gets_the_name_of_the_file() {
+    fn the_opener_gets_the_file_name() {
         let folder = tempfile::tempdir().unwrap();
         let (opener, told) = (folder.path().join("xdg-open"), folder.path().join("told"));
         std::fs::write(
@@ -78,7 +78,7 @@ mod tests {
         show_file(&opener, Path::new("/some where/page.html")).unwrap();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while !told.exists() {
-            assert!(std::time::Instant::now() < deadline, "it was never started");
+            assert!(std::time::Instant::now() < deadline, "the opener was never started");
             std::thread::yield_now();
         }
         assert_eq!(std::fs::read_to_string(told).unwrap(), "/some where/page.html");

@@ -1,4 +1,4 @@
-//! The life of a real process: the stop ladder and the end of its descendants.
+//! Lifetime of a real process: the stop ladder, and ending its descendants.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use crate::unix as platform;
 #[cfg(windows)]
 use crate::windows as platform;
 
-/// The life of a real process. Dropping it ends the process and all its descendants.
+/// Lifetime of a real process. Dropping it ends the process and all its descendants.
 #[derive(Debug)]
 pub(crate) struct ChildLife {
-    /// Gone once it is abandoned.
+    /// `None` once abandoned.
     child: Option<Child>,
     id: Option<ProcessId>,
     group: platform::Group,
     tree: Tree,
     exit: Option<Exit>,
-    /// Whether it is certain that no descendant is left.
+    /// Whether all descendants are known to have ended.
     is_clean: bool,
-    /// Removed when nothing is left, or everything was killed.
+    /// Removed once nothing is left, or everything was killed.
     record: Option<Record>,
 }
 
@@ -55,7 +55,7 @@ impl ChildLife {
         self.is_clean
     }
 
-    /// It has ended, and is known to leave nothing behind.
+    /// Records that the process is known to leave nothing behind, if it has ended.
     pub(crate) fn set_clean(&mut self) {
         if self.exit.is_some() {
             self.is_clean = true;
@@ -68,7 +68,7 @@ impl ChildLife {
             return exit;
         }
         let exit = match &mut self.child {
-            // An error means that somebody else has reaped it: it has ended all the same.
+            // An error means that the child was reaped elsewhere, so it has ended too.
             Some(child) => child.wait().await.map_or_else(|_| Exit::default(), Exit::from),
             None => Exit::default(),
         };
@@ -95,7 +95,7 @@ impl ChildLife {
         let Some(child) = &mut self.child else { return false };
         match (signal, child.id()) {
             (Signal::Kill, _) => child.start_kill().is_ok(),
-            // It is not reaped, so the pid is its own.
+            // Not reaped yet, so the pid is still its own.
             (Signal::Interrupt | Signal::Terminate, Some(pid)) => platform::signal(pid, signal),
             (Signal::Interrupt | Signal::Terminate, None) => false,
         }
@@ -111,12 +111,12 @@ impl ChildLife {
         StopReport { exit, step, descendants, survivors }
     }
 
-    /// The part of the ladder that concerns the CLI itself.
+    /// The steps of the ladder that concern the CLI itself.
     async fn end(&mut self, options: &StopOptions) -> (Exit, StopStep) {
         if let Some(exit) = self.try_wait() {
             return (exit, StopStep::Ended);
         }
-        // Descendants are learned while their parents live: later, ancestry says nothing.
+        // Find descendants while their parents are alive: afterwards ancestry reveals nothing.
         self.tree.look().await;
         if let Some(exit) = self.wait_for(options.grace).await {
             return (exit, StopStep::Ended);
@@ -130,7 +130,7 @@ impl ChildLife {
         }
         self.tree.look().await;
         self.kill();
-        // A process that hangs in the kernel is named as a survivor.
+        // A process that hangs in the kernel is reported as a survivor.
         let exit = self.wait_for(options.kill).await.unwrap_or_default();
         (exit, StopStep::Killed)
     }
@@ -139,7 +139,7 @@ impl ChildLife {
         timeout(patience, self.wait()).await.ok()
     }
 
-    /// Ends what the CLI has left behind. Gives how many there were, and who does not go.
+    /// Ends what the CLI has left behind. Returns how many processes there were, and which survived.
     async fn end_descendants(&mut self, options: &StopOptions) -> (usize, Vec<ProcessId>) {
         let (met, mut survivors) = self.tree.end(options.descendants, options.kill).await;
         if self.exit.is_none() {
@@ -162,7 +162,7 @@ impl ChildLife {
         }
     }
 
-    /// Kills all that is left, and leaves the reaping to somebody who surely does it.
+    /// Kills everything that is left, and hands reaping over to the reaper thread.
     pub(crate) fn abandon(&mut self) {
         if self.is_clean {
             return;

@@ -1,7 +1,7 @@
-//! Runs a plain command to its end: a gate, git, a notification.
+//! Runs a plain command to completion: a gate, git, a notification.
 //!
-//! It is bounded in time and in what is kept of its output, nothing goes through a shell, and when it is over, or
-//! when the future is dropped, no descendant of it is left.
+//! Both its run time and the amount of output kept are limited, nothing goes through a shell, and no descendant
+//! is left once the command has finished or the future is dropped.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -27,10 +27,10 @@ use crate::unix as platform;
 #[cfg(windows)]
 use crate::windows as platform;
 
-/// How long output may still come after the command and all that it started have ended.
+/// How long to wait for more output after the command and everything it started have ended.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
-/// A command and its arguments, run to its end.
+/// A command and its arguments, run to completion.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), weir_process::SpawnError> {
@@ -51,24 +51,24 @@ pub struct PlainCommand {
     pub args: Vec<OsString>,
     /// Its working directory; ours if `None`.
     pub cwd: Option<PathBuf>,
-    /// What it finds in its environment.
+    /// Its environment.
     pub environment: Environment,
-    /// A fence around it, if there is to be one.
+    /// Sandbox to run it in, if any.
     pub sandbox: Option<Sandbox>,
-    /// What it reads on its standard input.
+    /// Its standard input.
     pub input: Vec<u8>,
-    /// After this long it is ended, with everything that it started.
+    /// The command and everything it started are ended after this time.
     pub timeout: Option<Duration>,
-    /// How many bytes of each output stream are kept: the last ones.
+    /// How many bytes of each output stream are kept; the last ones are.
     pub keep_bytes: usize,
-    /// How patient we are when it has to end.
+    /// How long each step of stopping it may take.
     pub stop: StopOptions,
-    /// Where it is written down, so that [`crate::leftovers`] finds it if we are killed.
+    /// Directory where the process is recorded, so that [`crate::leftovers`] finds it if Weir is killed.
     pub state_directory: Option<PathBuf>,
-    /// What it is for, in that record.
+    /// What the process is for, as stated in that record.
     pub purpose: String,
-    /// Whether it is known to leave nothing behind when it ends by itself, as git's plumbing does. Then nobody looks
-    /// for its descendants, which costs a millisecond.
+    /// Whether it is known to leave nothing behind when it ends by itself, as git's plumbing does. The search
+    /// for descendants, which costs a millisecond, is then skipped.
     pub leaves_nothing: bool,
 }
 
@@ -77,12 +77,12 @@ pub struct PlainCommand {
 pub struct Captured {
     /// The last bytes.
     pub bytes: Vec<u8>,
-    /// How many came before them and were not kept.
+    /// How many earlier bytes were not kept.
     pub dropped: u64,
 }
 
 impl Captured {
-    /// As text; what is not UTF-8 is replaced.
+    /// The bytes as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -94,7 +94,7 @@ impl Captured {
 pub struct CommandOutput {
     /// How it ended.
     pub exit: Exit,
-    /// Whether it took too long and was ended.
+    /// Whether it took too long and was stopped.
     pub timed_out: bool,
     /// Its standard output.
     pub stdout: Captured,
@@ -112,7 +112,8 @@ impl CommandOutput {
 }
 
 impl PlainCommand {
-    /// A command with our environment and folder, no input, no time limit, and the last MiB of output.
+    /// A command with Weir's environment and working directory, no input, no time limit, keeping the last MiB
+    /// of output.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -141,28 +142,28 @@ impl PlainCommand {
         self
     }
 
-    /// Runs it in this folder.
+    /// Sets its working directory.
     #[must_use]
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         self.cwd = Some(cwd.into());
         self
     }
 
-    /// Gives it this to read.
+    /// Sets its standard input.
     #[must_use]
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
     }
 
-    /// Ends it after this long.
+    /// Stops it after this time.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Runs it to its end. If the future is dropped, the command and everything that it started is killed.
+    /// Runs it to completion. If the future is dropped, the command and everything it started are killed.
     pub async fn run(self) -> Result<CommandOutput, SpawnError> {
         let started = Instant::now();
         let mark = Mark::random();
@@ -186,7 +187,7 @@ impl PlainCommand {
 
         let write = async {
             if let Some(mut stdin) = stdin {
-                // One that does not read its input to the end says with its exit code what it thinks of it.
+                // A command that does not read all its input reports any problem through its exit code.
                 let _ = stdin.write_all(&self.input).await;
                 let _ = stdin.shutdown().await;
             }
@@ -223,7 +224,8 @@ impl PlainCommand {
             _ => life.stop(&self.stop).await.exit,
         };
         if !is_read {
-            // Everything has ended, so the streams have, unless a process that we do not know of holds them.
+            // Everything has ended, and so have the streams, unless a process that we do not know of holds them
+            // open.
             let _ = tokio::time::timeout(LAST_OUTPUT, &mut streams).await;
         }
         drop(streams);
@@ -260,7 +262,7 @@ impl PlainCommand {
         Ok(command)
     }
 
-    /// The command that makes the fence and starts the program in it.
+    /// The command that creates the sandbox and starts the program in it.
     #[expect(clippy::disallowed_methods, reason = "this crate starts processes")]
     fn fenced(
         &self,
@@ -283,14 +285,14 @@ impl PlainCommand {
         Ok(command)
     }
 
-    /// A relative path with a slash means relative to the folder that the command runs in, as in a shell there. A name
-    /// is looked up here: a child whose `PATH` is set by us could not be spawned without a copy of this process, which
-    /// costs more than the command itself.
+    /// A relative path with a slash is relative to the command's working directory, as it would be in a shell
+    /// there. A bare name is looked up here: a child whose `PATH` we set could only be spawned by copying this
+    /// process, which costs more than the command itself.
     fn absolute_program(&self, path: Option<&OsStr>) -> PathBuf {
         let is_name = self.program.components().count() == 1 && self.program.parent() == Some(Path::new(""));
         match (&self.cwd, path) {
             (Some(cwd), _) if !is_name => cwd.join(&self.program),
-            // What is not found there is told by the system.
+            // If it is not found there, the system reports that.
             (_, Some(path)) if is_name => {
                 let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
                 let mut found = folders.map(|folder| folder.join(&self.program));
@@ -323,7 +325,7 @@ fn is_executable(file: &Path) -> bool {
     metadata.is_file() && may_run
 }
 
-/// Reads a stream to its end and keeps the last of it.
+/// Reads a stream to its end, keeping the last part.
 async fn read(stream: Option<impl AsyncRead + Unpin>, captured: &mut Captured, keep: usize) {
     let Some(mut stream) = stream else { return };
     let mut buffer = [0; 8 << 10];
@@ -332,7 +334,7 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, captured: &mut Captured, k
             Ok(0) => break,
             Ok(count) => {
                 captured.bytes.extend_from_slice(buffer.get(..count).unwrap_or_default());
-                // Cut in large steps, so that each byte is moved a few times at the most.
+                // Cut in large steps, so that each byte is moved only a few times.
                 if captured.bytes.len() > keep.saturating_mul(2).max(64 << 10) {
                     captured.cut(keep);
                 }
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_looked_up_in_the_path_that_the_command_gets() {
+    async fn a_name_is_looked_up_in_the_path_of_the_command() {
         let empty = tempfile::tempdir().unwrap();
         let run = |path: &Path| {
             let mut command = PlainCommand::new("sh").args(["-c", "echo found"]);
@@ -391,7 +393,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_takes_too_long_is_ended_with_all_that_it_started() {
+    async fn a_command_that_times_out_is_ended_with_its_descendants() {
         let mut command = shell("(trap '' TERM; sleep 300) & echo $!; sleep 300");
         command.timeout = Some(Duration::from_millis(300));
         command.stop.terminate = Duration::from_millis(200);
@@ -402,7 +404,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_command_leaves_running_is_ended_when_it_has_ended() {
+    async fn leftovers_of_a_command_are_ended_after_it() {
         let done = shell("sleep 300 & echo $!").run().await.unwrap();
         assert!(done.is_success());
         let pid: u32 = done.stdout.text().trim().parse().unwrap();
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_is_not_there_says_so() {
+    async fn a_missing_command_is_reported() {
         let error = PlainCommand::new("no-such-command-at-all").run().await.unwrap_err();
         assert!(matches!(error, SpawnError::NoSuchCommand { .. }), "{error}");
         assert!(error.to_string().contains("no-such-command-at-all"));

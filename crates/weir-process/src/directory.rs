@@ -1,26 +1,26 @@
-//! A folder that stays the same although its name may come to mean another one.
+//! A directory that stays the same even if its path is changed to lead elsewhere.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A folder that is held open. A process that is started in it is in this very folder, even if a link that led to it was
-/// changed in between.
+/// A directory that is held open. A process started in it runs in exactly this directory, even if a link that
+/// led to it has changed since.
 #[derive(Debug, Clone)]
 pub struct Directory {
     path: PathBuf,
     #[cfg_attr(
         not(target_os = "linux"),
-        expect(dead_code, reason = "only there a folder can be named by its handle")
+        expect(dead_code, reason = "only Linux can name a directory by its handle")
     )]
     handle: Arc<std::fs::File>,
 }
 
 impl Directory {
-    /// Opens a folder, following all links.
+    /// Opens a directory, following all links.
     ///
     /// # Errors
-    /// If there is no folder, or it may not be opened.
+    /// If the directory does not exist or cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         #[cfg(windows)]
         let handle = {
@@ -34,7 +34,7 @@ impl Directory {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         let directory = Self { path: PathBuf::new(), handle: Arc::new(handle) };
-        // What is open is asked for its name, not the name for what it means now.
+        // Ask the open directory for its path, rather than resolve the given path again.
         let path = match directory.by_handle() {
             Some(handle) => std::fs::read_link(handle)?,
             None => path.canonicalize()?,
@@ -50,7 +50,7 @@ impl Directory {
         &self.path
     }
 
-    /// A name that means what is open, in this process and in a child that has not yet begun its program.
+    /// A path that refers to the open directory, in this process and in a child before it executes its program.
     pub(crate) fn by_handle(&self) -> Option<PathBuf> {
         #[cfg(target_os = "linux")]
         {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stays_the_folder_that_was_opened() {
+    fn a_directory_stays_the_one_that_was_opened() {
         let place = tempfile::tempdir().unwrap();
         let place = place.path().canonicalize().unwrap();
         for folder in ["one", "two"] {

@@ -1,4 +1,4 @@
-//! What the CLI finds in its environment, built deliberately.
+//! Builds the environment of the CLI.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -8,9 +8,9 @@ use crate::secrets::looks_secret;
 
 /// Variables that are never inherited: they tell a CLI that it runs inside another one.
 ///
-/// With `CLAUDECODE` some versions refuse to start. The others are what a CLI gives its tools, or what it was given
-/// itself: by `CLAUDE_CODE_ENTRYPOINT` a CLI takes itself for a part of another program, by
-/// `CLAUDE_CODE_CHILD_SESSION` for a session of another session. Whoever wants one of them can still set it.
+/// With `CLAUDECODE` some versions refuse to start. The others are set by a CLI for its tools, or were set for
+/// that CLI itself: `CLAUDE_CODE_ENTRYPOINT` makes a CLI believe it is part of another program,
+/// `CLAUDE_CODE_CHILD_SESSION` that it is a child of another session. They can still be set explicitly.
 const NEVER_INHERITED: [&str; 7] = [
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
@@ -21,9 +21,9 @@ const NEVER_INHERITED: [&str; 7] = [
     "CLAUDE_PID",
 ];
 
-/// What the CLI finds in its environment.
+/// The environment of the CLI.
 ///
-/// `Debug` does not show the values of variables whose names look like those of secrets.
+/// `Debug` hides the values of variables whose names look secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Environment {
     base: Base,
@@ -32,7 +32,7 @@ pub struct Environment {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Base {
-    /// Everything but these.
+    /// Everything except these.
     Without(BTreeSet<OsString>),
     /// Nothing but these.
     Only(BTreeSet<OsString>),
@@ -45,7 +45,7 @@ impl Default for Environment {
 }
 
 impl Environment {
-    /// Our own environment, without what would make the CLI think that it runs inside another one.
+    /// Our own environment, without the variables that tell a CLI that it runs inside another one.
     pub fn inherit() -> Self {
         Self { base: Base::Without(BTreeSet::new()), set: BTreeMap::new() }
     }
@@ -76,14 +76,14 @@ impl Environment {
         self
     }
 
-    /// Sets a variable, whatever is inherited.
+    /// Sets a variable, overriding an inherited value.
     #[must_use]
     pub fn set(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.set.insert(name.into(), value.into());
         self
     }
 
-    /// The variables of a child of a process with this environment. Pure.
+    /// The variables of a child, given the parent's. Pure.
     pub fn resolve(
         &self,
         ours: impl IntoIterator<Item = (OsString, OsString)>,

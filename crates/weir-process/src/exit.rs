@@ -1,4 +1,4 @@
-//! How a process ended, and how patient we are with one that should.
+//! How a process ended, and how long to wait for one that should.
 
 use std::{fmt, time::Duration};
 
@@ -6,8 +6,8 @@ use crate::ProcessId;
 
 /// How a process ended.
 ///
-/// Both fields are `None` if the system did not tell, for instance because another part of the program reaped the
-/// process.
+/// Both fields are `None` if the system did not say, for instance because another part of the program reaped
+/// the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Exit {
     /// The exit code, if it ended by itself.
@@ -17,12 +17,12 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// An end with this exit code.
+    /// Exited with this code.
     pub const fn with_code(code: i32) -> Self {
         Self { code: Some(code), signal: None }
     }
 
-    /// An end by this signal.
+    /// Ended by this signal.
     pub const fn by_signal(signal: i32) -> Self {
         Self { code: None, signal: Some(signal) }
     }
@@ -48,24 +48,24 @@ impl fmt::Display for Exit {
         match (self.code, self.signal) {
             (Some(code), _) => write!(f, "exit code {code}"),
             (None, Some(signal)) => write!(f, "ended by signal {signal}"),
-            (None, None) => f.write_str("ended, the system does not say how"),
+            (None, None) => f.write_str("ended for an unknown reason"),
         }
     }
 }
 
-/// How long each step of the stop ladder waits before the next.
+/// How long each step of the stop ladder waits before the next one.
 ///
-/// The first two steps are the caller's: it interrupts the turn and closes standard input. Then
+/// The first two steps are up to the caller: interrupting the turn and closing standard input. Then
 /// [`Handle::stop`](crate::Handle::stop) takes over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopOptions {
     /// How long the CLI may take to end by itself after its input was closed.
     pub grace: Duration,
-    /// How long it may take after SIGTERM. It ends its own tools in that time.
+    /// How long it may take after SIGTERM, including ending its own tools.
     pub terminate: Duration,
-    /// How long tools that outlive the CLI may take after a SIGTERM of their own.
+    /// How long tools that outlive the CLI may take after receiving SIGTERM themselves.
     pub descendants: Duration,
-    /// How long to wait for the end of what was sent SIGKILL. Only a process that hangs in the kernel needs it.
+    /// How long to wait for processes to end after SIGKILL. Only a process that hangs in the kernel needs it.
     pub kill: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Default for StopOptions {
 }
 
 impl StopOptions {
-    /// No patience: SIGKILL at once for the CLI and everything it started.
+    /// No waiting: SIGKILL at once for the CLI and everything it started.
     pub const fn now() -> Self {
         Self {
             grace: Duration::ZERO,
@@ -108,10 +108,10 @@ pub enum StopStep {
 pub struct StopReport {
     /// How the CLI ended.
     pub exit: Exit,
-    /// What it took.
+    /// The step that ended it.
     pub step: StopStep,
     /// How many of its descendants had to be ended.
     pub descendants: usize,
-    /// What is still alive in spite of SIGKILL. Empty unless a process hangs in the kernel.
+    /// Processes still alive despite SIGKILL. Empty unless a process hangs in the kernel.
     pub survivors: Vec<ProcessId>,
 }

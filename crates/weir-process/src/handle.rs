@@ -1,4 +1,4 @@
-//! The life of a process: waiting for its end, and bringing it about.
+//! Lifetime of a process: waiting for it to end, and stopping it.
 
 use std::sync::Arc;
 
@@ -10,9 +10,10 @@ use crate::memory::MemoryLife;
 use crate::stderr;
 use crate::tree::{ProcessId, Signal};
 
-/// The life of a process.
+/// Controls the lifetime of a process.
 ///
-/// Dropping it kills the process and all its descendants at once, unless [`Handle::stop`] has ended them before.
+/// Dropping it kills the process and all its descendants at once, unless [`Handle::stop`] has already ended
+/// them.
 #[derive(Debug)]
 pub struct Handle {
     life: Life,
@@ -36,8 +37,7 @@ impl Handle {
         Self { life: Life::Memory(life), stderr, drain: None }
     }
 
-    /// The process, for as long as it is certain that the pid is still its own and also later. `None` for one that
-    /// is played by a test.
+    /// Identity of the process, still valid after it has ended. `None` for a process played by a test.
     pub fn id(&self) -> Option<ProcessId> {
         match &self.life {
             Life::Child(life) => life.id(),
@@ -45,19 +45,19 @@ impl Handle {
         }
     }
 
-    /// Its pid. `None` for a process that is played by a test.
+    /// The pid. `None` for a process played by a test.
     pub fn pid(&self) -> Option<u32> {
         self.id().map(|id| id.pid)
     }
 
-    /// Waits for the end. Cancel safe, and can be called again: the answer stays the same.
+    /// Waits for the process to end. Cancel safe, and can be called again with the same result.
     ///
-    /// The output need not have ended then: a tool that the CLI has left behind can hold it open. Call
-    /// [`Handle::stop`], and then read the output to its end.
+    /// The output may still be open at that point: a tool that the CLI left behind can hold it. Call
+    /// [`Handle::stop`], then read the output to its end.
     pub async fn wait(&mut self) -> Exit {
         match &mut self.life {
             Life::Child(life) => life.wait().await,
-            // Boxed, so that what only tests need makes no real session larger.
+            // Boxed, so that code only tests need does not make real sessions larger.
             Life::Memory(life) => Box::pin(life.wait()).await,
         }
     }
@@ -70,7 +70,7 @@ impl Handle {
         }
     }
 
-    /// The last 64 KiB of its diagnostics, with everything that it had written by now.
+    /// The last 64 KiB of its diagnostics, including everything written so far.
     pub fn stderr_tail(&self) -> String {
         self.stderr.tail()
     }
@@ -85,8 +85,8 @@ impl Handle {
         self.signal(Signal::Terminate)
     }
 
-    /// Sends SIGKILL to the CLI alone. `false` if it has ended. Its tools live on until [`Handle::stop`] or
-    /// [`Handle::kill_tree`].
+    /// Sends SIGKILL to the CLI alone. `false` if it has ended. Its tools keep running until [`Handle::stop`]
+    /// or [`Handle::kill_tree`].
     pub fn kill(&mut self) -> bool {
         self.signal(Signal::Kill)
     }
@@ -98,12 +98,13 @@ impl Handle {
         }
     }
 
-    /// Ends the process and everything it started, step by step: waits `grace` for it to end by itself (close its
-    /// input before), then SIGTERM, then SIGKILL; then the same, in short, for descendants that are left.
+    /// Ends the process and everything it started, step by step: waits `grace` for it to end by itself (close
+    /// its input first), then SIGTERM, then SIGKILL; then does the same, with shorter waits, for remaining
+    /// descendants.
     ///
-    /// When this returns, the process is reaped and no descendant is alive, unless the report names survivors.
-    /// Can be called for a process that has ended already, and should be: its descendants may have not. If the
-    /// future is dropped, call it again or drop the handle.
+    /// When this returns, the process is reaped and no descendant is alive, unless the report lists survivors.
+    /// It can and should also be called for a process that has already ended, since its descendants may not
+    /// have. If the future is dropped, call it again or drop the handle.
     pub async fn stop(&mut self, options: &StopOptions) -> StopReport {
         match &mut self.life {
             Life::Child(life) => life.stop(options).await,
@@ -122,7 +123,7 @@ impl Handle {
         }
     }
 
-    /// Whether the process and all its descendants have ended, as far as the last look says.
+    /// Whether the process and all its descendants had ended at the last check.
     pub fn is_clean(&self) -> bool {
         match &self.life {
             Life::Child(life) => life.is_clean(),
@@ -136,7 +137,7 @@ impl Drop for Handle {
         if let Life::Child(life) = &mut self.life {
             life.abandon();
         }
-        // What was written before the end is in the pipe.
+        // Everything written before the end is still in the pipe.
         self.stderr.read_available();
         if let Some(drain) = &self.drain {
             drain.abort();

@@ -1,7 +1,7 @@
 //! Lines to the CLI.
 //!
-//! Lines are queued at once and written when the pipe takes them. Nothing here waits while the CLI does not read:
-//! the driver waits for [`Input::flush`] and [`crate::Output::fill`] at the same time.
+//! Lines are queued at once and written when the pipe accepts them. Nothing here blocks while the CLI does not
+//! read: the driver waits for [`Input::flush`] and [`crate::Output::fill`] at the same time.
 
 use std::future::poll_fn;
 use std::io;
@@ -15,11 +15,11 @@ use crate::stream::Sink;
 pub struct Input {
     sink: Option<Sink>,
     queue: Vec<u8>,
-    /// How much of the queue was written to the pipe.
+    /// Bytes of the queue written to the pipe.
     written: usize,
-    /// How much of the queue is in the raw log.
+    /// Bytes of the queue written to the raw log.
     logged: usize,
-    /// How many bytes went before what is in the queue.
+    /// Bytes written before the current queue.
     before: u64,
     closing: bool,
     log: LogWriter,
@@ -30,10 +30,10 @@ impl Input {
         Self { sink: Some(sink), queue: Vec::new(), written: 0, logged: 0, before: 0, closing: false, log }
     }
 
-    /// Queues a line; the line feed is added. A line feed inside would make two lines of it and is the caller's
-    /// mistake: encode lines with `weir-wire`, which never writes one.
+    /// Queues a line; the line feed is added. A line feed inside would split it in two, which is a mistake of
+    /// the caller: encode lines with `weir-wire`, which never writes one.
     ///
-    /// After [`Input::close`] nothing is queued any more, and `false` is returned.
+    /// After [`Input::close`] nothing more is queued, and `false` is returned.
     pub fn queue(&mut self, line: &[u8]) -> bool {
         if self.closing || self.sink.is_none() {
             return false;
@@ -44,11 +44,11 @@ impl Input {
         true
     }
 
-    /// Writes what is queued, to the raw log first, and then closes the stream if that was asked for.
+    /// Writes what is queued, to the raw log first, then closes the stream if that was requested.
     ///
-    /// Cancel safe: what was written is remembered, so a line is never written twice or torn. Fails with
-    /// [`io::ErrorKind::BrokenPipe`] when the CLI does not read any more, and with the error of the raw log if
-    /// that is required.
+    /// Cancel safe: progress is remembered, so a line is never written twice or torn. Fails with
+    /// [`io::ErrorKind::BrokenPipe`] when the CLI no longer reads, and with the raw log's error if the log is
+    /// required.
     pub async fn flush(&mut self) -> io::Result<()> {
         poll_fn(|context| self.poll_flush(context)).await
     }
@@ -86,22 +86,22 @@ impl Input {
             return Poll::Ready(self.log.finish());
         }
         if let Some(sink) = &mut self.sink {
-            sink.rest();
+            sink.release();
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Closes the stream as soon as what is queued was written: at once if nothing is, otherwise in
+    /// Closes the stream once everything queued is written: at once if the queue is empty, otherwise in
     /// [`Input::flush`].
     pub fn close(&mut self) {
         self.closing = true;
         if self.unsent() == 0 && self.sink.take().is_some() {
-            // A log that fails here is reported by `Output::take_log_error`.
+            // A log failure here is reported by `Output::take_log_error`.
             let _ = self.log.finish();
         }
     }
 
-    /// Closes the stream at once and forgets what was not written.
+    /// Closes the stream at once and discards unwritten lines.
     pub fn abandon(&mut self) {
         self.closing = true;
         self.forget_queue();
@@ -111,27 +111,28 @@ impl Input {
 
     fn forget_queue(&mut self) {
         self.before += self.written as u64;
-        // Little is written and seldom: one that waits holds no buffer.
+        // Input is small and rare, so an idle session keeps no buffer.
         self.queue = Vec::new();
         (self.written, self.logged) = (0, 0);
     }
 
-    /// Where the next line begins, counted in bytes from the first.
+    /// Offset of the next line, in bytes from the first.
     pub fn position(&self) -> u64 {
         self.before + self.queue.len() as u64
     }
 
-    /// How many bytes the stream took. The CLI can have seen nothing of a line that begins here or later.
+    /// How many bytes the stream has accepted. The CLI cannot have seen any line that begins at or after this
+    /// offset.
     pub fn written(&self) -> u64 {
         self.before + self.written as u64
     }
 
-    /// How many queued bytes were not written yet.
+    /// How many queued bytes are not written yet.
     pub fn unsent(&self) -> usize {
         self.queue.len() - self.written
     }
 
-    /// Whether there is something to flush, so that a driver need not wait for it otherwise.
+    /// Whether there is anything to flush; if not, a driver need not wait for it.
     pub fn wants_flush(&self) -> bool {
         self.sink.is_some() && (self.unsent() > 0 || self.closing)
     }

@@ -33,18 +33,18 @@ use crate::windows as platform;
 /// What the CLI's output is connected to. Its input is always a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transport {
-    /// A pipe for output, another for diagnostics.
+    /// One pipe for output, another for diagnostics.
     #[default]
     Pipe,
-    /// A terminal in raw mode for both, for programs that buffer or behave differently without one. Diagnostics then
-    /// stand between the lines of the output. Unix only.
+    /// A terminal in raw mode for both, for programs that buffer or behave differently without one. Diagnostics
+    /// are then mixed into the output. Unix only.
     Pty,
 }
 
 /// What to start, and how.
 ///
-/// Nothing is passed through a shell. Prompts belong on standard input: arguments can be read by every user of the
-/// machine.
+/// Nothing is passed through a shell. Prompts belong on standard input: every user of the machine can read
+/// arguments.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// The program: a path, or a name that is looked up in `PATH`.
@@ -53,36 +53,36 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Its working directory; ours if `None`.
     pub cwd: Option<PathBuf>,
-    /// The same, held open; it counts before `cwd`.
+    /// The working directory, held open; takes precedence over `cwd`.
     pub directory: Option<Directory>,
-    /// A fence around it, if there is to be one.
+    /// Sandbox to run it in, if any.
     pub sandbox: Option<Sandbox>,
-    /// Files that it has to read, which a fence lets through.
+    /// Files that it has to read, made readable in the sandbox.
     pub needs: Vec<PathBuf>,
-    /// What it finds in its environment.
+    /// Its environment.
     pub environment: Environment,
     /// What its output is connected to.
     pub transport: Transport,
-    /// Longest line that is kept whole, in bytes.
+    /// Maximum length of a line that is kept whole, in bytes.
     pub line_limit: usize,
-    /// Where raw logs go, if anywhere.
+    /// Raw log settings; no raw logs if `None`.
     pub log: Option<LogOptions>,
-    /// What is masked in raw logs and diagnostics.
+    /// Values masked in raw logs and diagnostics.
     pub secrets: Secrets,
-    /// Where the process is written down, so that [`crate::leftovers`] finds it if we are killed.
+    /// Directory where the process is recorded, so that [`crate::leftovers`] finds it if Weir is killed.
     pub state_directory: Option<PathBuf>,
-    /// What the process is for, in that record.
+    /// What the process is for, as stated in that record.
     pub purpose: String,
 }
 
-/// A process that was started, in parts that can be waited for separately.
+/// A started process, in parts that can be waited for separately.
 ///
-/// When it is dropped, the process and all its descendants are killed. The handle is the first part so that
-/// everything that was written before that is still read into the raw log.
+/// Dropping it kills the process and all its descendants. The handle is the first field, so it is dropped first
+/// and everything written before the kill still reaches the raw log.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Process {
-    /// Its life and its end.
+    /// Waits for it and stops it.
     pub handle: Handle,
     /// Lines from it.
     pub output: Output,
@@ -98,28 +98,28 @@ pub struct Process {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
-    /// There is no such program.
-    #[error("there is no program {}; give the path of the claude CLI, or set WEIR_CLAUDE", program.display())]
+    /// The program was not found.
+    #[error("program {} not found; give the path of the claude CLI, or set WEIR_CLAUDE", program.display())]
     NotFound {
-        /// What was looked for.
+        /// The program that was looked for.
         program: PathBuf,
     },
-    /// There is no such command.
-    #[error("there is no command {}; is it installed, and in PATH?", program.display())]
+    /// The command was not found.
+    #[error("command {} not found; is it installed and in PATH?", program.display())]
     NoSuchCommand {
-        /// What was looked for.
+        /// The command that was looked for.
         program: PathBuf,
     },
-    /// It is there but cannot be run.
+    /// It exists but cannot be run.
     #[error("{} cannot be run: {source}; is it executable, and is the interpreter in its first line installed?", program.display())]
     NotExecutable {
-        /// What was tried.
+        /// The program that was tried.
         program: PathBuf,
         /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The working directory is not one.
+    /// The working directory cannot be used.
     #[error("the working directory {} cannot be used: {source}", path.display())]
     Directory {
         /// The directory.
@@ -128,26 +128,26 @@ pub enum SpawnError {
         #[source]
         source: io::Error,
     },
-    /// The raw log, which is required, cannot be made.
+    /// The raw log is required and cannot be created.
     #[error("nothing was started, because the raw log is required")]
     Log(#[from] LogError),
-    /// The record for the next start cannot be written.
-    #[error("nothing was started, because the process could not be written down")]
+    /// The process could not be recorded in the state directory.
+    #[error("nothing was started, because the process could not be recorded")]
     Registry(#[from] RegistryError),
-    /// The fence around it cannot be made, so nothing was started.
+    /// The sandbox could not be created, so nothing was started.
     #[error("nothing was started: {source}")]
     Sandbox {
-        /// Why.
+        /// Why the sandbox could not be created.
         #[source]
         source: SandboxError,
     },
-    /// The transport does not exist on this system.
-    #[error("there is no pty transport on this system; use the pipe transport")]
+    /// The pty transport is not available on this system.
+    #[error("the pty transport is not available on this system; use the pipe transport")]
     NoPty,
-    /// Anything else, such as too many processes or files.
+    /// Any other failure, such as too many processes or open files.
     #[error("could not start {}: {source}", program.display())]
     System {
-        /// What was to be started.
+        /// The program that was to be started.
         program: PathBuf,
         /// What the system said.
         #[source]
@@ -184,7 +184,7 @@ impl Launch {
 
     /// Starts the process. Must be called in a tokio runtime with IO enabled.
     ///
-    /// If the future is dropped, nothing was started or what was started is ended.
+    /// If the future is dropped, either nothing was started or what was started is ended.
     pub async fn spawn(self) -> Result<Process, SpawnError> {
         let mark = Mark::random();
         let mut command = self.command(&mark)?;
@@ -203,7 +203,7 @@ impl Launch {
                 return Err(self.explain(source));
             }
         };
-        // Closes our copies of the CLI's ends: otherwise its output would never end.
+        // Closes our copies of the CLI's ends of the pipes: otherwise its output would never end.
         drop(command);
         let id = child.id().and_then(ProcessId::of);
         if let Some(id) = id {
@@ -244,7 +244,7 @@ impl Launch {
         if let Some(sandbox) = &self.sandbox {
             command.env("HOME", &sandbox.home).env_remove("CLAUDE_CONFIG_DIR");
         } else if let Some(directory) = &self.directory {
-            // By its handle: a link that has changed since it was opened leads nowhere else.
+            // By its handle, so that a link that has changed since it was opened does not lead elsewhere.
             command.current_dir(directory.by_handle().unwrap_or_else(|| directory.path().to_owned()));
         } else if let Some(cwd) = &self.cwd {
             let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
@@ -258,7 +258,7 @@ impl Launch {
         Ok(command)
     }
 
-    /// The command that makes the fence and starts the program in it.
+    /// The command that creates the sandbox and starts the program in it.
     #[expect(clippy::disallowed_methods, reason = "this is the one place where a CLI is started")]
     fn fenced(&self, sandbox: &Sandbox, search_path: Option<&OsString>) -> Result<Command, SpawnError> {
         let program = self.absolute_program();
@@ -282,7 +282,7 @@ impl Launch {
         Ok(command)
     }
 
-    /// A relative path means relative to us, not to the working directory of the child.
+    /// A relative path is relative to our working directory, not the child's.
     fn absolute_program(&self) -> PathBuf {
         let is_name = self.program.components().count() == 1 && self.program.parent() == Some(Path::new(""));
         match std::path::absolute(&self.program) {
@@ -298,7 +298,7 @@ impl Launch {
             return SpawnError::Sandbox { source: SandboxError::NotWorking { reason } };
         }
         match source.kind() {
-            // The interpreter of a script can be missing, too.
+            // The interpreter of a script can also be missing.
             io::ErrorKind::NotFound if !program.exists() => SpawnError::NotFound { program },
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
                 SpawnError::NotExecutable { program, source }
@@ -308,8 +308,8 @@ impl Launch {
     }
 }
 
-/// A file that was just written may still be open for writing in a process that is being started at this moment
-/// elsewhere in the program. That passes.
+/// Retries while the program is busy: a file that was just written may still be open for writing in a process
+/// being started elsewhere in this program. That passes quickly.
 async fn spawn_patiently(command: &mut Command) -> io::Result<tokio::process::Child> {
     const ATTEMPTS: usize = 20;
     for _ in 1..ATTEMPTS {
@@ -327,11 +327,11 @@ async fn spawn_patiently(command: &mut Command) -> io::Result<tokio::process::Ch
 pub(crate) struct Streams {
     pub(crate) output: Source,
     pub(crate) input: Sink,
-    /// A terminal has none of its own.
+    /// `None` for a terminal, which carries both.
     pub(crate) stderr: Option<platform::ErrorPipe>,
 }
 
-/// Why there are no streams.
+/// Why the streams could not be created.
 pub(crate) enum StreamsError {
     #[cfg_attr(unix, expect(dead_code, reason = "for systems without terminals of this kind"))]
     NoPty,

@@ -1,12 +1,13 @@
 //! Finds, starts, watches and stops a `claude` process.
 //!
-//! This crate is the one door to the operating system: no other crate of Weir starts a process. It knows bytes,
-//! lines, files, signals and process trees. It does not know the protocol that is spoken over the lines.
+//! This crate is the only one in Weir that starts processes: all access to the operating system's processes
+//! goes through it. It deals with bytes, lines, files, signals and process trees, and knows nothing about the
+//! protocol spoken over those lines.
 //!
-//! A [`Launch`] says what to start and how. [`Launch::spawn`] gives a [`Process`], whose parts are separate so
-//! that a driver can wait for all of them at once: [`Output`] (lines from the CLI), [`Input`] (lines to it),
-//! [`Stderr`] (its diagnostics as they come) and [`Handle`] (its life and its end). [`memory()`] makes the same
-//! parts without a process, for tests.
+//! A [`Launch`] describes what to start and how. [`Launch::spawn`] returns a [`Process`], whose parts are
+//! separate so that a driver can wait for all of them at once: [`Output`] (lines from the CLI), [`Input`]
+//! (lines to it), [`Stderr`] (its diagnostics as they arrive) and [`Handle`] (waiting for and stopping it).
+//! [`memory()`] provides the same parts without a process, for tests.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,44 +1,44 @@
 //! One owner for a session id or a workspace.
 //!
-//! The lock is `flock` on a file: the system frees it when its holder ends, however that comes about, so there are
-//! no stale locks. What stands in the file says who holds it, for the error of whoever comes second.
+//! The lock is `flock` on a file: the system releases it when its holder ends, for whatever reason, so there
+//! are no stale locks. The file's content says who holds it, for the error message of the next process.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use weir_base::file::create_private_folder;
 
 use crate::clock;
-use crate::log::create_directory;
 use crate::tree::ProcessId;
 
 /// Who holds a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockOwner {
-    /// The process.
+    /// Process that holds it.
     pub process: ProcessId,
-    /// What for.
+    /// What the lock is held for.
     pub purpose: String,
-    /// Since when, in seconds since 1970.
+    /// When it was taken, in seconds since 1970.
     pub since: u64,
 }
 
-/// Why a lock was not given.
+/// Why a lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody has it.
-    #[error("{} is in use{}; stop that one first, or use another", path.display(), describe(owner.as_ref()))]
+    /// Another process holds it.
+    #[error("{} is in use{}; stop that process first, or use another", path.display(), describe(owner.as_ref()))]
     Held {
-        /// The file of the lock.
+        /// The lock file.
         path: PathBuf,
-        /// Who has it, if that could be read.
+        /// The holder, if that could be read.
         owner: Option<LockOwner>,
     },
-    /// The file cannot be used.
+    /// The lock file cannot be used.
     #[error("cannot lock {}: {source}", path.display())]
     System {
-        /// The file of the lock.
+        /// The lock file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -47,7 +47,7 @@ pub enum LockError {
 }
 
 impl LockError {
-    /// Whether it could not be written because the disk is full.
+    /// Whether the lock could not be written because the disk is full.
     pub fn is_full(&self) -> bool {
         let Self::System { source, .. } = self else { return false };
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
@@ -67,23 +67,24 @@ pub struct Lock {
     path: PathBuf,
 }
 
-/// How many times to look again for a lock whose owner is dead, five milliseconds apart.
-const AFTER_DEATH: u32 = 400;
+/// How often to retry a lock whose owner is dead, five milliseconds apart.
+const DEAD_OWNER_RETRIES: u32 = 400;
 
 impl Lock {
-    /// Takes the lock, or says who has it. Does not wait for an owner who lives. The folder is made if it is not there.
+    /// Takes the lock, or says who holds it. Does not wait for an owner that is alive. Creates the folder if it
+    /// is missing.
     pub fn acquire(path: &Path, purpose: &str) -> Result<Self, LockError> {
         let system = |source| LockError::System { path: path.to_owned(), source };
         if let Some(folder) = path.parent() {
-            create_directory(folder).map_err(system)?;
+            create_private_folder(folder).map_err(system)?;
         }
-        let mut patience = AFTER_DEATH;
+        let mut patience = DEAD_OWNER_RETRIES;
         loop {
             let mut file = open(path).map_err(system)?;
             match file.try_lock() {
                 Ok(()) => {}
-                // A process that was killed while it started a child: the child has a copy of all that was open until its
-                // program begins, which is a matter of milliseconds. Nothing announces that moment.
+                // The owner was killed while it started a child: until the child executes its program, it has a
+                // copy of every open file. That takes milliseconds, and nothing signals the moment it ends.
                 Err(TryLockError::WouldBlock) if patience > 0 && is_dead(&mut file) => {
                     patience -= 1;
                     std::thread::park_timeout(std::time::Duration::from_millis(5));
@@ -94,8 +95,8 @@ impl Lock {
                 }
                 Err(TryLockError::Error(source)) => return Err(system(source)),
             }
-            // The last holder may have removed the file between our opening and our locking it. Then the lock
-            // that we have is one that nobody else will ever look at.
+            // The previous holder may have removed the file between our opening and locking it. Then no other
+            // process will ever check the file that we locked.
             if !is_still_there(&file, path).map_err(system)? {
                 continue;
             }
@@ -104,7 +105,7 @@ impl Lock {
         }
     }
 
-    /// Who holds a lock, if somebody does. A file that nobody has locked is a trace of a process that was killed.
+    /// The holder of a lock, if there is one. An unlocked file was left by a process that was killed.
     pub fn owner(path: &Path) -> Option<LockOwner> {
         let mut file = OpenOptions::new().read(true).write(true).open(path).ok()?;
         match file.try_lock_shared() {
@@ -113,7 +114,7 @@ impl Lock {
         }
     }
 
-    /// The file of the lock.
+    /// The lock file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -121,7 +122,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed while it is held: whoever has it open finds out, see `acquire`.
+        // Removed while it is held: a process that has it open notices, see `acquire`.
         let _ = std::fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }
@@ -161,7 +162,7 @@ fn write_owner(file: &mut File, purpose: &str) -> io::Result<()> {
     file.write_all(&text)
 }
 
-/// Whether the process that took the lock is gone.
+/// Whether the process that took the lock has ended.
 fn is_dead(file: &mut File) -> bool {
     read_owner(file).is_some_and(|owner| !owner.process.is_alive())
 }
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_told_who_has_it() {
+    fn a_held_lock_names_its_holder() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("locks/session");
         let lock = Lock::acquire(&path, "weir run").unwrap();
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_a_killed_process_has_left_is_no_lock() {
+    fn a_file_left_by_a_killed_process_is_not_a_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session");
         std::fs::write(&path, r#"{"process":{"pid":1,"start":1},"purpose":"x","since":1}"#).unwrap();
@@ -204,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_owner_has_not_let_go_of_yet_is_waited_for() {
+    fn a_lock_of_a_dead_owner_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session");
         let held = Lock::acquire(&path, "killed").unwrap();
-        // As if the owner were dead and a child of it had not begun its program yet.
-        let nobody = r#"{"process":{"pid":4194305,"start":1},"purpose":"killed","since":1}"#;
-        std::fs::write(&path, nobody).unwrap();
+        // As if the owner were dead and its child had not executed its program yet.
+        let dead_owner = r#"{"process":{"pid":4194305,"start":1},"purpose":"killed","since":1}"#;
+        std::fs::write(&path, dead_owner).unwrap();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| Lock::acquire(&path, "next").map(drop));
             std::thread::park_timeout(std::time::Duration::from_millis(20));
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_of_many_gets_it() {
+    fn only_one_of_many_gets_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session");
         let holders = std::sync::atomic::AtomicUsize::new(0);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_locked_says_why() {
+    fn a_failed_lock_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let error = Lock::acquire(folder.path(), "x").unwrap_err();
         assert!(matches!(error, LockError::System { .. }), "{error}");

@@ -1,12 +1,12 @@
-//! The marks by which processes are recognised as ours.
+//! Marks that identify processes as ours.
 //!
-//! Each launch and each Weir process has a random id. Both go into one environment variable that every descendant
-//! inherits, whatever process group, session or parent it ends up with. Ids are appended to what the variable
-//! held before: a Weir that runs as a tool of another one leaves the outer marks in place.
+//! Each launch and each Weir process has a random id. Both go into an environment variable that every
+//! descendant inherits, whatever process group, session or parent it ends up with. Ids are appended to the
+//! inherited value: a Weir that runs as a tool of another one keeps the outer marks.
 //!
-//! A descendant can clear its environment. Resource limits it inherits all the same, so on Linux both ids also make
-//! a number that is set as the limit of a launch's CPU time under real-time scheduling: tens of thousands of years,
-//! which limits nothing. Nobody else sets such a limit.
+//! A descendant can clear its environment, but it still inherits resource limits. On Linux both ids therefore
+//! also form a number that is set as a launch's limit on CPU time under real-time scheduling: tens of thousands
+//! of years, which limits nothing and which no other program sets.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// The environment variable that holds the marks.
 pub(crate) const VARIABLE: &str = "WEIR_MARKS";
 
-/// A random id that is part of the environment of everything it marks.
+/// A random id in the environment of every process that it marks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Mark(String);
 
@@ -25,13 +25,13 @@ impl Mark {
         Self(uuid::Uuid::new_v4().simple().to_string())
     }
 
-    /// The mark of this Weir process, the same for its whole life.
+    /// The mark of this Weir process, constant for its lifetime.
     pub(crate) fn of_this_process() -> &'static Self {
         static MARK: OnceLock<Mark> = OnceLock::new();
         MARK.get_or_init(Self::random)
     }
 
-    /// A mark that was written down earlier, if it looks like one. Anything shorter would match by chance.
+    /// A recorded mark, if it is well-formed. A shorter text could match by chance.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         (text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())).then(|| Self(text.to_owned()))
     }
@@ -40,9 +40,9 @@ impl Mark {
         &self.0
     }
 
-    /// A number that follows from the mark, below `bound`.
+    /// A number below `bound`, derived from the mark.
     fn number(&self, bound: u64) -> u64 {
-        // 15 hexadecimal digits of 32, all of which are random.
+        // 15 of 32 hexadecimal digits, all random.
         let digits = self.0.get(..15).unwrap_or_default();
         u64::from_str_radix(digits, 16).unwrap_or_default() % bound
     }
@@ -56,23 +56,24 @@ pub(crate) struct LimitMark(u64);
 impl LimitMark {
     const LAUNCHES: u64 = 1_000_000_000;
 
-    /// The number of a launch of this process.
+    /// The limit for a launch of this process.
     pub(crate) fn of(launch: &Mark) -> Self {
         Self(Self::of_process() * Self::LAUNCHES + launch.number(Self::LAUNCHES))
     }
 
-    /// The first nine digits of all numbers of this process. Together they fit into 63 bits.
+    /// The leading nine digits of all limits of this process. With the digits of the launch they fit into 63
+    /// bits.
     pub(crate) fn of_process() -> u64 {
         100_000_000 + Mark::of_this_process().number(822_337_203)
     }
 
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no such limits elsewhere"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has such limits"))]
     pub(crate) fn value(self) -> u64 {
         self.0
     }
 }
 
-/// The value of [`VARIABLE`] for a child: what was there, this process, and the launch.
+/// The value of [`VARIABLE`] for a child: the inherited value, this process, and the launch.
 pub(crate) fn value(inherited: Option<&OsStr>, launch: &Mark) -> OsString {
     let mut value = OsString::new();
     if let Some(inherited) = inherited.filter(|inherited| !inherited.is_empty()) {

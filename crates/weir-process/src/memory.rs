@@ -17,10 +17,10 @@ use crate::stderr::{self, Stderr};
 use crate::stream::{Sink, Source};
 use crate::tree::Signal;
 
-/// How much fits into a direction before the writer has to wait, as with a pipe.
+/// Capacity of each direction before the writer has to wait, as with a pipe.
 const CAPACITY: usize = 64 << 10;
 
-/// A process that a test plays.
+/// Creates a process that is played by a test.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -39,7 +39,7 @@ pub fn memory() -> (Process, Peer) {
     memory_with(weir_wire::Framer::DEFAULT_LIMIT)
 }
 
-/// The same, for lines of up to `line_limit` bytes.
+/// Like [`memory`], for lines of up to `line_limit` bytes.
 pub fn memory_with(line_limit: usize) -> (Process, Peer) {
     let (ours_out, theirs_out) = tokio::io::duplex(CAPACITY);
     let (ours_in, theirs_in) = tokio::io::duplex(CAPACITY);
@@ -64,7 +64,7 @@ pub fn memory_with(line_limit: usize) -> (Process, Peer) {
     (process, peer)
 }
 
-/// What a handle knows of a process that a test plays.
+/// Lifetime of a process played by a test.
 #[derive(Debug)]
 pub(crate) struct MemoryLife {
     exit: watch::Receiver<Option<Exit>>,
@@ -80,7 +80,7 @@ impl MemoryLife {
     pub(crate) async fn wait(&mut self) -> Exit {
         match self.exit.wait_for(Option::is_some).await {
             Ok(exit) => exit.unwrap_or_default(),
-            // The peer says how it ended before it goes.
+            // The peer sets how it ended before it is dropped.
             Err(_) => Exit::default(),
         }
     }
@@ -110,20 +110,20 @@ impl MemoryLife {
     }
 }
 
-/// A signal that was sent to a process that a test plays.
+/// A signal sent to a process played by a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerSignal {
     /// SIGINT.
     Interrupt,
     /// SIGTERM.
     Terminate,
-    /// SIGKILL. The handle takes the process for dead from then on.
+    /// SIGKILL. The handle considers the process dead from then on.
     Kill,
 }
 
 /// The CLI's side of [`memory`].
 ///
-/// Dropping it is the end of the process with code 0.
+/// Dropping it ends the process with code 0.
 #[derive(Debug)]
 pub struct Peer {
     output: Option<DuplexStream>,
@@ -147,12 +147,12 @@ impl Peer {
     /// Everything that is sent until the input is closed.
     pub async fn read_to_end(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        // A duplex stream in memory has no errors.
+        // A duplex stream in memory cannot fail.
         let _ = self.input.read_to_end(&mut bytes).await;
         bytes
     }
 
-    /// Writes to standard output. Waits while the reader is behind. `false` if nobody reads any more.
+    /// Writes to standard output. Waits while the reader is behind. `false` if there is no reader any more.
     pub async fn write(&mut self, bytes: &[u8]) -> bool {
         match &mut self.output {
             Some(output) => output.write_all(bytes).await.is_ok(),

@@ -1,7 +1,7 @@
 //! Lines from the CLI.
 //!
-//! A chunk of bytes is read at once, goes to the raw log, and only then can its lines be taken. The buffer in which
-//! lines are cut is borrowed from the thread while there is something in it: a session that waits holds none.
+//! A chunk of bytes is read and written to the raw log before its lines can be taken. The buffer that splits
+//! lines is borrowed from the thread while it holds data: an idle session has none.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -15,16 +15,16 @@ use crate::log::{LogError, LogWriter};
 use crate::stream::Source;
 
 thread_local! {
-    /// A framer that nobody uses at the moment, with its buffer. Zeroing a fresh buffer of 256 KiB for each
-    /// event would cost more than the event.
+    /// An unused framer with its buffer. Zeroing a fresh buffer of 256 KiB for each event would cost more than
+    /// the event itself.
     static SPARE: Cell<Option<(usize, Box<Framer>)>> = const { Cell::new(None) };
 }
 
-/// After so many bytes without a pause, other tasks get their turn. Tokio's own budget counts reads, and one read
+/// After this many bytes without a pause, other tasks get a turn. Tokio's own budget counts reads, and one read
 /// can be 256 KiB.
 const FAIR_SHARE: usize = 1 << 20;
 
-/// How much is read at a time, and how often, when an output is dropped: four times what a large pipe holds.
+/// Bytes per read, and number of reads, when an output is dropped: four times what a large pipe holds.
 const LAST_READ: usize = 64 << 10;
 const LAST_READS: usize = 64;
 
@@ -33,14 +33,14 @@ const LAST_READS: usize = 64;
 pub struct Output {
     source: Source,
     limit: usize,
-    /// There while it holds bytes.
+    /// Present while it holds bytes.
     framer: Option<Box<Framer>>,
-    /// Whether the last byte that came was not a line feed.
+    /// Whether the last byte received was not a line feed.
     in_line: bool,
-    /// Whether all complete lines were taken since the last chunk.
+    /// Whether all complete lines have been taken since the last chunk.
     drained: bool,
     ended: bool,
-    /// How many bytes the last chunk had.
+    /// Size of the last chunk in bytes.
     chunk: usize,
     bytes: u64,
     since_pause: usize,
@@ -63,11 +63,11 @@ impl Output {
         }
     }
 
-    /// Waits for more bytes and writes them to the raw log. `false` at the end of the stream; lines may be left
-    /// to take even then.
+    /// Waits for more bytes and writes them to the raw log. `false` at the end of the stream, when there may
+    /// still be lines to take.
     ///
-    /// Cancel safe: bytes that were read are never lost. An error of the log is returned only if the log is
-    /// required; an error of the stream ends it.
+    /// Cancel safe: bytes that were read are never lost. A log error is returned only if the log is required; a
+    /// stream error ends the stream.
     pub async fn fill(&mut self) -> io::Result<bool> {
         poll_fn(|context| self.poll_fill(context)).await
     }
@@ -87,7 +87,7 @@ impl Output {
         let polled = self.source.poll_read(context, &mut buffer);
         let chunk = buffer.filled();
         let (count, in_line) = (chunk.len(), chunk.last().is_some_and(|&last| last != b'\n'));
-        // The log comes first: nobody can have seen what is not in it.
+        // The log comes first: nothing may be seen that is not in it.
         let logged = if count > 0 { self.log.write(chunk) } else { Ok(()) };
         self.chunk = count;
         if count > 0 {
@@ -116,13 +116,12 @@ impl Output {
         Poll::Ready(logged.map(|()| true))
     }
 
-    /// What was read last, byte for byte, until the first line of it is taken.
+    /// The last chunk read, byte for byte, until its first line is taken.
     pub fn chunk(&self) -> &[u8] {
         self.framer.as_ref().map_or(&[], |framer| framer.newest(self.chunk))
     }
 
-    /// The next complete line of what was read. After the end of the stream also what stands after the last line
-    /// feed.
+    /// The next complete line. After the end of the stream, also the text after the last line feed.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         let frame = self.framer.as_mut().and_then(|framer| framer.next_frame());
         self.drained = frame.is_none();
@@ -134,13 +133,13 @@ impl Output {
         self.ended
     }
 
-    /// Whether the last byte so far is not a line feed. At the end of the stream this says that the last line was
-    /// cut off.
+    /// Whether the last byte so far is not a line feed. At the end of the stream this means that the last line
+    /// was cut off.
     pub fn is_in_line(&self) -> bool {
         self.in_line
     }
 
-    /// How many bytes came so far.
+    /// How many bytes have been received.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -155,7 +154,7 @@ impl Output {
         if self.in_line
             && let Some(framer) = &mut self.framer
         {
-            // Makes a line of the rest, as `Framer::finish` would.
+            // Turns the rest into a line, as `Framer::finish` would.
             framer.push(b"\n");
             self.drained = false;
         }
@@ -163,13 +162,13 @@ impl Output {
 }
 
 impl Drop for Output {
-    /// What the CLI has written is in the pipe: the raw log gets it even if nobody looks at it any more.
+    /// Output still in the pipe goes to the raw log even if it is no longer read otherwise.
     fn drop(&mut self) {
         if self.ended || !self.log.is_kept() {
             return;
         }
         let mut buffer = vec![0; LAST_READ];
-        // Bounded, because a CLI that is not stopped may write for ever.
+        // Bounded, because a CLI that is not stopped may write forever.
         for _ in 0..LAST_READS {
             match self.source.read_now(&mut buffer) {
                 Ok(0) => break,
@@ -191,7 +190,8 @@ fn borrow(limit: usize) -> Box<Framer> {
 }
 
 fn give_back(limit: usize, mut framer: Box<Framer>) {
-    // Asking for space makes the framer forget what was taken, and shrink if a huge line had made it grow.
+    // Asking for space makes the framer discard lines already taken, and shrink if a huge line had made it
+    // grow.
     framer.space();
     SPARE.set(Some((limit, framer)));
 }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_idle_output_holds_no_buffer_also_after_a_huge_line() {
+    async fn an_idle_output_holds_no_buffer_even_after_a_huge_line() {
         let (mut output, mut theirs) = output(1 << 20);
         let write = async move {
             theirs.write_all(&vec![b'x'; 5 << 20]).await.unwrap();
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(output.next_frame(), None);
         while poll_once(&mut output).is_ready() {}
         assert!(output.framer.is_none());
-        // What is left for the thread is small again.
+        // The buffer left to the thread is small again.
         let mut spare = borrow(Framer::DEFAULT_LIMIT);
         assert!(spare.space().len() <= 512 << 10);
 
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_that_were_not_taken_are_there_after_the_next_fill() {
+    async fn lines_not_taken_are_still_there_after_the_next_fill() {
         let (mut output, mut theirs) = output(100);
         theirs.write_all(b"one\ntwo\n").await.unwrap();
         assert!(output.fill().await.unwrap());
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_endless_stream_lets_others_have_their_turn() {
+    async fn an_endless_stream_yields_to_other_tasks() {
         let (mut output, mut theirs) = output(8 << 20);
         theirs.write_all(&b"x\n".repeat(4 << 20)).await.unwrap();
         let mut read_without_pause = 0;

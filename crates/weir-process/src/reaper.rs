@@ -1,7 +1,7 @@
 //! Reaps children whose handle was dropped.
 //!
-//! Tokio reaps dropped children when it happens to be told of some child's end, and not at all when its runtime is
-//! gone. Here a thread does it, which ends when nobody is left to reap.
+//! Tokio reaps dropped children only when it happens to be notified of some child's end, and not at all once
+//! its runtime is gone. This thread does it instead, and ends when nothing is left to reap.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -11,17 +11,17 @@ use tokio::process::Child;
 
 use crate::tree::{self, Tree};
 
-/// Somebody who was sent SIGKILL.
+/// A process that was sent SIGKILL.
 enum Dying {
     /// A child of ours.
     Child(Child),
-    /// Its descendants, some of which may become children of ours, see [`crate::adopt_orphans`].
+    /// Its descendants, some of which may become our children, see [`crate::adopt_orphans`].
     Descendants(Tree),
 }
 
 impl Dying {
-    /// Whether it is gone and reaped.
-    fn is_buried(&mut self) -> bool {
+    /// Reaps it if it has ended. Returns whether it is gone.
+    fn try_reap(&mut self) -> bool {
         match self {
             Self::Child(child) => !matches!(child.try_wait(), Ok(None)),
             Self::Descendants(tree) => {
@@ -39,11 +39,11 @@ struct Waiting {
 
 static WAITING: Mutex<Waiting> = Mutex::new(Waiting { dying: Vec::new(), is_running: false });
 
-/// Reaps a child that was killed, with its descendants, now or as soon as they have ended.
+/// Reaps a killed child and its descendants, now or as soon as they have ended.
 pub(crate) fn bury(child: Option<Child>, tree: &Tree) {
     let descendants = tree::is_adopting().then(|| Dying::Descendants(tree.clone()));
     let mut dying: Vec<Dying> = child.map(Dying::Child).into_iter().chain(descendants).collect();
-    dying.retain_mut(|dying| !dying.is_buried());
+    dying.retain_mut(|dying| !dying.try_reap());
     if dying.is_empty() {
         return;
     }
@@ -53,7 +53,7 @@ pub(crate) fn bury(child: Option<Child>, tree: &Tree) {
         !std::mem::replace(&mut waiting.is_running, true)
     };
     if must_start && thread::Builder::new().name("weir-reaper".to_owned()).spawn(reap).is_err() {
-        // Without a thread, the next child to be buried starts one. Meanwhile tokio may reap, too.
+        // Without a thread, the next child to be buried starts one. Meanwhile tokio may reap as well.
         WAITING.lock().unwrap_or_else(PoisonError::into_inner).is_running = false;
     }
 }
@@ -73,7 +73,7 @@ fn reap() {
                 return;
             }
         }
-        dying.retain_mut(|dying| !dying.is_buried());
+        dying.retain_mut(|dying| !dying.try_reap());
         if dying.is_empty() {
             continue;
         }
@@ -93,8 +93,8 @@ mod tests {
     use crate::tree::ProcessId;
 
     #[tokio::test]
-    async fn a_child_that_takes_its_time_is_reaped_all_the_same() {
-        #[expect(clippy::disallowed_methods, reason = "a child that is not ours is what this is about")]
+    async fn a_slow_child_is_still_reaped() {
+        #[expect(clippy::disallowed_methods, reason = "the test needs a child that is not ours")]
         let mut command = tokio::process::Command::new("/bin/cat");
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();

@@ -1,23 +1,24 @@
-//! What was started is written down, so that the next start finds what a killed Weir has left behind.
+//! Records what was started, so that the next start finds what a killed Weir left behind.
 //!
-//! Each launch is one small file in `<state directory>/processes`, written before the process is started and removed
-//! when nothing of it is left. The watcher usually has ended everything long before somebody looks.
+//! Each launch is a small file in `<state directory>/processes`, written before the process is started and
+//! removed when nothing of it is left. Usually the watcher has ended everything long before the records are
+//! read.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use weir_base::file::{Replace, create_private_folder};
 
 use crate::clock;
 use crate::exit::StopOptions;
-use crate::log::{create_directory, write_private};
 use crate::mark::{LimitMark, Mark};
 use crate::tree::{ProcessId, Tree};
 
 /// The folder of records could not be used.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot use {} to write down which processes run: {source}; choose another state directory", path.display())]
+#[error("cannot use {} to record running processes: {source}; choose another state directory", path.display())]
 pub struct RegistryError {
     /// The file or folder.
     pub path: PathBuf,
@@ -26,28 +27,28 @@ pub struct RegistryError {
     pub source: io::Error,
 }
 
-/// What stands in a file.
+/// Content of a record.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     /// The Weir process that started it.
     host: ProcessId,
-    /// The boot in which that was: pids and start times mean nothing in another.
+    /// The boot it was started in: pids and start times mean nothing in another.
     boot: String,
-    /// The namespace of its pids: those of another container are not for us to judge.
+    /// Its pid namespace: processes of another container are not ours to judge.
     namespace: String,
     mark: String,
     /// The mark as a resource limit.
     #[serde(default)]
     limit: Option<LimitMark>,
-    /// The process, once it is started.
+    /// The process, once started.
     process: Option<ProcessId>,
     purpose: String,
     /// Seconds since 1970.
     since: u64,
 }
 
-/// The record of one launch. It is removed on drop, which comes after the end of everything that was started; only who is
-/// killed leaves it behind.
+/// The record of one launch. It is removed on drop, after everything that was started has ended; only a killed
+/// process leaves it behind.
 #[derive(Debug)]
 pub(crate) struct Record {
     path: PathBuf,
@@ -57,7 +58,7 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn create(state: &Path, mark: &Mark, purpose: &str) -> Result<Self, RegistryError> {
         let folder = folder(state);
-        create_directory(&folder).map_err(|source| RegistryError { path: folder.clone(), source })?;
+        create_private_folder(&folder).map_err(|source| RegistryError { path: folder.clone(), source })?;
         let path = folder.join(format!("{}.json", mark.as_str()));
         let entry = Box::new(Entry {
             host: ProcessId::current(),
@@ -74,17 +75,15 @@ impl Record {
         Ok(record)
     }
 
-    /// Adds the process. The mark alone finds it, too, so a failure here is not worth more.
+    /// Adds the process. A failure does not matter: the mark alone is enough to find it.
     pub(crate) fn started(&mut self, id: ProcessId) {
         self.entry.process = Some(id);
         let _ = self.write();
     }
 
-    /// Never leaves half a file.
+    /// Never leaves a partial file.
     fn write(&self) -> io::Result<()> {
-        let temporary = self.path.with_extension("new");
-        write_private(&temporary, &serde_json::to_vec(&*self.entry)?)?;
-        std::fs::rename(&temporary, &self.path)
+        Replace::new().quick().bytes(&self.path, &serde_json::to_vec(&*self.entry)?)
     }
 }
 
@@ -94,7 +93,7 @@ impl Drop for Record {
     }
 }
 
-/// What a Weir process that is gone has left behind.
+/// Processes left behind by a Weir process that is gone.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Leftover {
@@ -110,10 +109,10 @@ pub struct Leftover {
     tree: Tree,
 }
 
-/// Finds what Weir processes that are gone have left behind. Records of which nothing is alive are removed; those
-/// of Weir processes that run are not touched. A file that is not a record is skipped.
+/// Finds what dead Weir processes have left behind. Records with no live process are removed; those of running
+/// Weir processes are not touched. A file that is not a record is skipped.
 ///
-/// Looks at the system on this thread, which takes some milliseconds.
+/// Scans the system on this thread, which takes a few milliseconds.
 pub fn leftovers(state: &Path) -> Result<Vec<Leftover>, RegistryError> {
     let folder = folder(state);
     let files = match std::fs::read_dir(&folder) {
@@ -143,8 +142,8 @@ fn leftover(record: PathBuf) -> Option<Leftover> {
     Some(Leftover { host, purpose, since, processes, record, tree })
 }
 
-/// Ends leftovers: SIGTERM, then SIGKILL, with the patience for a CLI that does not end by itself. Gives who is still
-/// alive, which is nobody unless a process hangs in the kernel or belongs to another user.
+/// Ends leftovers: SIGTERM, then SIGKILL, with the waits for a CLI that does not end by itself. Returns the
+/// survivors, of which there are none unless a process hangs in the kernel or belongs to another user.
 pub async fn end_leftovers(leftovers: Vec<Leftover>, options: &StopOptions) -> Vec<ProcessId> {
     let mut survivors = Vec::new();
     for mut leftover in leftovers {
@@ -162,12 +161,12 @@ fn folder(state: &Path) -> PathBuf {
     state.join("processes")
 }
 
-/// Which boot this is, where the system tells.
+/// Id of the current boot, if the system provides one.
 fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// Which pids we see, where the system tells.
+/// Our pid namespace, if the system provides one.
 fn namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default()
 }
@@ -192,18 +191,18 @@ mod tests {
         entry
     }
 
-    /// Whether the record is still there after a look.
+    /// Whether a record is still there after a scan.
     fn stays(text: &[u8]) -> bool {
         let state = tempfile::tempdir().unwrap();
         let record = folder(state.path()).join("x.json");
-        create_directory(&folder(state.path())).unwrap();
+        create_private_folder(&folder(state.path())).unwrap();
         std::fs::write(&record, text).unwrap();
         assert!(leftovers(state.path()).unwrap().is_empty());
         record.exists()
     }
 
     #[test]
-    fn only_records_of_which_nothing_can_be_left_are_removed() {
+    fn only_records_without_live_processes_are_removed() {
         let json = |entry: Entry| serde_json::to_vec(&entry).unwrap();
         assert!(!stays(&json(entry(|_| {}))));
         assert!(!stays(&json(entry(|entry| entry.boot = "another".to_owned()))));
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn no_folder_is_no_leftover() {
+    fn a_missing_folder_means_no_leftovers() {
         assert!(leftovers(Path::new("/nowhere")).unwrap().is_empty());
     }
 }

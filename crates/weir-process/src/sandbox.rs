@@ -1,17 +1,18 @@
-//! A fence around the CLI that the kernel keeps: bubblewrap.
+//! A sandbox around the CLI, enforced by the kernel: bubblewrap.
 //!
-//! Inside, the CLI and everything that it runs see a few system folders that they can read, the folders that they are
-//! given, and nothing else; they have an empty home and an empty `/tmp`; they see no processes but their own and have no
-//! terminal. The network is that of the machine, because the CLI has to reach its API.
+//! Inside, the CLI and everything it runs see a few read-only system folders, the folders that they are given,
+//! and nothing else. They have an empty home and an empty `/tmp`, see only their own processes and have no
+//! terminal. The network is the machine's, because the CLI has to reach its API.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// System folders that can be read, where they exist.
+/// System folders that are readable, if they exist.
 const SYSTEM: [&str; 2] = ["/usr", "/opt"];
 /// On most systems these are links into `/usr`.
 const LINKED: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"];
-/// What of `/etc` programs need in order to find names, certificates and libraries. The rest may hold secrets.
+/// The parts of `/etc` that programs need to resolve names and find certificates and libraries. The rest may
+/// hold secrets.
 const ETC: [&str; 18] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -33,43 +34,43 @@ const ETC: [&str; 18] = [
     "/etc/timezone",
 ];
 
-/// What of a home outlives the process: the transcripts, without which no session could be resumed, and copies of files for
-/// rewinding. All of it is data. Nothing else is kept, because whatever programs run at their start (settings with hooks,
-/// MCP servers, plugins, shell profiles, the configuration of git) lies in a home: one session could leave it there for the
-/// next.
+/// The parts of a home that outlive the process: transcripts, without which no session could be resumed, and
+/// file copies for rewinding. All of it is data. Nothing else is kept, because everything that programs run at
+/// startup (settings with hooks, MCP servers, plugins, shell profiles, git configuration) is in a home, and one
+/// session could leave it there for the next.
 const KEPT: [&str; 5] = ["projects", "file-history", "plans", "tasks", "todos"];
 
-/// How long it may take to make a fence and end again.
+/// How long the check may take to create a sandbox and exit.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// A fence around a process and everything that it starts.
+/// A sandbox around a process and everything it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sandbox {
-    /// The program that makes it: a path, or a name that is looked up in `PATH`.
+    /// The program that creates it: a path, or a name that is looked up in `PATH`.
     pub program: PathBuf,
-    /// Folders that can be read and written.
+    /// Folders that are readable and writable.
     pub writable: Vec<PathBuf>,
-    /// Files and folders that can be read. Those that do not exist are left out.
+    /// Files and folders that are readable. Missing ones are skipped.
     pub readable: Vec<PathBuf>,
-    /// The home folder inside. It can be written and is empty for each process, apart from the CLI's transcripts, which are
-    /// kept here. It must not be the person's own.
+    /// The home folder inside. It is writable, and empty for each process apart from the CLI's transcripts,
+    /// which are kept here. It must not be the user's own home.
     pub home: PathBuf,
-    /// A file with a login that is put into that home for reading, if it exists.
+    /// A file with credentials that is mounted read-only into that home, if it exists.
     pub credentials: Option<PathBuf>,
 }
 
-/// Why there can be no sandbox.
+/// Why a sandbox cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The system has none of this kind.
+    /// Sandboxes are not available on this system.
     #[error(
-        "there is no sandbox on this system: it needs Linux and bubblewrap (Debian's package bubblewrap)"
+        "sandboxes are not available on this system: they need Linux and bubblewrap (Debian's package bubblewrap)"
     )]
     NoSystem,
-    /// It could not be made.
+    /// It could not be created.
     #[error(
-        "the sandbox does not work: {reason}; is bubblewrap installed (Debian's package bubblewrap), and may it make namespaces?"
+        "the sandbox does not work: {reason}; is bubblewrap installed (Debian's package bubblewrap), and may it create namespaces?"
     )]
     NotWorking {
         /// What went wrong.
@@ -89,24 +90,24 @@ impl Sandbox {
         }
     }
 
-    /// Lets a folder be read and written.
+    /// Makes a folder readable and writable.
     #[must_use]
     pub fn writable(mut self, folder: impl Into<PathBuf>) -> Self {
         self.writable.push(folder.into());
         self
     }
 
-    /// Lets a file or folder be read.
+    /// Makes a file or folder readable.
     #[must_use]
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.readable.push(path.into());
         self
     }
 
-    /// Makes one and runs nothing in it, to see whether that works.
+    /// Creates a sandbox and runs nothing in it, to check that it works.
     ///
     /// # Errors
-    /// Why it does not.
+    /// Why it does not work.
     pub async fn check(&self) -> Result<(), SandboxError> {
         if !cfg!(target_os = "linux") {
             return Err(SandboxError::NoSystem);
@@ -125,12 +126,12 @@ impl Sandbox {
         KEPT.iter().map(|folder| self.home.join(".claude").join(folder))
     }
 
-    /// The arguments before the program that runs inside, which begins in `cwd`. `more` can be read as well.
+    /// The arguments before the program to run inside, which starts in `cwd`. `more` is readable as well.
     pub(crate) fn arguments(&self, cwd: &Path, more: &[PathBuf]) -> Vec<OsString> {
         let mut args = Arguments(Vec::new());
         for flag in [
             "--die-with-parent",
-            // Whoever has the terminal that Weir was started in can type into it.
+            // A process that has the terminal Weir was started in can type into it.
             "--new-session",
             "--unshare-user-try",
             "--unshare-pid",
@@ -153,8 +154,8 @@ impl Sandbox {
         args.add(["--proc", "/proc"]);
         args.add(["--dev", "/dev"]);
         args.add(["--tmpfs", "/tmp"]);
-        for path in self.readable.iter().chain(more) {
-            args.paths("--ro-bind-try", path, path);
+        for path in readable(self.readable.iter().chain(more)) {
+            args.paths("--ro-bind-try", &path, &path);
         }
         args.add(["--tmpfs"]);
         args.0.push(self.home.clone().into());
@@ -174,6 +175,20 @@ impl Sandbox {
     }
 }
 
+/// The paths to mount. A path that lies in a mounted folder is already there, and bubblewrap refuses to mount on a
+/// link. What such a link points to is mounted instead.
+fn readable<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<PathBuf> {
+    let mut mounted: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    for path in paths {
+        for path in [path.canonicalize().ok(), Some(path.clone())].into_iter().flatten() {
+            if !mounted.iter().any(|folder| path.starts_with(folder)) {
+                mounted.push(path);
+            }
+        }
+    }
+    mounted.split_off(SYSTEM.len())
+}
+
 struct Arguments(Vec<OsString>);
 
 impl Arguments {
@@ -186,7 +201,8 @@ impl Arguments {
     }
 }
 
-/// What has to be readable so that this program runs: the package that it is a part of, and the interpreter of scripts.
+/// Paths that must be readable for this program to run: the package it belongs to, and the interpreter of
+/// scripts.
 pub(crate) fn needed_by(program: &Path, search_path: Option<&std::ffi::OsStr>) -> Vec<PathBuf> {
     let mut needed = Vec::new();
     let mut add = |path: PathBuf| {
@@ -195,7 +211,7 @@ pub(crate) fn needed_by(program: &Path, search_path: Option<&std::ffi::OsStr>) -
         }
     };
     let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-    // A package of npm needs those beside it. The outermost folder is taken, because packages nest.
+    // An npm package needs the packages next to it. Take the outermost folder, because packages nest.
     let packages =
         real.ancestors().filter(|folder| folder.file_name().is_some_and(|name| name == "node_modules"));
     add(packages.last().map_or_else(|| real.clone(), Path::to_owned));
@@ -216,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_comes_after_what_is_hidden() {
+    fn given_folders_come_after_hidden_ones() {
         let sandbox = Sandbox::new("/data/home").writable("/tmp/project").readable("/tmp/tool");
         let args = sandbox.arguments(Path::new("/tmp/project/sub"), &["/tmp/more".into()]);
         let words: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
@@ -230,7 +246,25 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_home_is_kept_but_data() {
+    fn nothing_is_mounted_on_a_link_in_a_mounted_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let [folder, other] = ["folder", "other"].map(|name| root.join(name));
+        for folder in [&folder, &other] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::fs::write(other.join("tool"), "").unwrap();
+        let (inside, outside) = (folder.join("link"), root.join("link"));
+        for link in [&inside, &outside] {
+            std::os::unix::fs::symlink(other.join("tool"), link).unwrap();
+        }
+        let given = [folder.clone(), inside, outside.clone(), "/usr/bin/env".into(), root.join("missing")];
+        let mounted = readable(given.iter());
+        assert_eq!(mounted, [folder, other.join("tool"), outside, root.join("missing")]);
+    }
+
+    #[test]
+    fn only_data_in_a_home_is_kept() {
         let home = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::new(home.path());
         for folder in sandbox.kept() {

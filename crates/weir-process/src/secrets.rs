@@ -9,54 +9,54 @@ use crate::log::Masker;
 /// A secret that cannot be masked.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SecretError {
-    /// Replacing it would hit text that is none.
+    /// The value is so short that other text would be masked with it.
     #[error(
-        "the secret {name} has {length} bytes; masking so short a text would change other text as well, so \
-         give at least {minimum} bytes",
-        minimum = Secrets::SHORTEST
+        "the secret {name} has {length} bytes; masking text this short would change other text as well, \
+         so give at least {minimum} bytes",
+        minimum = Secrets::MIN_LENGTH
     )]
     TooShort {
-        /// The name it was given with.
+        /// The name of the secret.
         name: String,
         /// Its length in bytes.
         length: usize,
     },
 }
 
-/// Values that are masked in raw logs and wherever Weir prints text of the CLI.
+/// Values that are masked in raw logs and wherever Weir prints text from the CLI.
 ///
-/// Each value is replaced by `[weir: masked NAME]`, as it is and in its JSON-escaped forms. Nothing else is
-/// changed. Cheap to clone.
+/// Each value is replaced by `[weir: masked NAME]`, both in its plain and its JSON-escaped forms. Nothing else
+/// is changed. Cheap to clone.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Secrets {
-    /// None where there are none, which is the usual case.
+    /// `None` if there are no secrets, which is the usual case.
     entries: Option<Arc<Vec<Entry>>>,
 }
 
-/// One value, ready for the search.
+/// One value, prepared for searching.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) name: String,
-    /// The value as it is and escaped, without repetitions.
+    /// The plain value and its escaped forms, without duplicates.
     pub(crate) forms: Vec<Vec<u8>>,
 }
 
 impl Secrets {
-    /// Shorter values are refused.
-    pub const SHORTEST: usize = 4;
+    /// Minimum length of a value; shorter ones are refused.
+    pub const MIN_LENGTH: usize = 4;
 
     /// No secrets.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value. The name appears in its place.
+    /// Adds a value. The name is shown in its place.
     pub fn insert(&mut self, name: &str, value: &str) -> Result<(), SecretError> {
-        if value.len() < Self::SHORTEST {
+        if value.len() < Self::MIN_LENGTH {
             return Err(SecretError::TooShort { name: name.to_owned(), length: value.len() });
         }
         let escaped = escape(value, false);
-        // Text inside JSON inside JSON, as in the arguments of a tool that are streamed in pieces.
+        // For text inside JSON inside JSON, such as tool arguments that are streamed in pieces.
         let twice = escape(&escaped, false);
         let mut forms = vec![value.to_owned(), escaped, twice, escape(value, true)];
         forms.push(escape(value, false).replace('/', "\\/"));
@@ -83,7 +83,7 @@ impl Secrets {
         let mut masker = Masker::new(self);
         masker.push(text.as_bytes(), &mut masked);
         masker.finish(&mut masked);
-        // Only whole strings were replaced, so this is UTF-8 as before.
+        // Only whole strings were replaced, so this is still UTF-8.
         match String::from_utf8(masked) {
             Ok(masked) if masked == text => Cow::Borrowed(text),
             Ok(masked) => Cow::Owned(masked),
@@ -102,7 +102,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Whether a variable of this name is likely to hold a secret.
+/// Whether a variable with this name is likely to hold a secret.
 pub fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"]
@@ -110,7 +110,7 @@ pub fn looks_secret(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// The value inside a JSON string, without the quotes.
+/// The value as it appears inside a JSON string, without the quotes.
 fn escape(value: &str, ascii_only: bool) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in value.chars() {

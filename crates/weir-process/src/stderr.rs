@@ -1,6 +1,7 @@
-//! The CLI's diagnostics: always drained, logged, and the last of them kept.
+//! The CLI's diagnostics: always drained and logged, with the last part kept in memory.
 //!
-//! A small task of its own reads standard error, so a flood of it never blocks the CLI, whoever listens or not.
+//! A small task reads standard error, so that a flood of it never blocks the CLI, whether or not there is a
+//! listener.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -16,41 +17,41 @@ use crate::unix as platform;
 #[cfg(windows)]
 use crate::windows as platform;
 
-/// How much of standard error is kept.
+/// How many bytes of standard error are kept.
 pub(crate) const TAIL: usize = 64 << 10;
 
-/// Text without a line feed is handed out when it is this long, or at the end.
-const LONGEST_LINE: usize = 4 << 10;
+/// Text without a line feed is delivered once it is this long, or at the end.
+const MAX_LINE_LENGTH: usize = 4 << 10;
 
 /// A piece of standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StderrText {
-    /// Whole lines, or the rest at the end, with configured secrets masked. Bytes that are not UTF-8 are replaced;
-    /// the log has them verbatim.
+    /// Whole lines, or the rest at the end, with configured secrets masked. Invalid UTF-8 is replaced; the log
+    /// has the bytes verbatim.
     pub text: String,
-    /// How many bytes before it were not handed out, because they came faster than they were asked for. The log
-    /// has them.
+    /// How many bytes before it were skipped, because they arrived faster than they were read. The log has
+    /// them.
     pub skipped: u64,
 }
 
-/// What the drain, the handle and the listener share.
+/// State shared by the drain task, the handle and the listener.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// Kept here so that what is in the pipe can be read without waiting for the task.
+    /// Kept here so that the pipe's content can be read without waiting for the task.
     pipe: Option<platform::ErrorPipe>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// What came last, with secrets masked: a piece of it may be cut anywhere, also where a secret was.
+    /// The last output, with secrets already masked: it may be cut anywhere, even inside what was a secret.
     tail: VecDeque<u8>,
     masker: Option<Box<Masker>>,
-    /// How many bytes went into the tail so far.
+    /// Total bytes added to the tail so far.
     total: u64,
     ended: bool,
     log: LogWriter,
-    /// The one that listens, while it waits.
+    /// The listener, while it waits.
     listener: Option<Waker>,
 }
 
@@ -62,25 +63,25 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements that could panic.
+        // The state is consistent between any two statements that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes bytes that came.
+    /// Adds received bytes.
     pub(crate) fn push(&self, bytes: &[u8]) {
         let mut state = self.lock();
         state.push(bytes);
         tell(state);
     }
 
-    /// No more will come.
+    /// Marks the end of the stream.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.end();
         tell(state);
     }
 
-    /// Reads until the end. Runs as a task of its own.
+    /// Reads until the end. Runs as its own task.
     pub(crate) async fn drain(self: Arc<Self>) {
         if let Some(pipe) = &self.pipe {
             while platform::error_pipe_readable(pipe).await {
@@ -93,7 +94,7 @@ impl Shared {
         self.end();
     }
 
-    /// Reads what is in the pipe now. `true` at the end of the stream.
+    /// Reads what the pipe holds now. `true` at the end of the stream.
     pub(crate) fn read_available(&self) -> bool {
         self.read(platform::read_error_pipe)
     }
@@ -106,7 +107,7 @@ impl Shared {
         }
         let before = state.total;
         let mut buffer = [0; 8 << 10];
-        // Bounded, so that an endless writer cannot hold the thread.
+        // Bounded, so that an endless writer cannot occupy the thread.
         let mut ended = false;
         for _ in 0..32 {
             match read(pipe, &mut buffer) {
@@ -139,12 +140,12 @@ impl Shared {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// What came after the first `seen` bytes, if a whole line did, or if there is no more to wait for.
+    /// The text after the first `seen` bytes, if it contains a whole line or no more can arrive.
     fn text_after(&self, seen: &mut u64, is_last: bool) -> Next {
         self.lock().text_after(seen, is_last)
     }
 
-    /// The same, for one that waits.
+    /// Poll form of [`Shared::text_after`].
     fn poll_text_after(&self, seen: &mut u64, context: &mut Context<'_>) -> Poll<Option<StderrText>> {
         let mut state = self.lock();
         match state.text_after(seen, false) {
@@ -161,7 +162,7 @@ impl Shared {
     }
 }
 
-/// Lets the listener look again, once it can.
+/// Wakes the listener after releasing the lock.
 fn tell(mut state: MutexGuard<'_, State>) {
     let listener = state.listener.take();
     drop(state);
@@ -185,7 +186,7 @@ impl State {
         let length = match memchr::memrchr(b'\n', fresh) {
             _ if self.ended || is_last || fresh.len() >= TAIL => fresh.len(),
             Some(line_feed) => line_feed + 1,
-            None if fresh.len() >= LONGEST_LINE => fresh.len(),
+            None if fresh.len() >= MAX_LINE_LENGTH => fresh.len(),
             None => 0,
         };
         let fresh = fresh.get(..length).unwrap_or_default();
@@ -199,7 +200,7 @@ impl State {
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        // A failure is reported by `Output::take_log_error`, and stops a run that requires the log there.
+        // A failure is reported by `Output::take_log_error`, which also stops a run that requires the log.
         let _ = self.log.write(bytes);
         let Some(masker) = &mut self.masker else { return self.keep(bytes) };
         let mut masked = Vec::with_capacity(bytes.len());
@@ -221,7 +222,7 @@ impl State {
         let _ = self.log.finish();
     }
 
-    /// What could have been the beginning of a secret was none.
+    /// Releases held-back bytes that turned out not to be a secret.
     fn release(&mut self) {
         if let Some(masker) = &mut self.masker {
             let mut held = Vec::new();
@@ -233,7 +234,7 @@ impl State {
 
 /// Diagnostics as they come.
 ///
-/// Nobody has to listen: without a listener they are drained and logged all the same.
+/// Listening is optional: diagnostics are drained and logged either way.
 #[derive(Debug)]
 pub struct Stderr {
     shared: Arc<Shared>,
@@ -250,8 +251,8 @@ impl Stderr {
         poll_fn(|context| self.shared.poll_text_after(&mut self.seen, context)).await
     }
 
-    /// Everything that was written and not handed out yet, without waiting, also half a line. For when the process
-    /// has ended: somebody who does not concern us may hold the stream open.
+    /// Everything written but not delivered yet, even half a line, without waiting. For use after the process
+    /// has ended, when an unrelated process may still hold the stream open.
     pub fn rest(&mut self) -> Option<StderrText> {
         self.shared.read_available();
         self.shared.lock().release();
@@ -287,9 +288,9 @@ mod tests {
     async fn a_secret_at_the_edge_of_a_piece_is_masked() {
         for cut in 1..SECRET.len() {
             let (shared, mut stderr) = masking();
-            let before = "x".repeat(LONGEST_LINE - cut);
+            let before = "x".repeat(MAX_LINE_LENGTH - cut);
             shared.push(format!("{before}{}", &SECRET[..cut]).as_bytes());
-            // What could be the beginning of a secret is not handed out, however long the line is.
+            // A possible beginning of a secret is not delivered, however long the line is.
             let early = stderr.rest_without_release();
             shared.push(format!("{}\n", &SECRET[cut..]).as_bytes());
             shared.end();
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_at_the_edge_of_what_is_kept_is_masked() {
+    async fn a_secret_at_the_edge_of_the_tail_is_masked() {
         for cut in 1..SECRET.len() {
             let (shared, stderr) = masking();
             shared.push(SECRET.as_bytes());

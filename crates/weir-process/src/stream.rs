@@ -1,4 +1,4 @@
-//! The two directions of a process's standard streams, whatever they are made of.
+//! The two directions of a process's standard streams, for every transport.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use crate::unix as platform;
 #[cfg(windows)]
 use crate::windows as platform;
 
-/// Where the CLI's output comes from.
+/// Source of the CLI's output.
 #[derive(Debug)]
 pub(crate) enum Source {
     Pipe(platform::ReadPipe),
@@ -36,19 +36,19 @@ impl Source {
 }
 
 impl Source {
-    /// Reads what is there now without waiting.
+    /// Reads what is available now, without waiting.
     pub(crate) fn read_now(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Pipe(pipe) => pipe.read_now(buffer),
             #[cfg(unix)]
             Self::Terminal(terminal) => terminal.read_now(buffer),
-            // A test that plays the CLI has no log to complete.
+            // A CLI played by a test has no log to complete.
             Self::Memory(_) => Ok(0),
         }
     }
 }
 
-/// Where the CLI's input goes to.
+/// Destination of the CLI's input.
 #[derive(Debug)]
 pub(crate) enum Sink {
     Pipe(platform::WritePipe),
@@ -63,10 +63,10 @@ impl Sink {
         }
     }
 
-    /// Everything is written for now.
-    pub(crate) fn rest(&mut self) {
+    /// Called when everything queued is written.
+    pub(crate) fn release(&mut self) {
         if let Self::Pipe(pipe) = self {
-            pipe.rest();
+            pipe.release();
         }
     }
 }

@@ -1,10 +1,10 @@
-//! A watcher that outlives us: if this process is killed, it ends what we have started.
+//! A watcher that outlives Weir: if this process is killed, it ends what Weir has started.
 //!
-//! One small shell for the whole process, started with the first child. It holds the reading end of a pipe; the
-//! writing end is ours and closes when we end, however that comes about. Then it looks for our mark in the
-//! environments and the limits of all processes, and ends those that have it. A signal at the death of a parent
-//! (`PR_SET_PDEATHSIG`) would not do: it follows the thread that started the child, and reaches no tool that the
-//! child has started.
+//! It is one small shell for the whole process, started with the first child. It holds the reading end of a
+//! pipe; we hold the writing end, which closes when we end, for whatever reason. The watcher then looks for our
+//! mark in the environments and limits of all processes, and ends those that have it. A parent death signal
+//! (`PR_SET_PDEATHSIG`) would not do: it follows the thread that started the child, and does not reach tools
+//! that the child has started.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -13,13 +13,13 @@ use crate::mark::{LimitMark, Mark};
 
 const SCRIPT: &str = include_str!("watcher.sh");
 
-/// Its input is the pipe; it is kept in the child.
+/// The child also holds the pipe, as its standard input.
 static WATCHER: Mutex<Option<Child>> = Mutex::new(None);
 
-/// Starts the watcher, or another one if it has died.
+/// Starts the watcher, or a new one if it has died.
 ///
-/// A watcher that cannot be started is no reason not to start the CLI: it is the second net, and the record of
-/// [`crate::leftovers`] the third.
+/// If it cannot be started, the CLI is started anyway: the watcher is the second safety net, and the records
+/// read by [`crate::leftovers`] are the third.
 pub(crate) fn ensure() {
     if !cfg!(target_os = "linux") {
         return;
@@ -31,7 +31,7 @@ pub(crate) fn ensure() {
     }
 }
 
-/// The pid of the watcher, if there is one.
+/// Pid of the watcher, if it is running.
 #[doc(hidden)]
 pub fn watcher_pid() -> Option<u32> {
     WATCHER.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Child::id)
@@ -39,7 +39,7 @@ pub fn watcher_pid() -> Option<u32> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this crate starts processes; tokio's would need a runtime that stays"
+    reason = "this crate starts processes; tokio's Command would need a runtime that stays alive"
 )]
 fn start() -> Option<Child> {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
@@ -48,7 +48,7 @@ fn start() -> Option<Child> {
     command
         .args(["-c", SCRIPT, "weir-watcher", Mark::of_this_process().as_str()])
         .arg(LimitMark::of_process().to_string())
-        // Above all not our marks: it would find itself.
+        // In particular without our marks, or it would find itself.
         .env_clear()
         .env("PATH", path)
         .current_dir("/")

@@ -1,6 +1,6 @@
-# Ends what a Weir process has left behind, once that process is gone. $1 is its mark, $2 what its marks begin with as
-# resource limits. Standard input is a pipe whose other end only that process has: it ends when the process does,
-# however that came about.
+# Ends what a Weir process has left behind, once that process is gone. $1 is its mark, $2 the leading digits of
+# its marks as resource limits. Standard input is a pipe whose other end only that process has, so it closes
+# when the process ends, for whatever reason.
 trap "" HUP INT QUIT TERM
 while read -r _; do :; done
 round=0

@@ -1,8 +1,9 @@
 //! Pipes and job objects on Windows.
 //!
-//! This is compiled but was never run by the project. It is kept small for that reason: a job object ends everything that
-//! the CLI has started, also when Weir is killed, because the system closes the job's last handle. There is no
-//! SIGTERM on Windows, so after the grace period the CLI is ended at once. There is no pty transport.
+//! This is compiled but was never run by the project, and kept small for that reason. A job object ends
+//! everything that the CLI has started, even when Weir is killed, because the system then closes the last
+//! handle of the job. Windows has no SIGTERM, so the CLI is ended at once after the grace period. There is no
+//! pty transport.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _, OwnedHandle};
@@ -22,7 +23,7 @@ use crate::launch::{Streams, StreamsError, Transport};
 use crate::stream::{Sink, Source};
 use crate::tree::Signal;
 
-/// The end of standard input that we write to.
+/// Our end of standard input.
 #[derive(Debug)]
 pub(crate) struct WritePipe(ChildStdin);
 
@@ -31,16 +32,16 @@ impl WritePipe {
         Pin::new(&mut self.0).poll_write(context, bytes)
     }
 
-    /// Nothing is left to write for now; there is nothing to give back here.
-    pub(crate) fn rest(&mut self) {}
+    /// Called when everything is written; there is nothing to release here.
+    pub(crate) fn release(&mut self) {}
 }
 
-/// The end of standard output that we read from.
+/// Our end of standard output.
 #[derive(Debug)]
 pub(crate) struct ReadPipe(ChildStdout);
 
 impl ReadPipe {
-    /// A pipe cannot be read without waiting here.
+    /// Pipes cannot be read without waiting here.
     pub(crate) fn read_now(&self, _buffer: &mut [u8]) -> io::Result<usize> {
         Err(io::ErrorKind::WouldBlock.into())
     }
@@ -56,7 +57,7 @@ impl AsyncRead for ReadPipe {
     }
 }
 
-/// The end of standard error that we read from, and the last that came of it.
+/// Our end of standard error, and the last chunk read from it.
 #[derive(Debug)]
 pub(crate) struct ErrorPipe {
     reader: tokio::sync::Mutex<ChildStderr>,
@@ -70,7 +71,7 @@ enum Chunk {
     End,
 }
 
-/// Reads a chunk. `false` if nothing more can come.
+/// Reads a chunk. `false` if no more can arrive.
 pub(crate) async fn error_pipe_readable(pipe: &ErrorPipe) -> bool {
     let mut bytes = vec![0; 8 << 10];
     let chunk = match pipe.reader.lock().await.read(&mut bytes).await {
@@ -99,23 +100,23 @@ pub(crate) fn read_ready_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::
     }
 }
 
-/// The same: what was not read by the task cannot be read without waiting.
+/// Same as [`read_ready_error_pipe`]: what the task has not read cannot be read without waiting.
 pub(crate) fn read_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::Result<usize> {
     read_ready_error_pipe(pipe, buffer)
 }
 
-/// No window for a program that needs none.
+/// Hides the console window.
 pub(crate) fn set_apart(command: &mut Command) {
     const CREATE_NO_WINDOW: u32 = 0x0800_0000;
     command.creation_flags(CREATE_NO_WINDOW);
 }
 
-/// There are no signals.
+/// Windows has no signals.
 pub(crate) fn signal(_pid: u32, _signal: Signal) -> bool {
     false
 }
 
-/// Streams that exist once the child does.
+/// Streams that are created together with the child.
 pub(crate) struct Connected;
 
 impl Connected {
@@ -129,7 +130,7 @@ impl Connected {
     }
 
     pub(crate) fn streams(self, child: &mut Child) -> io::Result<Streams> {
-        let missing = || io::Error::other("a stream of the child is missing");
+        let missing = || io::Error::other("a standard stream of the child is missing");
         let stderr = child.stderr.take().ok_or_else(missing)?;
         Ok(Streams {
             output: Source::Pipe(ReadPipe(child.stdout.take().ok_or_else(missing)?)),
@@ -147,7 +148,7 @@ impl Connected {
 pub(crate) struct Group(Option<OwnedHandle>);
 
 impl Group {
-    /// Puts a child into a job of its own. What it has started in the instant before is not in it.
+    /// Puts a child into its own job. Anything it started just before is not in it.
     pub(crate) fn of(child: &Child) -> Self {
         Self(create_job(child))
     }
@@ -170,12 +171,12 @@ fn create_job(child: &Child) -> Option<OwnedHandle> {
     if raw.is_null() {
         return None;
     }
-    // SAFETY: the handle was just created and belongs to nobody else.
+    // SAFETY: the handle was just created and has no other owner.
     let job = unsafe { OwnedHandle::from_raw_handle(raw) };
     let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
     limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
     let size = u32::try_from(size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>()).ok()?;
-    // SAFETY: the pointer is to a structure of the kind and size that are named; both handles are open.
+    // SAFETY: the pointer is to a structure of the given kind and size; both handles are open.
     let is_done = unsafe {
         let limits = std::ptr::from_ref(&limits).cast();
         SetInformationJobObject(job.as_raw_handle(), JobObjectExtendedLimitInformation, limits, size) != 0

@@ -1,6 +1,6 @@
-//! Who did what: one JSON object a line, appended and never changed.
+//! The audit log, who did what: one JSON object per line, appended and never changed.
 //!
-//! What was said to the model is not in it; that is in the conversation.
+//! It does not contain what was said to the model; the session's log does.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -10,29 +10,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Something that somebody did, or tried to do.
+/// An action, or an attempted one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub at: i64,
-    /// Who: the name of the token; none where nobody was known.
+    /// Name of the token; none if the client was not authenticated.
     pub who: Option<String>,
-    /// The id of the token.
+    /// Id of the token.
     pub token: Option<String>,
-    /// What, such as `message.send`.
+    /// The action, such as `message.send`.
     pub action: String,
-    /// With which session.
+    /// The session concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// More about it, such as the request that was answered and how.
+    /// Details, such as which request was answered and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The HTTP status of the answer.
+    /// HTTP status of the response.
     pub status: u16,
-    /// The address that it came from.
+    /// Address of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
-    /// The id of the request, which the log has, too.
+    /// Id of the HTTP request, which is also in the server's log.
     pub request: String,
 }
 
@@ -43,14 +43,14 @@ pub struct Audit {
     file: Arc<Mutex<File>>,
 }
 
-/// How much of the file is looked at in one step when it is read from its end.
+/// Bytes read at a time when the file is read backwards.
 const STEP: u64 = 64 * 1024;
 
 impl Audit {
-    /// Appends to this file.
+    /// Opens this file for appending.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).append(true);
@@ -60,18 +60,18 @@ impl Audit {
         Ok(Self { path: path.into(), file: Arc::new(Mutex::new(file)) })
     }
 
-    /// Adds an entry. One write for each, so that entries of two servers would not mix.
+    /// Adds an entry with a single write, so that entries of two servers would not mix.
     pub fn add(&self, entry: &AuditEntry) {
         let Ok(mut line) = serde_json::to_vec(entry) else { return };
         line.push(b'\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = file.write_all(&line) {
-            tracing::error!(%error, action = entry.action, "the audit log cannot be written");
+            tracing::error!(%error, action = entry.action, "cannot write to the audit log");
         }
     }
 
-    /// The newest entries before a place in the file (its end for none), the newest first, and the place before
-    /// which there are more.
+    /// The newest entries before an offset in the file (by default its end), newest first, and the offset before which
+    /// there are more.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -79,7 +79,7 @@ impl Audit {
         let mut file = File::open(&self.path)?;
         let end = before.unwrap_or(u64::MAX).min(file.metadata()?.len());
         let (mut start, mut tail) = (end, Vec::new());
-        // One line more than wanted: the first one may have begun earlier.
+        // One more line than wanted: the first one may be incomplete.
         while start > 0 && tail.iter().filter(|byte| **byte == b'\n').count() <= limit {
             let step = STEP.min(start);
             start -= step;
@@ -96,7 +96,7 @@ impl Audit {
                 return Ok((entries, Some(place)));
             }
             place -= line.len() as u64;
-            // A line that was cut by a full disk is passed over; it stays in the file.
+            // A line cut off by a full disk is skipped; it stays in the file.
             if let Ok(entry) = serde_json::from_slice(line) {
                 entries.push(entry);
             }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_from_the_end_miss_nothing() {
+    fn paging_backwards_misses_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let audit = Audit::open(folder.path().join("audit.ndjson")).unwrap();
         assert_eq!(audit.read(None, 10).unwrap(), (Vec::new(), None));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_line_is_passed_over() {
+    fn a_truncated_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.ndjson");
         std::fs::write(&path, "{\"at\":1\n").unwrap();

@@ -1,4 +1,4 @@
-//! How requests are read. Unlike axum's own extractors these refuse with a [`Problem`], and say where it is.
+//! Request extractors. Unlike axum's own, these refuse with a [`Problem`] that says where the error is.
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use crate::problem::Problem;
 use crate::serve::BodyTooSlow;
 
-/// A body in JSON. Members that nobody knows are refused by the types themselves.
+/// A JSON body. The types themselves refuse unknown fields.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
@@ -27,7 +27,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// A body in JSON that may be left out.
+/// An optional JSON body.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJson<T> {
@@ -41,7 +41,7 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJ
         if body(request, state).await?.is_empty() {
             return Ok(Self(T::default()));
         }
-        let detail = "send the body as JSON, with the header Content-Type: application/json, or send none";
+        let detail = "send the body as JSON, with the header Content-Type: application/json, or send no body";
         Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail))
     }
 }
@@ -50,7 +50,7 @@ async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Prob
     Bytes::from_request(request, state).await.map_err(|rejection| {
         let status = rejection.status();
         if status == StatusCode::PAYLOAD_TOO_LARGE {
-            Problem::new(status, "too_large", "the body is larger than the server takes")
+            Problem::new(status, "too_large", "the body is larger than the server accepts")
         } else if is_too_slow(&rejection) {
             Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not arrive in time")
         } else {
@@ -65,7 +65,7 @@ fn is_too_slow(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // A list would be taken for an object whose members come in the order of the type.
+    // Serde would read a list as an object with its fields in order.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(match serde_json::from_slice::<IgnoredAny>(bytes) {
             Ok(_) => Problem::unprocessable("json_shape", "the body must be a JSON object").with("path", "."),
@@ -76,7 +76,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
         let error = error.into_inner();
-        // A null in the place of a name is JSON, whatever the parser says of it.
+        // The parser reports some valid JSON, such as a null in place of a name, as a syntax error.
         if !error.is_data() && serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
             return Problem::bad_request("json_syntax", format!("the body is not JSON: {error}"));
         }
@@ -89,7 +89,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// The query of an address.
+/// The query string.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -110,8 +110,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
-        // What cannot even be read names nothing.
-        let path = path.map_err(|_| Problem::not_found("there is nothing under this address"))?;
+        // A path that cannot be decoded matches nothing.
+        let path = path.map_err(|_| Problem::not_found("nothing found at this address"))?;
         Ok(Self(path.0))
     }
 }

@@ -1,16 +1,14 @@
-//! Conversations over HTTP: sessions, server-sent events, tokens, the embedded page.
+//! Sessions over HTTP: the API, server-sent events, tokens, the embedded page.
 //!
-//! [`app`] makes a service of an [`App`], which tests call without a network; [`Listening`] serves it. Every request
-//! passes the same guards before a handler sees it: that it is meant for this server and not sent by somebody else's
-//! page, who sends it, whether they may, and how often. Handlers translate between HTTP and the host and decide
-//! nothing.
+//! [`app`] turns an [`App`] into a service, which tests call without a network; [`Listening`] serves it. Every request
+//! passes the same checks before a handler sees it: that it is meant for this server and not sent by a foreign page,
+//! who sends it, whether they may, and how often. Handlers only translate between HTTP and the host.
 //!
-//! This crate starts no processes, and no request can say which program is run or with which flags.
+//! This crate starts no processes, and no request can choose which program runs or with which flags.
 
 mod api;
 mod audit;
 mod auth;
-mod clock;
 mod docs;
 mod extract;
 mod guard;
@@ -32,7 +30,7 @@ pub use auth::{
     Tokens,
 };
 pub use docs::openapi;
-pub use guard::{Asked, Places, Refusal, judge};
+pub use guard::{Places, Refusal, RequestOrigin, judge};
 pub use openai::Histories;
 pub use page::is_built as page_is_built;
 pub use problem::Problem;

@@ -1,7 +1,7 @@
-//! What a client is told when something is wrong: problem details as RFC 9457 has them.
+//! Error responses: problem details (RFC 9457).
 //!
-//! Every error of the server goes through [`Problem`]. `code` is the part that programs may rely on; `title` and
-//! `detail` are for people and say what to do.
+//! Every error response goes through [`Problem`]. Programs may rely on `code`; `title` and `detail` are for people and
+//! say what to do.
 
 use std::time::Duration;
 
@@ -14,34 +14,34 @@ use utoipa::ToSchema;
 /// The media type of a problem.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
-/// What a client is told when the server cannot use its disk.
-pub(crate) const STORE_UNUSABLE: &str = "the server cannot use the disk where it keeps sessions, and nothing of this request was kept; its log says why";
+/// Error message for clients when the server cannot use its disk.
+pub(crate) const STORE_UNUSABLE: &str = "the server cannot use the disk where it stores sessions, and nothing of this request was stored; its log says why";
 
 /// An error as a client sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem(Box<Details>);
 
-/// What is told of an error.
+/// The body of an error response.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct Details {
-    /// Always `about:blank`: `code` tells one problem from another.
+    /// Always `about:blank`: `code` identifies the problem.
     #[serde(rename = "type")]
     #[schema(value_type = String)]
     kind: &'static str,
-    /// What is wrong, the same for each problem of its status.
+    /// Short description of the status.
     #[schema(value_type = String)]
     title: &'static str,
     /// The HTTP status.
     #[serde(serialize_with = "as_number")]
     #[schema(value_type = u16)]
     status: StatusCode,
-    /// What is wrong this time, and what to do about it.
+    /// What went wrong, and what to do about it.
     detail: String,
-    /// What is wrong, for programs.
+    /// Identifies the problem, for programs.
     #[schema(value_type = String)]
     code: &'static str,
-    /// More that programs may want to know.
+    /// Further details for programs.
     #[serde(flatten)]
     #[schema(additional_properties, value_type = std::collections::HashMap<String, Value>)]
     more: Map<String, Value>,
@@ -72,17 +72,17 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }
 
-    /// There is no such thing, or it is none of the client's business.
+    /// Not found, or not visible to the client.
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", detail)
     }
 
-    /// It is understood, but a value in it cannot be used.
+    /// The request is understood, but a value in it is invalid.
     pub fn unprocessable(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
     }
 
-    /// It does not fit to how things are.
+    /// The request conflicts with the current state.
     pub fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, code, detail)
     }
@@ -92,33 +92,33 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, code, detail)
     }
 
-    /// Too much at once.
+    /// Too many requests.
     pub fn too_many(code: &'static str, detail: impl Into<String>, retry_after: Duration) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, code, detail).retry_after(retry_after)
     }
 
-    /// A fault of ours. What it was stands in the log and not in the answer.
+    /// An internal error. The cause is in the log, not in the response.
     pub fn internal(what: &dyn std::fmt::Display) -> Self {
         tracing::error!(error = %what, "a request failed");
-        let detail = "something went wrong in the server; its log has more under this request id";
+        let detail = "internal server error; the server's log has details for this request id";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
     /// The disk is full.
     pub fn disk_full() -> Self {
-        let detail = "the disk of the server is full, and nothing of this request was kept; delete sessions that are no \
+        let detail = "the server's disk is full, and nothing of this request was stored; delete sessions that are no \
                       longer needed, or free space on the disk, and try again";
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", detail).retry_after(Duration::from_secs(30))
     }
 
-    /// The disk of the server fails, or what is kept on it is gone or damaged. Why stands in the log and not in the answer.
+    /// The server's disk fails, or its data is gone or damaged. The cause is in the log, not in the response.
     pub fn store_unusable(why: &dyn std::fmt::Display) -> Self {
-        tracing::error!(error = %why, "the log of the sessions cannot be used");
+        tracing::error!(error = %why, "cannot use the store of the sessions");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_unusable", STORE_UNUSABLE)
             .retry_after(Duration::from_secs(30))
     }
 
-    /// A file could not be used.
+    /// Converts an error with a file.
     pub fn of_file(error: &(dyn std::error::Error + 'static)) -> Self {
         let mut causes = std::iter::successors(Some(error), |error| error.source());
         use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
@@ -130,14 +130,14 @@ impl Problem {
         }
     }
 
-    /// The same, with one more member.
+    /// Adds a field.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.more.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same, with a time after which it may be tried again.
+    /// Adds a time after which to retry.
     #[must_use]
     pub fn retry_after(mut self, after: Duration) -> Self {
         self.0.retry_after = Some(after);
@@ -149,24 +149,24 @@ impl Problem {
         self.0.status
     }
 
-    /// What is wrong this time, and what to do about it.
+    /// What went wrong, and what to do about it.
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// What is wrong, for programs.
+    /// Identifies the problem, for programs.
     pub fn code(&self) -> &'static str {
         self.0.code
     }
 }
 
-/// On each answer that is a problem, for the log.
+/// Attached to each error response, for the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProblemCode(pub(crate) &'static str);
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        // A map of strings and plain values always has a text.
+        // A map of strings and plain values always serializes.
         let Details { status, code, retry_after, .. } = *self.0;
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
         let mut response = (status, body).into_response();
@@ -174,7 +174,7 @@ impl IntoResponse for Problem {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(after) = retry_after {
-            // Rounded up: a client that comes back a moment early is refused again.
+            // Rounded up: a client that retries slightly early is refused again.
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs() + 1));
         }
         if status == StatusCode::UNAUTHORIZED {

@@ -1,4 +1,4 @@
-//! What the server allows, decided by who starts it and never by a request.
+//! Settings of the server, chosen by the operator and never by a request.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,70 +6,70 @@ use std::time::Duration;
 use crate::auth::{Rate, Role};
 use crate::tools::ToolPolicy;
 
-/// Slash commands that drivers may run unless the server is told otherwise: they tell something, or ask the model for
-/// something that needs permissions like any other request. None of them changes settings.
+/// Slash commands that drivers may run by default: they show information, or give the model work that needs permissions
+/// like any other request. None of them changes settings.
 pub const SLASH_COMMANDS: [&str; 8] =
     ["compact", "context", "cost", "init", "review", "code-review", "security-review", "usage"];
 
-/// What the server allows.
+/// Settings of the server.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// What stands before every path: empty, or `/name` without a slash at its end.
+    /// Prefix of every path: empty, or `/name` without a trailing slash.
     pub base_path: String,
-    /// Folders below which conversations may work.
+    /// Folders below which sessions may work.
     pub roots: Vec<PathBuf>,
     /// Models that the page offers.
     pub models: Vec<String>,
-    /// Permission modes that may be asked for.
+    /// Permission modes that clients may choose.
     pub permission_modes: Vec<String>,
     /// Slash commands of the CLI that drivers may run.
     pub slash_commands: Vec<String>,
-    /// How OpenAI's clients are answered.
+    /// Settings of the OpenAI-compatible front.
     pub openai: OpenAiSettings,
     /// Which tools drivers may allow in advance.
     pub tools: ToolPolicy,
-    /// How long a permission request or a question may wait in a session that a program began through the
-    /// OpenAI-compatible front: the program cannot answer, only a person who watches can.
+    /// How long a request may wait for a decision in a session that a program created through the OpenAI-compatible
+    /// front: the program cannot answer, only a viewer can.
     pub unattended_ask_timeout: Duration,
-    /// Whether this is the demonstration on the simulated CLI.
+    /// Whether this is the demo with the simulated CLI.
     pub demo: bool,
     /// Whether the CLI runs in a sandbox.
     pub sandbox: bool,
-    /// How much, how long, how often.
+    /// Limits on requests.
     pub limits: RequestLimits,
-    /// How many connections, and how long nothing may happen on one.
+    /// Limits on connections.
     pub connections: ConnectionLimits,
     /// Time between heartbeats of a stream.
     pub heartbeat: Duration,
 }
 
-/// How many connections there may be, and how long nothing may happen on one.
+/// Limits on connections: how many there may be, and how long they may be idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Most connections at a time. When there are more, one on which nothing is under way is closed.
-    pub most: usize,
-    /// Most connections of one peer on which nothing was ever asked: an address of IPv4, or a /64 of IPv6.
+    /// Maximum open connections. When there are more, an idle one is closed.
+    pub max_connections: usize,
+    /// Maximum connections of one peer (an IPv4 address or an IPv6 /64) that never had a request.
     pub max_unused_per_peer: usize,
-    /// How long the TLS handshake may take, and after it the head of the first request.
+    /// How long the TLS handshake may take, and then the head of the first request.
     pub first_request: Duration,
     /// How long a connection may wait for another request.
     pub next_request: Duration,
-    /// How long the next piece of a request's body may take.
+    /// How long the next chunk of a request's body may take.
     pub body_pause: Duration,
     /// How long the whole body of a request may take.
     pub body: Duration,
-    /// How long a client may leave an answer unread.
+    /// How long a client may leave a response unread.
     pub unread: Duration,
 }
 
 impl ConnectionLimits {
-    /// The same, with no more connections than this process may have files open: the rest is for the log and the CLI.
+    /// Lowers the maximum to what the limit of open files allows: the rest is for the log and the CLI.
     #[must_use]
     pub(crate) fn affordable(self) -> Self {
         #[cfg(unix)]
         if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
-            let most = usize::try_from(files / 4 * 3).unwrap_or(usize::MAX);
-            return Self { most: self.most.min(most).max(1), ..self };
+            let affordable = usize::try_from(files / 4 * 3).unwrap_or(usize::MAX);
+            return Self { max_connections: self.max_connections.min(affordable).max(1), ..self };
         }
         self
     }
@@ -78,7 +78,7 @@ impl ConnectionLimits {
 impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
-            most: 4096,
+            max_connections: 4096,
             max_unused_per_peer: 2048,
             first_request: Duration::from_secs(10),
             next_request: Duration::from_secs(75),
@@ -89,16 +89,16 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// How OpenAI's clients are answered.
+/// Settings of the OpenAI-compatible front.
 #[derive(Debug, Clone)]
 pub struct OpenAiSettings {
-    /// Refuse parameters that tune an answer and cannot be honoured. Otherwise they are ignored, with a warning.
+    /// Refuse unsupported tuning parameters. Otherwise they are ignored, with a warning.
     pub strict: bool,
-    /// Parameters that are ignored in any case.
+    /// Parameters that are always ignored.
     pub ignores: Vec<String>,
-    /// How long a turn runs on after its last client has gone, for another try to find it.
+    /// How long a turn keeps running after its last client has disconnected, so that a retry can find it.
     pub grace: Duration,
-    /// How long a turn may take, whatever it waits for.
+    /// How long a turn may take, including all waiting.
     pub timeout: Duration,
 }
 
@@ -113,26 +113,26 @@ impl Default for OpenAiSettings {
     }
 }
 
-/// How much, how long, how often.
+/// Limits on requests.
 #[derive(Debug, Clone)]
 pub struct RequestLimits {
-    /// Longest body of a request.
+    /// Maximum size of a request body.
     pub body_bytes: usize,
-    /// Longest body of a message, which may have images.
+    /// Maximum size of a message body, which may have images.
     pub message_bytes: usize,
-    /// How long a request may take until its answer begins.
+    /// How long a request may take until its response starts.
     pub time: Duration,
-    /// The same for what waits for a process to end.
+    /// The same for requests that wait for a process to end.
     pub stop_time: Duration,
-    /// Requests of one token.
+    /// Requests per token.
     pub per_token: Rate,
-    /// Wrong tokens from one address.
+    /// Wrong tokens per address.
     pub attempts: Rate,
-    /// Streams that may be open at a time.
+    /// Maximum open streams.
     pub streams: usize,
-    /// Streams of one token, and of all share links together that were made with it.
+    /// Maximum streams of one token, and of all share links made with it together.
     pub streams_per_token: usize,
-    /// Streams of one share link.
+    /// Maximum streams of one share link.
     pub streams_per_share: usize,
 }
 
@@ -182,10 +182,10 @@ impl Default for ServerSettings {
     }
 }
 
-/// The base path in the form that the server wants: `/name` or nothing.
+/// Normalizes a base path: `/name` or nothing.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Why the base path is invalid.
 pub fn base_path(text: &str) -> Result<String, String> {
     let path = text.trim_end_matches('/');
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/-_.~".contains(character);
@@ -193,7 +193,7 @@ pub fn base_path(text: &str) -> Result<String, String> {
         return Ok(String::new());
     }
     if !path.starts_with('/') || path.contains("//") || path.contains("/.") || !path.chars().all(is_plain) {
-        return Err(format!("`{text}` is no base path; it looks like /weir"));
+        return Err(format!("`{text}` is not a valid base path; use one like /weir"));
     }
     Ok(path.to_owned())
 }

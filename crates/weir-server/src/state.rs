@@ -1,4 +1,4 @@
-//! What all handlers share.
+//! State shared by all handlers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,31 +13,31 @@ use crate::openai::{Front, Histories};
 use crate::settings::ServerSettings;
 use crate::streams::Streams;
 
-/// What a server is made of.
+/// The parts of a server.
 #[derive(Debug)]
 pub struct Parts {
-    /// The conversations.
+    /// The sessions.
     pub host: Host,
-    /// Who may do what.
+    /// The tokens.
     pub tokens: Tokens,
-    /// Who did what.
+    /// The audit log.
     pub audit: Audit,
-    /// Under which names it may be spoken to.
+    /// Names under which the server may be reached.
     pub places: Places,
-    /// What it allows.
+    /// The settings.
     pub settings: ServerSettings,
-    /// Whether its connections are encrypted.
+    /// Whether connections are encrypted.
     pub tls: bool,
     /// The sessions that clients of the OpenAI-compatible front come back to.
     pub histories: Histories,
 }
 
-/// How far the server is.
+/// Phase of a server's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It serves.
+    /// Serving.
     Serving,
-    /// It takes no more work; what runs may end, and people may still watch and answer.
+    /// Accepts no new work; running turns may end, and people may still watch and answer.
     Draining,
     /// Streams are closed.
     Closing,
@@ -64,7 +64,7 @@ impl App {
     /// The state of a new server.
     pub fn new(mut parts: Parts) -> Self {
         let histories = std::mem::take(&mut parts.histories);
-        // What is spent over HTTP is counted here and nowhere else, so a host that has a purse already keeps it.
+        // Spending over HTTP is only counted here, so a host that already has a purse keeps it.
         parts.host.set_purse(Arc::new(Budgets::new(parts.tokens.clone())));
         Self {
             inner: Arc::new(Inner {
@@ -79,37 +79,37 @@ impl App {
         }
     }
 
-    /// The conversations.
+    /// The sessions.
     pub fn host(&self) -> &Host {
         &self.inner.parts.host
     }
 
-    /// Who may do what.
+    /// The tokens.
     pub fn tokens(&self) -> &Tokens {
         &self.inner.parts.tokens
     }
 
-    /// Who did what.
+    /// The audit log.
     pub fn audit(&self) -> &Audit {
         &self.inner.parts.audit
     }
 
-    /// What is allowed.
+    /// The settings.
     pub fn settings(&self) -> &ServerSettings {
         &self.inner.parts.settings
     }
 
-    /// How far the server is.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         *self.inner.phase.borrow()
     }
 
-    /// Hears of it when the server goes on to another phase.
+    /// Notifies when the server enters another phase.
     pub(crate) fn phases(&self) -> watch::Receiver<Phase> {
         self.inner.phase.subscribe()
     }
 
-    /// Goes on to a later phase.
+    /// Advances to a later phase.
     pub fn advance(&self, phase: Phase) {
         self.inner.phase.send_if_modified(|now| {
             let is_later = *now < phase;
@@ -138,7 +138,7 @@ impl App {
         self.inner.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the requests of OpenAI's clients share.
+    /// State shared by requests of OpenAI's clients.
     pub(crate) fn front(&self) -> &Front {
         &self.inner.front
     }
@@ -149,7 +149,7 @@ impl App {
         !path.starts_with("/v1/") && path != "/metrics"
     }
 
-    /// The streams that are open.
+    /// The open streams.
     pub(crate) fn streams(&self) -> &Streams {
         &self.inner.streams
     }

@@ -1,4 +1,4 @@
-//! How many streams are open: in all, and for each token, so that no one has all of them.
+//! Counts open streams, in total and per token, so that no token can take all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::auth::Principal;
 use crate::settings::RequestLimits;
 
-/// The streams that are open. Cloning gives another handle to the same count.
+/// The open streams. Cloning gives another handle to the same count.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Streams {
     open: Arc<Mutex<Open>>,
@@ -18,36 +18,36 @@ struct Open {
     by_holder: HashMap<Holder, usize>,
 }
 
-/// Who has streams.
+/// Who a stream is counted for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Holder {
-    /// A token, by its id.
+    /// A token, by id.
     Token(String),
-    /// All share links that a token has made, by its id.
+    /// All share links made with a token, by the token's id.
     SharesOf(String),
 }
 
-/// Why there is no room for one more stream.
+/// Why there is no room for another stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoStream {
-    /// The server has as many as it takes.
+    /// The server has reached its limit.
     Server,
-    /// The token has as many as it may.
+    /// The token has reached its limit.
     Token,
 }
 
 impl Streams {
     fn lock(&self) -> MutexGuard<'_, Open> {
-        // No statement under the lock can panic half way.
+        // No statement under the lock can panic halfway through.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many are open.
+    /// Number of open streams.
     pub(crate) fn count(&self) -> usize {
         self.lock().total
     }
 
-    /// Room for one more stream, while it is held.
+    /// Takes a slot for another stream, released on drop.
     pub(crate) fn take(&self, who: &Principal, limits: &RequestLimits) -> Result<StreamSlot, NoStream> {
         let own = Holder::Token(who.token_id.clone());
         let holders: Vec<(Holder, usize)> = match &who.maker {
@@ -75,7 +75,7 @@ impl Streams {
     }
 }
 
-/// Room for a stream.
+/// A slot for a stream.
 #[derive(Debug)]
 pub(crate) struct StreamSlot {
     streams: Streams,

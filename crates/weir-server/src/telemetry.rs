@@ -1,7 +1,6 @@
-//! Where logs go: to standard error, as lines for people or as JSON for programs, and with the feature `otlp` to a
-//! collector.
+//! Logging: to standard error, as lines for people or as JSON for programs, and with the feature `otlp` to a collector.
 //!
-//! Nothing secret is logged: no token, no header, no query, no text of a conversation.
+//! Nothing secret is logged: no token, no header, no query, no text of a session.
 
 use std::io::IsTerminal as _;
 
@@ -9,51 +8,51 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
-/// What logs look like.
+/// Format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// Lines for people.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What is logged, and where to.
+/// What is logged, and where.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry {
-    /// What logs look like.
+    /// Format of the log.
     pub format: LogFormat,
-    /// What is logged, such as `info` or `weir_server=debug`.
+    /// Filter, such as `info` or `weir_server=debug`.
     pub filter: String,
     /// The collector that spans are sent to, such as `http://127.0.0.1:4318/v1/traces`.
     pub otlp: Option<String>,
 }
 
-/// Why there are no logs.
+/// Why logging cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TelemetryError {
-    /// The filter cannot be understood.
-    #[error("`{filter}` is no filter for the log: {reason}; use error, warn, info, debug or trace")]
+    /// The filter is invalid.
+    #[error("`{filter}` is not a valid log filter: {reason}; use error, warn, info, debug or trace")]
     Filter {
         /// The filter.
         filter: String,
-        /// Why not.
+        /// Why it is invalid.
         reason: String,
     },
     /// Spans cannot be sent.
-    #[error("spans cannot be sent: {0}")]
+    #[error("cannot send spans: {0}")]
     Otlp(String),
-    /// There are logs already.
-    #[error("logs are written already")]
+    /// Logging was already started.
+    #[error("logging was already started")]
     Twice,
 }
 
-/// Begins to log. The value must be kept: spans that were not sent yet are sent when it is dropped.
+/// Starts logging. Keep the returned value: dropping it sends the remaining spans.
 ///
 /// # Errors
-/// If the settings cannot be used.
+/// If the settings are invalid.
 pub fn start_telemetry(settings: &Telemetry) -> Result<impl Drop + use<>, TelemetryError> {
     let filter = EnvFilter::try_new(&settings.filter).map_err(|error| TelemetryError::Filter {
         filter: settings.filter.clone(),
@@ -77,13 +76,13 @@ pub fn start_telemetry(settings: &Telemetry) -> Result<impl Drop + use<>, Teleme
 
 #[cfg(not(feature = "otlp"))]
 mod otlp {
-    //! Without the feature nothing is sent.
+    //! Sends nothing without the feature.
 
     use tracing_subscriber::layer::Identity;
 
     use super::TelemetryError;
 
-    /// Nothing to do at the end.
+    /// Does nothing on drop.
     pub(super) struct Guard;
 
     impl Drop for Guard {
@@ -116,13 +115,13 @@ mod otlp {
 
     use super::TelemetryError;
 
-    /// Sends the last spans.
+    /// Sends the remaining spans on drop.
     pub(super) struct Guard(Option<SdkTracerProvider>);
 
     impl Drop for Guard {
         fn drop(&mut self) {
             if let Some(provider) = self.0.take() {
-                // At the end of the program there is nobody to tell.
+                // At the end of the program there is no way to report an error.
                 let _ = provider.shutdown();
             }
         }
@@ -135,7 +134,7 @@ mod otlp {
         S: Subscriber + for<'span> LookupSpan<'span>,
     {
         let Some(endpoint) = endpoint else { return Ok((None, Guard(None))) };
-        // The exporter's HTTP client wants one to be chosen. Whoever was first has chosen, which is as good.
+        // The exporter's HTTP client needs a default provider. If one is already installed, that is fine.
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let exporter = SpanExporter::builder()
             .with_http()

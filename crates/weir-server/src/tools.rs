@@ -1,30 +1,30 @@
-//! Which tools drivers may allow in advance.
+//! Which tools drivers may pre-approve.
 //!
-//! A tool that is allowed in advance runs without a person. `Bash` or `Read(//**)` would then lead out of the folder that
-//! a session works in, so what drivers may allow is for whoever starts the server to say. Without a word from them it is
-//! reading and searching inside the session's folder, and tools that touch nothing.
+//! A pre-approved tool runs without asking a person. `Bash` or `Read(//**)` would then reach outside the session's
+//! folder, so the operator decides what drivers may pre-approve. By default that is reading and searching inside the
+//! session's folder, and tools that touch nothing.
 
 use std::path::{Component, Path};
 
 /// Tools that read and search. The CLI has one kind of rule for all of them.
 const READING: [&str; 5] = ["Read", "Glob", "Grep", "LS", "NotebookRead"];
-/// Tools that touch nothing outside the conversation.
+/// Tools that touch nothing outside the session.
 const HARMLESS: [&str; 2] = ["TodoWrite", "Task"];
 
-/// Which tools drivers may allow in advance.
+/// Which tools drivers may pre-approve.
 #[derive(Debug, Clone, Default)]
 pub struct ToolPolicy {
     rules: Vec<String>,
 }
 
 impl ToolPolicy {
-    /// What is always allowed, and these: rules such as `Bash(git:*)`, the names of tools for all rules of a tool, or `*`
-    /// for everything.
+    /// Allows these in addition to the defaults: rules such as `Bash(git:*)`, the name of a tool for all its rules, or
+    /// `*` for everything.
     pub fn new(rules: impl IntoIterator<Item = String>) -> Self {
         Self { rules: rules.into_iter().collect() }
     }
 
-    /// The rules as the CLI gets them.
+    /// Returns the rules to pass to the CLI.
     ///
     /// # Errors
     /// The first rule that drivers may not use.
@@ -38,8 +38,8 @@ impl ToolPolicy {
             } else if !reads_inside(&rule) {
                 return Err(rule);
             }
-            // The CLI reads and searches inside its folder without asking in any case. A rule that says so would make older
-            // versions follow links that lead out of it.
+            // The CLI never asks before reading and searching inside its folder. An explicit rule would make older
+            // versions follow links that lead outside.
         }
         Ok(rules)
     }
@@ -56,9 +56,9 @@ fn reads_inside(rule: &str) -> bool {
     split(rule).is_some_and(|(tool, pattern)| READING.contains(&tool) && pattern.is_none_or(is_inside))
 }
 
-/// A rule in its parts: the tool, and what stands in parentheses.
+/// Splits a rule into the tool and the part in parentheses.
 fn split(rule: &str) -> Option<(&str, Option<&str>)> {
-    // With a comma it would be two rules by the time that the CLI reads it.
+    // The CLI would read a rule with a comma as two rules.
     if rule.contains(',') {
         return None;
     }
@@ -70,7 +70,7 @@ fn split(rule: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Whether a pattern stays in the folder: it is relative and does not climb.
+/// Whether a pattern stays in the folder: it is relative and has no `..`.
 fn is_inside(pattern: &str) -> bool {
     !pattern.is_empty()
         && !pattern.starts_with(['~', '/', '!', '$'])
@@ -89,17 +89,17 @@ mod tests {
     }
 
     #[test]
-    fn reading_inside_the_folder_takes_no_rule() {
+    fn reading_inside_the_folder_needs_no_rule() {
         let policy = ToolPolicy::default();
         assert_eq!(check(&policy, &["Read", "Grep", "Glob"]).unwrap(), Vec::<String>::new());
         assert_eq!(check(&policy, &["Read(src/**)", "TodoWrite"]).unwrap(), ["TodoWrite"]);
-        // Unless the owner has said more.
+        // Unless the owner allows more.
         let generous = ToolPolicy::new(["Read".to_owned()]);
         assert_eq!(check(&generous, &["Read", "Read(src/**)"]).unwrap(), ["Read", "Read(src/**)"]);
     }
 
     #[test]
-    fn nothing_leads_out_of_the_folder() {
+    fn no_rule_reaches_outside_the_folder() {
         let policy = ToolPolicy::default();
         for rule in [
             "Bash",

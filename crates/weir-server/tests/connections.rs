@@ -1,6 +1,6 @@
-//! Connections on which nothing happens are closed, and shut no one out.
+//! Idle connections are closed and do not shut out others.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use weir_server::{App, Certificate, ConnectionLimits, NewToken, Role, ServeOptio
 use weir_session::SessionOptions;
 use weir_store::MemoryStore;
 
-/// Longer than anything takes, even on a busy machine.
+/// Longer than any step takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 const SHORT: Duration = Duration::from_millis(200);
 
-/// A server with little patience.
+/// A server with short timeouts.
 struct Listening {
     folder: TempDir,
     address: SocketAddr,
@@ -110,15 +110,15 @@ async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(DEADLINE, future).await.unwrap()
 }
 
-/// What comes until the server closes, which it has to.
+/// Reads until the server closes the connection, which it must.
 async fn closed(mut stream: impl AsyncRead + Unpin) -> Vec<u8> {
     let mut all = Vec::new();
-    // Cut off is closed, too.
+    // A reset also counts as closed.
     let _ = soon(stream.read_to_end(&mut all)).await;
     all
 }
 
-/// Sends this and nothing more.
+/// Sends this text and nothing more; the connection must be closed without success.
 async fn stops_after(listening: &Listening, text: &str) {
     let mut stream = listening.connect().await;
     stream.write_all(text.as_bytes()).await.unwrap();
@@ -127,7 +127,7 @@ async fn stops_after(listening: &Listening, text: &str) {
 }
 
 #[tokio::test]
-async fn who_says_nothing_or_half_is_closed() {
+async fn silent_and_half_sent_requests_are_closed() {
     let listening = Listening::plain(impatient()).await;
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     for text in [
@@ -139,7 +139,7 @@ async fn who_says_nothing_or_half_is_closed() {
         "PRI",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n",
         preface,
-        // And an empty SETTINGS frame, and half a frame with headers.
+        // An empty SETTINGS frame, then half a HEADERS frame.
         &format!("{preface}\0\0\0\x04\0\0\0\0\0"),
         &format!("{preface}\0\0\0\x04\0\0\0\0\0\0\0\x20\x01\x04\0\0\0\x01abc"),
         "\u{16}\u{3}\u{1}",
@@ -151,7 +151,7 @@ async fn who_says_nothing_or_half_is_closed() {
 }
 
 #[tokio::test]
-async fn who_sends_a_byte_now_and_then_is_closed() {
+async fn a_client_that_trickles_bytes_is_closed() {
     let listening = Listening::plain(impatient()).await;
     let mut stream = listening.connect().await;
     let drip = async {
@@ -167,7 +167,7 @@ async fn who_sends_a_byte_now_and_then_is_closed() {
 }
 
 #[tokio::test]
-async fn a_connection_that_has_asked_once_is_not_kept_for_ever() {
+async fn an_idle_connection_is_closed_after_its_first_request() {
     let listening = Listening::plain(impatient()).await;
     let mut stream = listening.connect().await;
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", listening.address);
@@ -177,7 +177,7 @@ async fn a_connection_that_has_asked_once_is_not_kept_for_ever() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_in_the_middle_ends_its_request() {
+async fn a_body_that_stalls_ends_its_request() {
     let listening = Listening::plain(impatient()).await;
     let session = listening.session().await;
     for line in [
@@ -193,7 +193,7 @@ async fn a_body_that_stops_in_the_middle_ends_its_request() {
         let answer = String::from_utf8(closed(stream).await).unwrap();
         assert!(answer.starts_with("HTTP/1.1 4"), "{line}: {answer:?}");
     }
-    // Without a token the body is not waited for at all.
+    // Without a token the server does not wait for the body.
     let mut stream = listening.connect().await;
     let half =
         format!("POST /v1/sessions HTTP/1.1\r\nHost: {}\r\nContent-Length: 9\r\n\r\n", listening.address);
@@ -203,13 +203,13 @@ async fn a_body_that_stops_in_the_middle_ends_its_request() {
 }
 
 #[tokio::test]
-async fn a_stream_that_says_something_is_left_alone() {
+async fn an_active_stream_is_not_closed() {
     let listening = Listening::plain(impatient()).await;
     let mut stream = listening.connect().await;
     let head = listening.head(Role::Viewer, "GET /v1/events");
     stream.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
     let (mut seen, mut buffer) = (String::new(), [0; 4096]);
-    // Several times as long as a connection without a request may stay.
+    // Several times as long as an idle connection may stay open.
     while seen.matches("event: heartbeat").count() < 20 {
         let read = soon(stream.read(&mut buffer)).await.unwrap();
         assert!(read > 0, "it was closed: {seen}");
@@ -219,11 +219,11 @@ async fn a_stream_that_says_something_is_left_alone() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_reads_is_given_up() {
+async fn an_unread_response_is_closed() {
     let limits = ConnectionLimits { unread: SHORT, ..ConnectionLimits::default() };
     let listening = Listening::plain(limits).await;
     let mut stream = listening.connect().await;
-    // Many answers on one connection, more than the system keeps on the way.
+    // Many responses on one connection, more than the system buffers.
     let request = format!("GET /openapi.json HTTP/1.1\r\nHost: {}\r\n\r\n", listening.address);
     let flood = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     soon(flood).await;
@@ -244,15 +244,15 @@ async fn encrypted(listening: &Listening) -> TlsStream<TcpStream> {
 }
 
 #[tokio::test]
-async fn encrypted_connections_have_the_same_patience() {
+async fn tls_connections_have_the_same_timeouts() {
     let listening = Listening::with(true, impatient()).await;
-    // In the handshake: nothing, and half of a greeting.
+    // In the handshake: nothing, and half a ClientHello.
     for text in ["", "\u{16}\u{3}\u{1}\u{2}\0\u{1}"] {
         let mut stream = listening.connect().await;
         stream.write_all(text.as_bytes()).await.unwrap();
         closed(stream).await;
     }
-    // After it.
+    // After the handshake.
     for text in ["", "GET / HTTP/1.1\r\nHo", "PRI * HTTP/2.0\r\n"] {
         let mut stream = encrypted(&listening).await;
         stream.write_all(text.as_bytes()).await.unwrap();
@@ -263,13 +263,14 @@ async fn encrypted_connections_have_the_same_patience() {
 }
 
 async fn flooded(tls: bool) {
-    let limits = ConnectionLimits { most: 64, max_unused_per_peer: 64, ..ConnectionLimits::default() };
+    let limits =
+        ConnectionLimits { max_connections: 64, max_unused_per_peer: 64, ..ConnectionLimits::default() };
     let listening = Listening::with(tls, limits).await;
     let mut silent = Vec::new();
     for _ in 0..400 {
         silent.push(listening.connect().await);
     }
-    // Everybody else is served at once, long before a timer closes the silent ones.
+    // Other clients are served immediately, long before a timer closes the silent connections.
     for _ in 0..10 {
         if tls {
             let mut stream = encrypted(&listening).await;
@@ -289,18 +290,18 @@ async fn ask_health(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), address:
 }
 
 #[tokio::test]
-async fn silent_connections_shut_nobody_out() {
+async fn silent_connections_do_not_shut_out_others() {
     flooded(false).await;
 }
 
 #[tokio::test]
-async fn silent_connections_shut_nobody_out_over_tls() {
+async fn silent_connections_do_not_shut_out_others_over_tls() {
     flooded(true).await;
 }
 
 #[tokio::test]
-async fn a_flood_does_not_touch_those_who_are_at_work() {
-    let limits = ConnectionLimits { most: 16, ..ConnectionLimits::default() };
+async fn a_flood_does_not_close_busy_connections() {
+    let limits = ConnectionLimits { max_connections: 16, ..ConnectionLimits::default() };
     let listening = Listening::plain(limits).await;
     let mut stream = listening.connect().await;
     let head = listening.head(Role::Viewer, "GET /v1/events");

@@ -1,6 +1,6 @@
-//! A server that listens, with a certificate of its own.
+//! A listening server with a self-signed certificate.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn options(folder: &Path, listen: &str, tls: bool) -> ServeOptions {
 async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, address: SocketAddr) -> String {
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let mut answer = Vec::new();
-    // A server that does not understand closes.
+    // A server that does not understand the request closes the connection.
     if stream.write_all(request.as_bytes()).await.is_ok() {
         let _ = stream.read_to_end(&mut answer).await;
     }
@@ -49,7 +49,7 @@ async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, address: SocketAdd
 }
 
 #[tokio::test]
-async fn encrypted_with_a_certificate_of_our_own() {
+async fn serves_tls_with_a_self_signed_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(host().await, options(folder.path(), "127.0.0.1:0", true)).await.unwrap();
     assert!(server.url().starts_with("https://127.0.0.1:"));
@@ -80,7 +80,7 @@ async fn encrypted_with_a_certificate_of_our_own() {
 }
 
 #[tokio::test]
-async fn other_machines_only_where_somebody_said_so() {
+async fn other_machines_can_connect_only_if_allowed() {
     let folder = tempfile::tempdir().unwrap();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let error = Server::start(host().await, options(folder.path(), address, false)).await.unwrap_err();

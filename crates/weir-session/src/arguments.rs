@@ -1,4 +1,4 @@
-//! From options to the CLI's arguments. Pure.
+//! Translates options into CLI arguments. Pure.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::machine::Spawn;
 use crate::options::{Conversation, SessionOptions};
 use crate::tools;
 
-/// The flags that Weir passes, each of which a check finds in the CLI's own help.
+/// Flags that Weir passes. A check looks for each of them in the CLI's own help.
 pub const FLAGS: &[&str] = &[
     "--print",
     "--verbose",
@@ -40,33 +40,35 @@ pub const FLAGS: &[&str] = &[
     "--forward-subagent-text",
 ];
 
-/// Where a copy of a session ends. The CLI leaves it out of its help.
+/// Sets where a fork ends. The CLI does not list it in its help.
 pub(crate) const FORK_AT: &str = "--resume-session-at";
 
-/// What is true of one start of a process and not of all of them.
+/// Settings of a single process start, as opposed to the whole session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start<'a> {
-    /// Which session to go on with.
+    /// Which session to resume, and how.
     pub(crate) spawn: &'a Spawn,
-    /// The name of a new one.
+    /// Id for a new session.
     pub(crate) new_id: Option<&'a SessionId>,
-    /// Whether the settings of the folder count.
+    /// Whether the folder's own settings are loaded.
     pub(crate) project_settings: bool,
-    /// Where the system prompts were written.
+    /// Files that hold the system prompts.
     pub(crate) prompts: &'a PromptFiles,
 }
 
-/// Files with the system prompts. In an argument every user of the machine could read them, and long ones do not fit.
+/// Files with the system prompts. As an argument every user of the machine could read them, and long ones do
+/// not fit.
 #[derive(Debug, Default)]
 pub(crate) struct PromptFiles {
     pub(crate) system: Option<PathBuf>,
     pub(crate) append: Option<PathBuf>,
 }
 
-/// The arguments of a process. `supports` says whether the CLI has a flag.
+/// Builds the arguments of a process. `supports` says whether the CLI has a flag.
 ///
-/// What was asked for and the CLI cannot do is never left out: then there are no arguments, but the flags that are
-/// missing. Left out is only what nobody misses: [`Arguments::if_supported`] says why, for each.
+/// A requested feature that the CLI does not support is never dropped silently: the missing flags are returned
+/// instead. Only flags that change nothing when missing are left out; see the comments at
+/// [`Arguments::if_supported`].
 ///
 /// # Errors
 /// The flags that the CLI lacks.
@@ -77,11 +79,11 @@ pub(crate) fn arguments(
 ) -> Result<Vec<OsString>, Vec<&'static str>> {
     let Start { spawn, new_id, .. } = *start;
     let mut args = Arguments { list: options.leading_args.clone(), missing: Vec::new(), supports };
-    // Every version that can be talked to has these; one that does not says so itself.
+    // Every supported version has these; any other version reports the error itself.
     let protocol = ["--print", "--verbose", "--input-format=stream-json", "--output-format=stream-json"];
     args.list.extend(protocol.map(OsString::from));
     if options.partial_messages {
-        // Without it text comes in whole blocks, and none is missing.
+        // Without it text arrives in whole blocks, but none is missing.
         args.if_supported("--include-partial-messages");
     }
     if options.handler.is_some() {
@@ -102,7 +104,8 @@ pub(crate) fn arguments(
     }
     match &options.permission_mode {
         Some(mode) => args.value("--permission-mode", mode),
-        // Said always: otherwise the mode would be what some file of settings says. A version without it has no modes.
+        // Always passed: otherwise a settings file would determine the mode. A version without the flag has no
+        // modes.
         None if supports("--permission-mode") => args.value("--permission-mode", "default"),
         None => {}
     }
@@ -111,7 +114,7 @@ pub(crate) fn arguments(
         args.value("--add-dir", directory);
     }
     args.option("--max-turns", options.max_turns.map(|turns| turns.to_string()).as_deref());
-    // Without it the machine hands over no more messages once the limit is reached.
+    // Without it, Weir itself stops sending messages once the limit is reached.
     if let Some(limit) = options.max_cost_usd.filter(|_| supports("--max-budget-usd")) {
         args.value("--max-budget-usd", limit.to_string());
     }
@@ -120,7 +123,7 @@ pub(crate) fn arguments(
         args.flag("--no-session-persistence");
     }
     if options.subagent_text {
-        // Versions without it never leave that text out.
+        // Versions without it always forward that text.
         args.if_supported("--forward-subagent-text");
     }
     let Arguments { mut list, missing, .. } = args;
@@ -131,7 +134,7 @@ pub(crate) fn arguments(
     Ok(list)
 }
 
-/// Which tools there are, and which need no permission.
+/// Which tools exist, and which need no permission.
 fn tools(args: &mut Arguments<'_>, options: &SessionOptions) {
     let mut denied = options.disallowed_tools.clone();
     if let Some(tools) = &options.tools {
@@ -142,7 +145,7 @@ fn tools(args: &mut Arguments<'_>, options: &SessionOptions) {
             denied.extend(tools::others(&names));
         }
         if !tools.iter().any(|tool| tools::is_mcp(tool)) {
-            // Without it the servers are there, and the CLI asks before it calls one.
+            // Without it the servers are available, and the CLI asks before calling one.
             args.if_supported("--strict-mcp-config");
         }
     }
@@ -170,7 +173,7 @@ fn conversation(
         (None, Some(id)) if matches!(options.conversation, Conversation::Named(_)) && !spawn.afresh => {
             args.value("--session-id", id.as_str());
         }
-        // A name of our own choice: without it the CLI says which one it has chosen.
+        // Weir chooses the id; without the flag, the CLI reports the one it has chosen.
         (None, Some(id)) if (args.supports)("--session-id") => args.value("--session-id", id.as_str()),
         (None, _) => {}
     }
@@ -178,7 +181,7 @@ fn conversation(
 
 struct Arguments<'a> {
     list: Vec<OsString>,
-    /// What was asked for and the CLI does not have.
+    /// Requested flags that the CLI does not have.
     missing: Vec<&'static str>,
     supports: &'a dyn Fn(&str) -> bool,
 }
@@ -188,7 +191,7 @@ impl Arguments<'_> {
         self.add(name, name.into());
     }
 
-    /// The one way for an argument into the list.
+    /// The only way an argument gets into the list.
     fn add(&mut self, name: &'static str, argument: OsString) {
         if (self.supports)(name) {
             self.list.push(argument);
@@ -197,14 +200,14 @@ impl Arguments<'_> {
         }
     }
 
-    /// For what is not missed where the CLI does not have it.
+    /// For flags that may be left out if the CLI does not have them.
     fn if_supported(&mut self, name: &'static str) {
         if (self.supports)(name) {
             self.flag(name);
         }
     }
 
-    /// In one argument, so that a value which begins with a dash is not taken for a flag.
+    /// As one argument, so that a value that begins with a dash is not mistaken for a flag.
     fn value(&mut self, name: &'static str, value: impl Into<OsString>) {
         let mut argument = OsString::from(name);
         argument.push("=");
@@ -218,7 +221,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// A prompt, from its file where the version can read one.
+    /// A prompt, read from its file if the version supports that.
     fn prompt(
         &mut self,
         (name, flag): (&'static str, &'static str),
@@ -243,7 +246,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The names of the flags that options lead to.
+    /// The names of the flags that these options produce.
     fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&SessionId>) -> BTreeSet<String> {
         let mut list = Vec::new();
         for prompts in
@@ -256,7 +259,7 @@ mod tests {
         names.map(|name| name.split('=').next().unwrap_or_default().to_owned()).collect()
     }
 
-    /// The arguments of a process that is started in this way.
+    /// The arguments of a process started like this.
     fn started(options: &SessionOptions, spawn: &Spawn) -> Vec<OsString> {
         let prompts = PromptFiles::default();
         let start = Start { spawn, new_id: None, project_settings: true, prompts: &prompts };
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_flags_is_what_is_passed() {
+    fn the_list_of_flags_matches_what_is_passed() {
         let mut options = SessionOptions::new()
             .model("a")
             .system_prompt("b")
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cli_lacks_is_refused_and_never_dropped() {
+    fn missing_flags_are_refused_and_never_dropped() {
         let lacking = |options: &SessionOptions, flag: &'static str| {
             let new = Spawn::default();
             let id = SessionId::new("h");
@@ -305,7 +308,7 @@ mod tests {
         for flag in ["--model", "--no-session-persistence"] {
             assert_eq!(lacking(&options, flag), Err(vec![flag]));
         }
-        // These are done by Weir itself, or not needed.
+        // Weir handles these itself, or they are not needed.
         for flag in
             ["--max-budget-usd", "--forward-subagent-text", "--include-partial-messages", "--session-id"]
         {
@@ -339,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_the_settings_are_left_out_unless_a_tool_of_one_is_named() {
+    fn servers_in_settings_are_left_out_unless_one_of_their_tools_is_named() {
         let is_strict = |options: &SessionOptions| {
             started(options, &Spawn::default()).contains(&"--strict-mcp-config".into())
         };
@@ -349,18 +352,18 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_ends_where_it_is_told_to() {
+    fn a_fork_ends_at_the_given_line() {
         let (resume, fork_at) = (Some(SessionId::new("h")), Some("line".to_owned()));
         let spawn = Spawn { resume, fork: true, fork_at, ..Spawn::default() };
         let list = started(&SessionOptions::new(), &spawn);
         assert!(list.contains(&"--resume-session-at=line".into()), "{list:?}");
-        // Without a copy it would cut the session itself.
+        // Without a fork it would truncate the session itself.
         let list = started(&SessionOptions::new(), &Spawn { fork: false, ..spawn });
         assert!(!list.contains(&"--resume-session-at=line".into()), "{list:?}");
     }
 
     #[test]
-    fn no_schema_is_an_argument() {
+    fn a_schema_is_never_an_argument() {
         let mut options = SessionOptions::new();
         options.output_schema = Some(serde_json::json!({"type": "object", "title": "secret"}));
         let list = started(&options, &Spawn::default());
@@ -378,7 +381,7 @@ mod tests {
         let mut options = SessionOptions::default();
         assert!(!is_continued(&options, &new) && !is_continued(&options, &resumed));
         options.conversation = Conversation::Continue;
-        // A session that is known by its id is named.
+        // A session whose id is known is named explicitly.
         assert!(is_continued(&options, &new) && !is_continued(&options, &resumed));
     }
 }

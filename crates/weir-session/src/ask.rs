@@ -1,4 +1,4 @@
-//! What the CLI asks the host, and how the host decides.
+//! Requests that the CLI makes of the host, and the host's decisions.
 
 use serde_json::Value;
 use weir_wire::{
@@ -6,75 +6,75 @@ use weir_wire::{
     PermissionUpdate, Question, QuestionAnswers, RequestId, Text, ToolInput, ToolUseId,
 };
 
-/// Something that the CLI asks and waits for.
+/// A request that the CLI makes and waits for.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Ask {
-    /// May this tool be used?
+    /// Asks whether a tool may be used.
     Permission(PermissionRequest),
     /// Questions with choices for a person.
     Question(QuestionRequest),
-    /// A hook that the host registered is due.
+    /// Calls a hook that the host registered.
     Hook(HookRequest),
-    /// A message for an MCP server that lives in the host.
+    /// A message for an MCP server that runs in the host.
     Mcp(McpRequest),
-    /// An MCP server wants something from a person.
+    /// An MCP server asks a person for input.
     Elicitation(ElicitationRequest),
 }
 
-/// May this tool be used?
+/// Asks whether a tool may be used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
-    /// Names the request.
+    /// Id of the request.
     pub id: RequestId,
     /// The tool.
     pub tool_name: String,
     /// Its arguments.
     pub input: Value,
-    /// The call. Old versions leave it out.
+    /// Id of the tool call. Old versions leave it out.
     pub tool_use_id: Option<ToolUseId>,
-    /// What the call is about, in a few words.
+    /// Short description of the call.
     pub description: Option<String>,
-    /// Why it is asked at all.
+    /// Why permission is needed.
     pub reason: Option<String>,
-    /// The path outside the allowed folders.
+    /// The path outside the allowed folders, if there is one.
     pub blocked_path: Option<String>,
-    /// Rules that would let it pass from now on.
+    /// Rules that would allow it from now on.
     pub suggestions: Vec<Value>,
-    /// What the CLI says about the request apart from the call itself.
+    /// What the CLI says about the request beyond the call itself.
     pub context: Box<PermissionContext>,
 }
 
 /// Questions with choices for a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionRequest {
-    /// Names the request.
+    /// Id of the request.
     pub id: RequestId,
     /// The questions.
     pub questions: Vec<Question>,
-    /// The arguments of the call, which the answer repeats.
+    /// Arguments of the call, which the answer repeats.
     pub input: Value,
-    /// The call.
+    /// Id of the tool call.
     pub tool_use_id: Option<ToolUseId>,
 }
 
-/// A hook that the host registered is due.
+/// Calls a hook that the host registered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookRequest {
-    /// Names the request.
+    /// Id of the request.
     pub id: RequestId,
     /// The name under which it was registered.
     pub callback: String,
-    /// What it gets to see.
+    /// Input of the hook.
     pub input: Value,
-    /// The tool call that it is about.
+    /// The tool call it concerns.
     pub tool_use_id: Option<ToolUseId>,
 }
 
-/// A message for an MCP server that lives in the host.
+/// A message for an MCP server that runs in the host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpRequest {
-    /// Names the request.
+    /// Id of the request.
     pub id: RequestId,
     /// The server.
     pub server: String,
@@ -82,18 +82,18 @@ pub struct McpRequest {
     pub message: Value,
 }
 
-/// An MCP server wants something from a person.
+/// An MCP server asks a person for input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ElicitationRequest {
-    /// Names the request.
+    /// Id of the request.
     pub id: RequestId,
     /// The server.
     pub server: String,
-    /// What it says.
+    /// Text for the person.
     pub message: String,
-    /// The address to open, where the answer is given there and not in a form.
+    /// URL to open if the answer is given there instead of in a form.
     pub url: Option<String>,
-    /// The fields of the form; none where there is no form, or one that Weir does not know.
+    /// Fields of the form; `None` if there is no form or Weir does not know its kind.
     pub form: Option<Vec<FormField>>,
 }
 
@@ -103,42 +103,42 @@ pub struct ElicitationRequest {
 pub enum Decision {
     /// The tool may be used.
     Allow {
-        /// Other arguments than those asked about.
+        /// Changed arguments, if any.
         input: Option<Value>,
-        /// Rules to add, so that it is not asked again.
+        /// Rules to add, so that the CLI does not ask again.
         remember: Vec<PermissionUpdate>,
     },
-    /// It may not.
+    /// The tool may not be used.
     Deny {
-        /// What the model is told.
+        /// Reason given to the model.
         message: String,
         /// Whether the turn ends as well.
         interrupt: bool,
     },
-    /// The answers to questions.
+    /// Answers to questions.
     Answers(QuestionAnswers),
-    /// What a hook, an MCP server or an elicitation gives back.
+    /// Return value of a hook, an MCP server or an elicitation.
     Value(Value),
     /// The request cannot be carried out.
     Error(String),
-    /// Somebody else will answer, by `Session::answer`, before the limit for answers.
+    /// The answer comes later through `Session::answer`, before the time limit for answers.
     LeaveOpen,
 }
 
 impl Decision {
-    /// The tool may be used as asked.
+    /// Allows the tool with its original arguments.
     pub fn allow() -> Self {
         Self::Allow { input: None, remember: Vec::new() }
     }
 
-    /// The tool may not be used, for this reason.
+    /// Denies the tool, for this reason.
     pub fn deny(message: impl Into<String>) -> Self {
         Self::Deny { message: message.into(), interrupt: false }
     }
 }
 
 impl Ask {
-    /// Names the request.
+    /// Id of the request.
     pub fn id(&self) -> &RequestId {
         match self {
             Self::Permission(ask) => &ask.id,
@@ -149,12 +149,12 @@ impl Ask {
         }
     }
 
-    /// Whether a person may have to answer it, which can take long.
+    /// Whether a person may have to answer it, which can take a long time.
     pub fn is_for_a_person(&self) -> bool {
         matches!(self, Self::Permission(_) | Self::Question(_) | Self::Elicitation(_))
     }
 
-    /// Reads a request; nothing where this version of Weir does not know it.
+    /// Parses a request; `None` if this version of Weir does not know it.
     pub(crate) fn read(message: &ControlRequestMessage<'_>) -> Option<Self> {
         let id = message.request_id.to_id();
         match &message.request {

@@ -1,7 +1,7 @@
-//! How callers reach the driver, and what they see of the session without asking.
+//! How callers reach the driver, and what they can see of the session without a call.
 //!
-//! Nobody ever waits to be heard: a call is put into a queue, and whoever made it waits for the reply. One allocation
-//! for each session, which is most of what a handle costs; an empty queue holds no memory.
+//! Sending never blocks: a call is queued, and the caller waits for the reply. Each session needs one
+//! allocation for this, which is most of the cost of a handle; an empty queue holds no memory.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -13,12 +13,12 @@ use tokio::sync::Notify;
 use crate::driver::Call;
 use crate::status::Glance;
 
-/// The side of those who call. When the last one is gone, [`Calls::recv`] says so.
+/// The callers' side. When the last one is dropped, [`Calls::recv`] reports it.
 pub(crate) struct Caller {
     shared: Arc<Shared>,
 }
 
-/// The driver's side. When it is gone, however that came about, calls are refused.
+/// The driver's side. Once it is gone, for whatever reason, calls are refused.
 pub(crate) struct Calls {
     shared: Arc<Shared>,
 }
@@ -38,7 +38,7 @@ struct Queue {
     driver: Option<Waker>,
 }
 
-/// A queue with its two sides.
+/// Creates a queue and returns its two sides.
 pub(crate) fn channel() -> (Caller, Calls) {
     let shared = Arc::new(Shared::default());
     shared.lock().callers = 1;
@@ -47,7 +47,7 @@ pub(crate) fn channel() -> (Caller, Calls) {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // No statement under the lock can panic half way.
+        // No statement under the lock can panic halfway.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,7 +67,7 @@ impl Shared {
 }
 
 impl Caller {
-    /// Puts a call into the queue, or says that nobody will answer it.
+    /// Queues a call. `false` if it will never be answered.
     pub(crate) fn send(&self, call: Call) -> bool {
         self.shared.push(call)
     }
@@ -80,7 +80,7 @@ impl Caller {
     pub(crate) async fn closed(&self) {
         loop {
             let mut closed = std::pin::pin!(self.shared.closed.notified());
-            // Before the look, so that what happens in between is not missed.
+            // Registered before the check, so that nothing in between is missed.
             closed.as_mut().enable();
             if self.is_closed() {
                 return;
@@ -94,7 +94,7 @@ impl Caller {
     }
 }
 
-/// The side of somebody who must not keep the session alive.
+/// A caller that does not keep the session alive.
 #[cfg(feature = "mcp")]
 #[derive(Clone)]
 pub(crate) struct WeakCaller {
@@ -103,7 +103,7 @@ pub(crate) struct WeakCaller {
 
 #[cfg(feature = "mcp")]
 impl WeakCaller {
-    /// Puts a call into the queue, or says that nobody will answer it.
+    /// Queues a call. `false` if it will never be answered.
     pub(crate) fn send(&self, call: Call) -> bool {
         self.shared.upgrade().is_some_and(|shared| shared.push(call))
     }
@@ -129,7 +129,7 @@ impl Drop for Caller {
 }
 
 impl Calls {
-    /// The next call; nothing when nobody is left who could call. Cancel safe.
+    /// The next call; `None` once no callers are left. Cancel safe.
     pub(crate) async fn recv(&mut self) -> Option<Call> {
         poll_fn(|context| self.poll_recv(context)).await
     }
@@ -148,18 +148,18 @@ impl Calls {
         Poll::Pending
     }
 
-    /// A way to call that does not keep the session alive.
+    /// Creates a caller that does not keep the session alive.
     #[cfg(feature = "mcp")]
     pub(crate) fn weak(&self) -> WeakCaller {
         WeakCaller { shared: Arc::downgrade(&self.shared) }
     }
 
-    /// A call that is there now.
+    /// The next call if one is already queued.
     pub(crate) fn try_recv(&mut self) -> Option<Call> {
         self.shared.lock().next()
     }
 
-    /// Refuses calls from now on. Those that are in the queue can still be taken.
+    /// Refuses further calls. Those already queued can still be taken.
     pub(crate) fn close(&mut self) {
         self.shared.lock().is_closed = true;
         self.shared.closed.notify_waiters();
@@ -183,7 +183,7 @@ impl Queue {
 impl Drop for Calls {
     fn drop(&mut self) {
         self.close();
-        // The driver may have panicked: nobody must take it for alive, and nobody must wait for it.
+        // The driver may have panicked: it must not appear to be alive, and no caller may keep waiting for it.
         self.shared.glance.clear();
         let left = std::mem::take(&mut self.shared.lock().calls);
         drop(left);

@@ -1,4 +1,4 @@
-//! Allows changes of files below a folder.
+//! Allows changes to files in a folder.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::ask::{Ask, Decision, PermissionRequest};
 use crate::handler::{Deciding, DenyAll, Handler};
 
-/// The tools that change files, and which of their arguments says which.
+/// Tools that change files, each with the argument that holds the path.
 const TOOLS: [(&str, &str); 4] = [
     ("Edit", "file_path"),
     ("MultiEdit", "file_path"),
@@ -18,10 +18,10 @@ const TOOLS: [(&str, &str); 4] = [
 /// Folders whose files are run by other programs or decide what the CLI may do.
 const SENSITIVE: [&str; 6] = [".git", ".claude", ".vscode", ".idea", ".husky", ".github"];
 
-/// Allows changes of files below a folder and leaves the rest to another handler.
+/// Allows changes to files in a folder and leaves the rest to another handler.
 ///
-/// What the CLI itself has doubts about (it gives a reason), what is reached through a link to another place, and
-/// what lies in folders such as `.git` is left to the other handler as well.
+/// The other handler also decides about calls for which the CLI gives a reason, paths that links lead out of
+/// the folder, and files in folders such as `.git`.
 #[derive(Debug, Clone)]
 pub struct AcceptEdits<H = DenyAll> {
     folder: PathBuf,
@@ -29,7 +29,7 @@ pub struct AcceptEdits<H = DenyAll> {
 }
 
 impl AcceptEdits {
-    /// Allows changes below this folder and denies the rest.
+    /// Allows changes in this folder and denies the rest.
     pub fn below(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), otherwise: DenyAll }
     }
@@ -60,14 +60,14 @@ impl<H: Handler> Handler for AcceptEdits<H> {
     }
 }
 
-/// Whether a file, which need not exist yet, lies below a folder and in no sensitive one.
+/// Whether a file, which need not exist yet, is inside a folder and not in a sensitive one.
 fn is_below(folder: &Path, file: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let file = folder.join(file);
     if file.components().any(|part| part == Component::ParentDir) {
         return false;
     }
-    // Links are followed as far as the path exists; what does not exist yet cannot be one.
+    // Links are followed as far as the path exists; a path that does not exist yet cannot contain one.
     let Some(existing) = file.ancestors().find(|part| part.symlink_metadata().is_ok()) else { return false };
     let (Ok(real), Ok(rest)) = (existing.canonicalize(), file.strip_prefix(existing)) else { return false };
     let real = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_files_below_the_folder_may_be_changed() {
+    fn only_plain_files_in_the_folder_may_be_changed() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("work");
         std::fs::create_dir_all(folder.join("src")).unwrap();
@@ -98,7 +98,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_to_another_place_is_not_followed_out_of_the_folder() {
+    fn a_link_out_of_the_folder_is_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("work");
         std::fs::create_dir_all(&folder).unwrap();

@@ -1,59 +1,62 @@
-//! What can go wrong in a conversation, and what to do about it.
+//! Errors of a session, and what to do about them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir_base::money::dollars;
 use weir_process::Exit;
 
 use crate::machine::Phase;
 
-/// Why something in a session did not come to a good end.
+/// Why an operation on a session failed.
 ///
-/// It can be cloned because everybody who waits for the same thing is told.
+/// It can be cloned because every caller waiting for the same thing receives it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The CLI could not be started.
     #[error("the claude CLI could not be started: {0}")]
     NotStarted(#[source] Arc<StartError>),
-    /// The CLI ended before it said what was waited for.
+    /// The CLI ended before it answered.
     #[error("the claude CLI ended before it answered ({exit}){}{}", because(reason.as_deref(), stderr), tail(stderr))]
     Died {
         /// How it ended.
         exit: Exit,
-        /// Why, where it said so in a result of its own, as it does for a session that it does not find.
+        /// Why, if it said so in a result, as it does for a session that it does not find.
         reason: Option<Box<str>>,
-        /// The last that it printed on its standard error; where that is nothing, the last plain text of its standard
-        /// output. On a terminal both are one.
+        /// The end of its standard error; if that is empty, the last plain text of its standard output. On a
+        /// terminal both are the same.
         stderr: String,
-        /// What it had said in the turn until then, if anything.
+        /// What it had said in the turn so far, if anything.
         text: Option<String>,
     },
-    /// The raw log, which is required, could not be written, so the CLI was ended.
+    /// The raw log is required and could not be written, so the CLI was stopped.
     #[error("the claude CLI was stopped, because the raw log is required: {0}")]
     Log(#[source] Arc<weir_process::LogError>),
     /// Nothing happened for too long.
     #[error("{}{}", timed_out(*phase, *after), tail(stderr))]
     TimedOut {
-        /// What it was doing.
+        /// What the CLI was doing.
         phase: Phase,
         /// The limit that was reached.
         after: Duration,
-        /// The last that the CLI printed on its standard error.
+        /// The end of the CLI's standard error.
         stderr: String,
     },
-    /// The limit of what the conversation may cost is reached.
+    /// The cost limit of the session is reached.
     #[error(
-        "the conversation has cost ${spent:.4}, which is its limit of ${limit:.4}; raise the limit to go on"
+        "the session has cost {}, which is its limit of {}; raise the limit to continue",
+        dollars(*spent),
+        dollars(*limit)
     )]
     BudgetExhausted {
-        /// What was spent.
+        /// Cost so far.
         spent: f64,
         /// The limit.
         limit: f64,
     },
-    /// The message was taken back.
-    #[error("the message was taken back before it was answered")]
+    /// The message was cancelled.
+    #[error("the message was cancelled before it was answered")]
     Cancelled,
     /// The message was interrupted before it was answered.
     #[error("the message was interrupted before it was answered")]
@@ -61,46 +64,46 @@ pub enum SessionError {
     /// The CLI dropped the message.
     #[error("the claude CLI discarded the message without answering it; send it again")]
     Discarded,
-    /// The message is not known, or is answered, or cannot be taken back any more.
-    #[error("the message can no longer be taken back")]
+    /// The message is unknown, already answered, or can no longer be cancelled.
+    #[error("the message can no longer be cancelled")]
     NotCancellable,
     /// The session was stopped.
     #[error("the session was stopped")]
     Stopped,
-    /// Somebody else answered first.
-    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was taken back or has expired".to_owned(), |by| format!("the request was answered already by {by}")))]
+    /// The request was already answered.
+    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was withdrawn or has expired".to_owned(), |by| format!("the request was already answered by {by}")))]
     AlreadyAnswered {
-        /// Who.
+        /// Who answered it, if known.
         by: Option<String>,
     },
-    /// There is no such request, or it is long gone.
-    #[error("there is no open request of that name; it may have been withdrawn or have timed out")]
+    /// The request does not exist, or was closed long ago.
+    #[error("no open request with this id; it may have been withdrawn or have timed out")]
     NoSuchRequest,
-    /// The answer does not fit the request.
+    /// The answer does not match the request.
     #[error("{0}")]
     BadAnswer(String),
-    /// The CLI said no.
+    /// The CLI refused the request.
     #[error("the claude CLI refused: {message}")]
     Refused {
-        /// In its words.
+        /// The CLI's error message.
         message: String,
     },
     /// This version of the CLI cannot do it.
     #[error("this version of the claude CLI cannot do that ({what}); update it with `claude update`")]
     NotSupported {
-        /// What was asked for.
+        /// The requested operation.
         what: &'static str,
     },
     /// The CLI did not answer a control request.
     #[error("the claude CLI did not answer the request ({what}) within {} seconds", after.as_secs_f64())]
     NoAnswer {
-        /// What was asked for.
+        /// The request.
         what: &'static str,
-        /// The limit.
+        /// The time limit.
         after: Duration,
     },
-    /// It cannot be done while no process runs.
-    #[error("no claude process runs at the moment; it is started by the next message")]
+    /// Not possible while no process is running.
+    #[error("no claude process is running; the next message starts one")]
     NotRunning,
 }
 
@@ -108,36 +111,36 @@ pub enum SessionError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There is none.
+    /// The CLI was not found.
     #[error(transparent)]
     NotFound(weir_process::FindError),
-    /// It does not say which version it is.
+    /// Its version could not be determined.
     #[error(transparent)]
     Probe(weir_process::ProbeError),
     /// It could not be spawned.
     #[error(transparent)]
     Spawn(#[from] weir_process::SpawnError),
-    /// The folder is not one that this may work in, or the version would run what nobody has trusted.
+    /// Sessions may not work in the folder, or this version would run settings that are not trusted.
     #[error("{0}")]
     Folder(String),
-    /// Another process has the session or the workspace.
+    /// Another process holds the session or the workspace.
     #[error("{0}")]
     Locked(String),
-    /// Something was asked for that this version cannot do.
+    /// A requested option needs flags that this version does not have.
     #[error(
-        "claude{} cannot do what was asked for, because it has no {}; update it with `claude update`, or leave the option out",
-        version.map(|version| format!(" {version}")).unwrap_or_default(), flags.join(" and no ")
+        "claude{} does not support {}; update it with `claude update`, or leave the option out",
+        version.map(|version| format!(" {version}")).unwrap_or_default(), flags.join(" and ")
     )]
     Unsupported {
-        /// Its version, where it is known.
+        /// Its version, if known.
         version: Option<weir_process::Version>,
         /// The flags that it does not have.
         flags: Vec<&'static str>,
     },
-    /// This version of the CLI cannot do what was asked.
+    /// This version of the CLI does not support the request.
     #[error("{0}")]
     TooOld(String),
-    /// Something else.
+    /// Any other reason.
     #[error("{0}")]
     Other(String),
 }
@@ -146,16 +149,16 @@ fn timed_out(phase: Phase, after: Duration) -> String {
     let seconds = after.as_secs_f64();
     match phase {
         Phase::Turn => format!("the turn took longer than its limit of {seconds} seconds and was stopped"),
-        _ => format!("nothing was heard for {seconds} seconds {phase}, so it was stopped"),
+        _ => format!("there was no output for {seconds} seconds {phase}, so it was stopped"),
     }
 }
 
-/// The reason, unless the standard error tells it as well.
+/// The reason, unless standard error already states it.
 fn because(reason: Option<&str>, stderr: &str) -> String {
     reason.filter(|reason| !stderr.contains(reason)).map(|reason| format!(": {reason}")).unwrap_or_default()
 }
 
-/// The last lines of the standard error, for the end of a message.
+/// The last lines of standard error, to append to a message.
 fn tail(stderr: &str) -> String {
     let text = stderr.trim_end();
     if text.is_empty() {

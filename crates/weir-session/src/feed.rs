@@ -1,7 +1,7 @@
-//! Passes changes of the view on to those who follow it in their own time.
+//! Passes changes of the view on to viewers, each at its own pace.
 //!
-//! The session never waits for a follower. Each has a bounded queue; one that falls behind loses the queue,
-//! hears so, and gets the view as it stands instead of what it missed.
+//! The session never waits for a viewer. Each has a bounded queue; a viewer that falls behind loses the queue
+//! and gets a snapshot of the view instead of what it missed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use weir_transcript::{Change, View};
 
-/// Most changes that wait for a follower.
-const MOST_WAITING: usize = 8192;
+/// Maximum number of changes queued for a viewer.
+const MAX_WAITING: usize = 8192;
 
 /// Changes that were made together.
 pub type Batch = Arc<[Change<'static>]>;
 
-/// What a follower gets.
+/// An update for a viewer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Update {
-    /// The view as it stands: at the beginning, and after falling behind.
+    /// The complete view: at the beginning, and after falling behind.
     Snapshot(Box<View>),
-    /// What has changed since.
+    /// Changes since the last update.
     Changes(Batch),
 }
 
@@ -41,7 +41,7 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // No statement under the lock can panic half way.
+        // No statement under the lock can panic halfway.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -71,7 +71,7 @@ impl Feed {
         self.pending.push(change.clone().into_owned());
     }
 
-    /// Hands out what has changed since the last time.
+    /// Sends out the changes since the last call.
     pub(crate) fn publish(&mut self, view: &View) {
         if self.pending.is_empty() {
             return;
@@ -99,8 +99,8 @@ impl Drop for Feed {
 impl Shared {
     fn push(&self, batch: &Batch, view: &View) {
         let mut queue = self.lock();
-        if queue.waiting + batch.len() > MOST_WAITING {
-            // Everything that waits is in the view as it stands.
+        if queue.waiting + batch.len() > MAX_WAITING {
+            // The snapshot already includes all queued changes.
             queue.batches = VecDeque::new();
             queue.waiting = 0;
             queue.snapshot = Some(Box::new(view.clone()));
@@ -113,14 +113,14 @@ impl Shared {
     }
 }
 
-/// The follower's side.
+/// The viewer's side.
 #[derive(Debug)]
 pub struct Updates {
     shared: Arc<Shared>,
 }
 
 impl Updates {
-    /// The next update; nothing when the session is over. Cancel safe.
+    /// The next update; `None` when the session is over. Cancel safe.
     pub async fn next(&mut self) -> Option<Update> {
         loop {
             let changed = self.shared.changed.notified();

@@ -1,4 +1,4 @@
-//! Tells sets of options apart that need processes of their own.
+//! Distinguishes sets of options that need separate processes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,10 +6,10 @@ use crate::arguments::{PromptFiles, Start, arguments};
 use crate::machine::Spawn;
 use crate::options::SessionOptions;
 
-/// What a process was started with, in a number: folder, model, prompts, tools, environment, logs, secrets, locks.
+/// Hash of what a process is started with: folder, model, prompts, tools, environment, logs, secrets, locks.
 ///
-/// Two processes with the same fingerprint can stand in for each other. Which conversation it is, who decides and
-/// who watches do not count: those can change without a new process.
+/// Two processes with the same fingerprint are interchangeable. The session, the handler and the observer are
+/// not included: they can change without a new process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(u64);
 
@@ -17,7 +17,7 @@ impl Fingerprint {
     /// The fingerprint of a set of options.
     pub fn of(options: &SessionOptions) -> Self {
         let mut hasher = DefaultHasher::new();
-        // No name and nothing to resume: what is left is what all processes have in common.
+        // No id and nothing to resume: what is left is common to all processes.
         let spawn = Spawn::default();
         let start =
             Start { spawn: &spawn, new_id: None, project_settings: true, prompts: &PromptFiles::default() };

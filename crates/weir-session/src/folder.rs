@@ -1,7 +1,7 @@
-//! The folder that a process is started in: where it may lie, and whether its own settings count.
+//! The folder that a process is started in: whether it is allowed, and whether its own settings are loaded.
 //!
-//! Both are decided before each start and not once: a link may lead elsewhere by then, the roots may be others after a
-//! restart, and the files of the folder may have changed.
+//! Both are decided before each start rather than once: a link may lead elsewhere by then, the roots may be
+//! different after a restart, and the files in the folder may have changed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,40 +9,40 @@ use std::sync::Arc;
 use weir_process::{Directory, Version};
 use weir_trust::{Findings, Standing, TrustFile, has_settings, scan};
 
-/// Where sessions may work, and whether what lies there counts.
+/// Where sessions may work, and whether settings found there are loaded.
 #[derive(Debug, Clone, Default)]
 pub struct FolderPolicy {
-    /// The folder must lie below one of these, with all links resolved. Without any, it may lie anywhere.
+    /// The folder must be inside one of these, with all links resolved. If empty, any folder is allowed.
     pub roots: Vec<PathBuf>,
-    /// Whether the folder's own settings count.
+    /// Whether the folder's own settings are loaded.
     pub trust: FolderTrust,
 }
 
-/// Whether the settings, hooks, MCP servers, commands and instructions that lie in a folder count.
+/// Whether the settings, hooks, MCP servers, commands and instructions in a folder are loaded.
 ///
-/// They run before anyone is asked, so by default they do not.
+/// They run before any permission is asked for, so by default they are not.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum FolderTrust {
-    /// They are left out.
+    /// Not loaded.
     #[default]
     LeaveOut,
-    /// They count, whatever they are: a person has seen to that.
+    /// Loaded, whatever they are: a person has checked them.
     Load,
-    /// They count if a person has trusted the folder as it is.
+    /// Loaded if a person has trusted the folder in its current state.
     Remembered(Arc<TrustFile>),
-    /// They count if they are those of another folder that a person has trusted, of which this one is a copy.
+    /// Loaded if they are those of another folder that a person has trusted, of which this one is a copy.
     CopyOf(Arc<TrustFile>, PathBuf),
 }
 
 /// A folder that a process may be started in.
 #[derive(Debug, Clone)]
 pub(crate) struct Admitted {
-    /// Held open, so that it is the folder that was looked at.
+    /// Held open, so that it is the folder that was checked.
     pub(crate) directory: Option<Directory>,
-    /// Whether the CLI honours what lies there.
+    /// Whether the CLI loads the settings found there.
     pub(crate) project_settings: bool,
-    /// What is there that some versions cannot leave out.
+    /// Contents that some versions cannot ignore.
     hazards: Hazards,
 }
 
@@ -53,18 +53,19 @@ struct Hazards {
 }
 
 impl FolderPolicy {
-    /// Looks at the folder as it is now. Blocks.
+    /// Checks the current state of the folder. Blocks.
     pub(crate) fn admit(&self, cwd: Option<&Path>, home: Option<&Path>) -> Result<Admitted, String> {
         let folder = match cwd {
             Some(cwd) => cwd.to_owned(),
-            None => std::env::current_dir().map_err(|error| format!("the working directory: {error}"))?,
+            None => std::env::current_dir()
+                .map_err(|error| format!("the working directory cannot be used: {error}"))?,
         };
         let directory = Directory::open(&folder)
             .map_err(|error| format!("the working directory {} cannot be used: {error}", folder.display()))?;
         let folder = directory.path().to_owned();
         if !self.roots.is_empty() && !self.roots.iter().any(|root| folder.starts_with(root)) {
             return Err(format!(
-                "{} does not lie below a folder that sessions may work in (it may be a link that leads elsewhere, or \
+                "{} is not inside a folder that sessions may work in (it may be a link that leads elsewhere, or \
                  --root has changed)",
                 folder.display()
             ));
@@ -73,7 +74,7 @@ impl FolderPolicy {
             FolderTrust::Load => (true, Hazards::default()),
             trust => match scan(&folder, home) {
                 Ok(found) => (is_trusted(trust, &folder, &found, home)?, hazards(&found)),
-                // What cannot be looked at is not trusted, and may be anything.
+                // A folder that cannot be read is not trusted, and may contain anything.
                 Err(_) => (false, Hazards { settings: true, git: true }),
             },
         };
@@ -99,7 +100,8 @@ fn is_trusted(
     .map_err(|error| error.to_string())
 }
 
-/// Whether what counts from above a copy was trusted, too. A copy inside its original has that above it, as it is now.
+/// Whether settings loaded from folders above a copy were trusted too. A copy inside its original has the
+/// original above it, in its current state.
 fn above_is_trusted(
     file: &TrustFile,
     original: &Path,
@@ -108,7 +110,7 @@ fn above_is_trusted(
 ) -> Result<bool, String> {
     let is_inside = copy.starts_with(original);
     for above in copy.ancestors().skip(1).take_while(|above| !is_inside || *above != original) {
-        // What cannot be looked at is not trusted.
+        // A folder that cannot be read is not trusted.
         if has_settings(above, home).unwrap_or(true) {
             return Ok(false);
         }
@@ -126,7 +128,7 @@ fn hazards(found: &Findings) -> Hazards {
 }
 
 impl Admitted {
-    /// A folder that nobody has to look at, because no process of ours is started in it.
+    /// A folder that needs no check, because none of our processes is started in it.
     pub(crate) fn unchecked() -> Self {
         Self { directory: None, project_settings: true, hazards: Hazards::default() }
     }
@@ -136,23 +138,23 @@ impl Admitted {
         !self.project_settings && self.hazards.settings
     }
 
-    /// Why nothing must be started here, if it must not.
+    /// Why no process may be started here, if that is the case.
     pub(crate) fn refusal(&self) -> Option<String> {
-        // Every version runs commands such as `git status` without asking anyone, and older ones already when they start.
+        // Every version runs commands such as `git status` without asking, older ones even at startup.
         (!self.project_settings && self.hazards.git).then(|| {
-            "the git configuration of this folder names programs that git would run, and nobody has trusted it; look at what the \
-             folder would run and trust it (`weir trust`)"
+            "the git configuration of this folder names programs that git would run, and the folder is not trusted; \
+             check what it would run and trust it (`weir trust`)"
                 .to_owned()
         })
     }
 
-    /// Why this version must not be started here, if it must not.
+    /// Why this version may not be started here, if that is the case.
     pub(crate) fn refusal_of(&self, version: Version, has_setting_sources: bool) -> Option<String> {
         let is_hazard = !self.project_settings && self.hazards.settings && !has_setting_sources;
         is_hazard.then(|| {
             format!(
-                "version {version} of the CLI would run what the settings of this folder say, and nobody has trusted it; update \
-                 the CLI, or look at what the folder would run and trust it (`weir trust`)"
+                "version {version} of the CLI would run the settings of this folder, which is not trusted; update the \
+                 CLI, or check what the folder would run and trust it (`weir trust`)"
             )
         })
     }
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_as_trusted_as_its_original_and_what_lies_above_it() {
+    fn a_copy_is_as_trusted_as_its_original_and_the_folders_above_it() {
         let place = tempfile::tempdir().unwrap();
         let place = place.path().canonicalize().unwrap();
         let (repository, inside, outside) =
@@ -181,11 +183,11 @@ mod tests {
             let trust = FolderTrust::CopyOf(Arc::clone(&file), repository.clone());
             FolderPolicy { trust, roots: Vec::new() }.admit(Some(folder), None).unwrap().project_settings
         };
-        assert!(!counts(&inside) && !counts(&outside), "nobody has trusted the repository");
+        assert!(!counts(&inside) && !counts(&outside), "the repository is not trusted");
         file.trust(&repository, &scan(&repository, None).unwrap(), "ann", 0).unwrap();
         assert!(counts(&inside) && counts(&outside));
 
-        // Something new in the copy, between the copy and its original, above it, or in the original.
+        // A new file in the copy, between the copy and its original, above it, or in the original.
         let trap = "{\"mcpServers\":{\"x\":{\"command\":\"x\"}}}";
         for (file, folder) in [
             (inside.join(".mcp.json"), &inside),

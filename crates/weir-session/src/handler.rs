@@ -1,4 +1,4 @@
-//! Who decides what the CLI asks.
+//! Handlers, which decide the CLI's requests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,16 +9,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::ask::{Ask, Decision, PermissionRequest};
 
-/// A decision that is being made.
+/// A decision in progress.
 pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 
-/// Decides what the CLI asks: permissions, questions, hooks, messages for MCP servers.
+/// Decides requests of the CLI: permissions, questions, hooks, messages for MCP servers.
 ///
-/// It is called in a task of its own, so it may take its time and the session goes on meanwhile. If it panics,
-/// or the limit for answers passes, the request is denied. If the CLI withdraws the request, the future is
-/// dropped.
+/// It is called in its own task, so it may take its time while the session continues. If it panics, or the time
+/// limit for answers passes, the request is denied. If the CLI withdraws the request, the future is dropped.
 ///
-/// Functions are handlers, too:
+/// Functions are handlers too:
 ///
 /// ```
 /// use weir_session::{Ask, Decision, Handler};
@@ -32,7 +31,7 @@ pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 /// });
 /// ```
 pub trait Handler: Send + Sync + 'static {
-    /// Decides.
+    /// Decides a request.
     fn decide(&self, ask: Ask) -> Deciding<'_>;
 }
 
@@ -62,7 +61,7 @@ impl Handler for DenyAll {
     }
 }
 
-/// Leaves everything to whoever calls `Session::answer`.
+/// Leaves everything to callers of `Session::answer`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LeaveOpen;
 
@@ -73,8 +72,8 @@ impl Handler for LeaveOpen {
     }
 }
 
-/// Allows some tools by name, wherever they act, and leaves the rest to another handler. So it does with what the CLI
-/// wants a person to decide.
+/// Allows some tools by name, wherever they act, and leaves the rest to another handler, including requests
+/// that the CLI wants a person to decide.
 #[derive(Debug, Clone)]
 pub struct AllowTools<H = DenyAll> {
     tools: Vec<String>,
@@ -108,7 +107,7 @@ impl<H: Handler> Handler for AllowTools<H> {
     }
 }
 
-/// Passes requests on to whoever holds the other end of a channel.
+/// Passes requests on through a channel.
 #[derive(Debug, Clone)]
 pub struct AskChannel {
     sender: mpsc::Sender<OpenQuestion>,
@@ -117,25 +116,25 @@ pub struct AskChannel {
 /// A request that waits for [`OpenQuestion::answer`]. Dropping it denies.
 #[derive(Debug)]
 pub struct OpenQuestion {
-    /// What is asked.
+    /// The request.
     pub ask: Ask,
     reply: oneshot::Sender<Decision>,
 }
 
 impl OpenQuestion {
-    /// Answers. `false` if the CLI no longer wants to know.
+    /// Answers. `false` if the CLI no longer waits for the answer.
     pub fn answer(self, decision: Decision) -> bool {
         self.reply.send(decision).is_ok()
     }
 
-    /// Waits until nobody wants the answer any more. Cancel safe.
+    /// Waits until the answer is no longer wanted. Cancel safe.
     pub async fn withdrawn(&mut self) {
         self.reply.closed().await;
     }
 }
 
 impl AskChannel {
-    /// A handler, and where its requests come out.
+    /// Creates a handler and the receiver of its requests.
     pub fn new() -> (Self, mpsc::Receiver<OpenQuestion>) {
         let (sender, receiver) = mpsc::channel(16);
         (Self { sender }, receiver)
@@ -145,26 +144,26 @@ impl AskChannel {
 impl Handler for AskChannel {
     fn decide(&self, ask: Ask) -> Deciding<'_> {
         Box::pin(async move {
-            let nobody = denied(&ask);
+            let fallback = denied(&ask);
             let (reply, decision) = oneshot::channel();
             if self.sender.send(OpenQuestion { ask, reply }).await.is_err() {
-                return nobody;
+                return fallback;
             }
-            decision.await.unwrap_or(nobody)
+            decision.await.unwrap_or(fallback)
         })
     }
 }
 
-/// The answer where nobody is there to give one.
+/// The answer if there is no one to give one.
 pub(crate) fn denied(ask: &Ask) -> Decision {
     match ask {
         Ask::Permission(ask) => {
-            Decision::deny(format!("{} is not allowed here, and nobody is there to ask.", ask.tool_name))
+            Decision::deny(format!("{} is not allowed here, and no one is available to ask.", ask.tool_name))
         }
-        Ask::Question(_) => Decision::deny("Nobody is there to answer. Go on with what you know."),
+        Ask::Question(_) => Decision::deny("No one is available to answer. Continue with what you know."),
         // A hook without an opinion.
         Ask::Hook(_) => Decision::Value(Value::Object(serde_json::Map::new())),
-        Ask::Mcp(ask) => Decision::Error(format!("there is no MCP server {} here", ask.server)),
+        Ask::Mcp(ask) => Decision::Error(format!("no MCP server {} here", ask.server)),
         Ask::Elicitation(_) => Decision::deny("declined"),
     }
 }

@@ -1,9 +1,10 @@
-//! Drives conversations with the claude CLI: turns, permissions, resume and fork, the pool.
+//! Drives sessions with the claude CLI: turns, permissions, resume and fork, the pool.
 //!
-//! [`Session`] is what programs use. Behind it is [`machine::Machine`], which decides everything and does
-//! nothing, and a driver that does everything and decides nothing.
+//! Programs use [`Session`]. Behind it are [`machine::Machine`], which makes all decisions and performs
+//! nothing, and a driver, which performs everything and makes no decisions.
 //!
-//! With the feature `mcp`, a session can have MCP servers that live in our own process: `SessionOptions::mcp_server`.
+//! With the feature `mcp`, a session can have MCP servers that run in our own process:
+//! `SessionOptions::mcp_server`.
 
 mod arguments;
 mod ask;

@@ -1,24 +1,24 @@
-//! Sees everything that happens in a session, in order, at once.
+//! Sees everything that happens in a session, in order and immediately.
 
 use weir_transcript::{Change, HostEvent, View};
 use weir_wire::Line;
 
 /// Sees everything that happens in a session.
 ///
-/// It is called by the session itself between two reads, so it must be quick and must not block: whoever needs
-/// time takes a copy. What it sees is borrowed, so what nobody needs is never copied.
+/// The session itself calls it between two reads, so it must be quick and must not block; slow work should use
+/// a copy. Arguments are borrowed, so nothing is copied unless needed.
 pub trait Observer: Send + 'static {
-    /// What the CLI has written, byte for byte, in pieces of any size. Comes before its lines.
+    /// Output of the CLI, byte for byte, in pieces of any size. Called before its lines.
     fn bytes(&mut self, bytes: &[u8]) {
         let _ = bytes;
     }
 
-    /// A line of the CLI, before anything was made of it.
+    /// A line of the CLI, before it is processed.
     fn line(&mut self, line: &Line<'_>) {
         let _ = line;
     }
 
-    /// Something that we did.
+    /// An event on our side.
     fn host(&mut self, event: &HostEvent) {
         let _ = event;
     }
@@ -28,7 +28,7 @@ pub trait Observer: Send + 'static {
         let _ = (view, change);
     }
 
-    /// Everything that had come was handled.
+    /// Everything received so far was handled.
     fn pause(&mut self) {}
 }
 

@@ -1,4 +1,4 @@
-//! What a session is started with.
+//! Options of a session.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::handler::Handler;
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
 
-/// What a session is started with.
+/// Options of a session.
 ///
 /// ```
 /// use weir_session::SessionOptions;
@@ -26,122 +26,123 @@ use crate::observer::Observer;
 /// ```
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// The CLI; looked for where none is given.
+    /// The CLI; searched for if not given.
     pub program: Option<PathBuf>,
-    /// What is known of CLIs, shared between sessions and kept over starts.
+    /// Known capabilities of CLIs, shared between sessions and kept across restarts.
     pub probe_cache: Option<Arc<ProbeCache>>,
-    /// Where it works; our own folder where none is given.
+    /// Working directory; our own if not given.
     pub cwd: Option<PathBuf>,
-    /// Where that may lie, and whether the settings that lie there count. Looked at before each start of a process.
+    /// Which folders are allowed, and whether their own settings are loaded. Checked before each start of a
+    /// process.
     pub folder: FolderPolicy,
-    /// A fence around the CLI and everything that it runs, if there is to be one.
+    /// Sandbox around the CLI and everything it runs, if any.
     pub sandbox: Option<Sandbox>,
-    /// Which conversation.
+    /// Which session to start or resume.
     pub conversation: Conversation,
     /// The model.
     pub model: Option<String>,
-    /// The model to use when that one is overloaded.
+    /// The model to use when the first one is overloaded.
     pub fallback_model: Option<String>,
     /// Replaces the CLI's own system prompt.
     pub system_prompt: Option<String>,
-    /// Is added to the system prompt.
+    /// Appended to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// The tools that there are; all of the CLI's where nothing is said. A version that cannot be told gets the others as
-    /// forbidden ones. Those of an MCP server count by their full name or by `mcp__SERVER`: where none is named, the CLI
-    /// starts no servers of its settings. See [`crate::tools_of_rules`].
+    /// The tools that exist; all of the CLI's if `None`. For a version without this option, the other tools are
+    /// disallowed instead. Tools of MCP servers are listed by full name or as `mcp__SERVER`; if none is listed,
+    /// the CLI does not start the servers in its settings. See [`crate::tools_of_rules`].
     pub tools: Option<Vec<String>>,
     /// Tools, or rules such as `Bash(git:*)`, that need no permission. This restricts nothing: see `tools`.
     pub allowed_tools: Vec<String>,
     /// Tools that must not be used.
     pub disallowed_tools: Vec<String>,
-    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, …; `default` where nothing is said, whatever the
+    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, …; `default` if `None`, whatever the
     /// user's settings say.
     pub permission_mode: Option<String>,
-    /// The JSON Schema that answers must fit. The CLI gets it on its standard input; a version that cannot do this is
-    /// refused when its process is started.
+    /// The JSON Schema that answers must match. The CLI receives it on standard input; a version that does not
+    /// support it is refused when its process is started.
     pub output_schema: Option<serde_json::Value>,
     /// More folders that it may work in.
     pub add_dirs: Vec<PathBuf>,
-    /// Most rounds with the model in a turn.
+    /// Maximum number of model calls in a turn.
     pub max_turns: Option<u32>,
-    /// What the conversation may cost, in dollars.
+    /// Cost limit of the session, in dollars.
     pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps the conversation on disk. If it does not, what was said is gone with its process: the
-    /// next one starts over, and the view says that the conversation was forked.
+    /// Whether the CLI keeps the session on disk. If not, everything said is lost with its process: the next
+    /// process starts over, and the view shows that the session was forked.
     pub persistence: bool,
-    /// Whether text is wanted while it is written.
+    /// Whether to receive text while it is being written.
     pub partial_messages: bool,
-    /// Whether the text of sub-agents is wanted.
+    /// Whether to receive the text of sub-agents.
     pub subagent_text: bool,
     /// Hooks that the handler runs.
     pub hooks: Vec<HookRegistration>,
-    /// MCP servers that the handler plays.
+    /// MCP servers that the handler implements.
     pub mcp_servers: Vec<String>,
-    /// What starts the MCP servers that live in our own process.
+    /// Factories of the MCP servers that run in our own process.
     #[cfg(feature = "mcp")]
     pub(crate) served: Vec<(String, crate::mcp::Factory)>,
-    /// Arguments that come before all others, where the program is not the CLI itself but knows how to be one.
+    /// Arguments before all others, for a program that is not the CLI itself but can act as one.
     pub leading_args: Vec<OsString>,
     /// More arguments for the CLI, after ours.
     pub extra_args: Vec<OsString>,
-    /// What the CLI finds in its environment.
+    /// Environment of the CLI.
     pub environment: Environment,
     /// What its output is connected to.
     pub transport: Transport,
-    /// Longest line that is kept whole.
+    /// Maximum length of a line that is kept whole.
     pub line_limit: Option<usize>,
-    /// Where raw logs go.
+    /// Raw log settings.
     pub log: Option<LogOptions>,
-    /// What is masked in logs.
+    /// Values masked in logs.
     pub secrets: Secrets,
-    /// A folder for locks and for the list of live processes.
+    /// Folder for locks and the list of live processes.
     pub state_directory: Option<PathBuf>,
-    /// Whether nobody else may work in the same folder. Needs a state folder.
+    /// Whether to keep other sessions out of the same folder. Needs a state directory.
     pub lock_workspace: bool,
-    /// Who decides what the CLI asks; without one, the CLI denies by itself.
+    /// Decides requests of the CLI; without a handler, the CLI denies them by itself.
     pub handler: Option<Arc<dyn Handler>>,
-    /// Who sees everything.
+    /// Sees everything that happens.
     pub observer: Option<Box<dyn Observer>>,
-    /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
+    /// Whether a process stays after its turn. Otherwise every message gets its own process.
     pub keep_process: bool,
-    /// Whether the CLI is asked if it is ready. Off for one that is too old to answer: it is taken for ready when it
-    /// runs, and there are no hooks and no MCP servers of ours.
+    /// Whether the CLI is asked if it is ready. Off for a version too old to answer: it counts as ready once it
+    /// runs, and hooks and MCP servers of ours are not available.
     pub handshake: bool,
-    /// How long things may take.
+    /// Time limits.
     pub limits: Limits,
-    /// How patient we are with a process that should end.
+    /// How long each step of stopping a process may take.
     pub stop: StopOptions,
-    /// How much of the conversation is kept in memory: the last 512 entries, and 512 bytes of a tool's output. A
-    /// program that shows more of it raises `output_limit`.
+    /// How much of the session is kept in memory: the last 512 entries, and 512 bytes of a tool's output. A
+    /// program that shows more raises `output_limit`.
     pub fold: FoldOptions,
-    /// The conversation so far, folded from a log of it. The view goes on from there: numbers of entries and turns,
-    /// costs, deliveries. What was left open in it ends, because its process is gone; a message that was never
-    /// written stays queued in the view until it is sent again under its id. Where `conversation` does not name a
-    /// session, it goes on with the one of the history.
+    /// The session so far, folded from its log. The view continues from there: numbers of entries and turns,
+    /// costs, deliveries. Anything left open in it ends, because its process is gone; a message that was never
+    /// written stays queued in the view until it is sent again with the same id. If `conversation` does not
+    /// name a session, the one in the history is resumed.
     pub history: Option<Box<Fold>>,
 }
 
-/// Which conversation to have.
+/// Which session to start or resume.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Conversation {
-    /// A new one.
+    /// A new session.
     #[default]
     New,
-    /// A new one of this name, which must be a UUID.
+    /// A new session with this id, which must be a UUID.
     Named(SessionId),
-    /// Go on with this one.
+    /// Resumes this session.
     Resume(SessionId),
-    /// Go on with a copy of this one.
+    /// Resumes a copy of this session.
     Fork(SessionId),
-    /// Go on with a copy of the part of this one that ends with a line of it.
+    /// Resumes a copy of this session up to one of its lines.
     ForkAt {
-        /// The conversation.
+        /// The session to copy.
         session: SessionId,
         /// The uuid of the last line that belongs to the copy.
         line: String,
     },
-    /// Go on with the newest one of the folder, whosever it is, or begin one.
+    /// Resumes the newest session in the folder, regardless of its creator, or starts one.
     Continue,
 }
 
@@ -208,7 +209,7 @@ macro_rules! setters {
 }
 
 impl SessionOptions {
-    /// A new conversation in our own folder, with the CLI that is found.
+    /// A new session in our own folder, with the CLI that is found.
     pub fn new() -> Self {
         Self::default()
     }
@@ -216,41 +217,41 @@ impl SessionOptions {
     setters! {
         /// Uses this CLI.
         program: PathBuf = Some;
-        /// Works in this folder.
+        /// Sets the working directory.
         cwd: PathBuf = Some;
         /// Uses this model.
         model: String = Some;
         /// Replaces the CLI's own system prompt.
         system_prompt: String = Some;
-        /// Adds to the system prompt.
+        /// Appends to the system prompt.
         append_system_prompt: String = Some;
-        /// Allows things without asking.
+        /// Sets what is allowed without asking.
         permission_mode: String = Some;
-        /// Limits the cost of the conversation, in dollars.
+        /// Limits the cost of the session, in dollars.
         max_cost_usd: f64 = Some;
         /// Keeps locks and the list of live processes here.
         state_directory: PathBuf = Some;
-        /// Finds this in the CLI's environment.
+        /// Sets the CLI's environment.
         environment: Environment = std::convert::identity;
-        /// Has this conversation.
+        /// Chooses the session to start or resume.
         conversation: Conversation = std::convert::identity;
-        /// Limits how long things may take.
+        /// Sets the time limits.
         limits: Limits = std::convert::identity;
     }
 
-    /// Goes on with this conversation.
+    /// Resumes this session.
     #[must_use]
     pub fn resume(self, id: impl Into<SessionId>) -> Self {
         self.conversation(Conversation::Resume(id.into()))
     }
 
-    /// Goes on with a copy of this conversation.
+    /// Resumes a copy of this session.
     #[must_use]
     pub fn fork(self, id: impl Into<SessionId>) -> Self {
         self.conversation(Conversation::Fork(id.into()))
     }
 
-    /// Gives it these tools and no others.
+    /// Limits the session to these tools.
     #[must_use]
     pub fn tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         self.tools = Some(tools.into_iter().map(Into::into).collect());
@@ -271,32 +272,32 @@ impl SessionOptions {
         self
     }
 
-    /// Lets the settings, hooks, MCP servers and instructions count that lie in the folder. They run before anyone is asked,
-    /// so this is for a folder whose files a person knows.
+    /// Loads the settings, hooks, MCP servers and instructions in the folder. They run before any permission is
+    /// asked for, so use this only for a folder whose files a person knows.
     #[must_use]
     pub fn load_project_settings(mut self) -> Self {
         self.folder.trust = FolderTrust::Load;
         self
     }
 
-    /// Lets this handler decide what the CLI asks.
+    /// Sets the handler that decides requests of the CLI.
     #[must_use]
     pub fn handler(mut self, handler: impl Handler) -> Self {
         self.handler = Some(Arc::new(handler));
         self
     }
 
-    /// Gives the model the tools of an MCP server that lives in our own process. The model knows them as
-    /// `mcp__NAME__TOOL`; like any other tool they need a permission, for example by
+    /// Gives the model the tools of an MCP server that runs in our own process. The model knows them as
+    /// `mcp__NAME__TOOL`; like any other tool they need permission, for example through
     /// `.allowed_tools(["mcp__NAME"])`.
     ///
-    /// `make` makes the server anew for every process of the CLI, so a server has one client and need not tell
-    /// clients apart. What is to outlive a process belongs into something that `make` clones. The server ends with
-    /// the session.
+    /// `make` creates a new server for every process of the CLI, so a server has one client and need not
+    /// distinguish clients. State that outlives a process belongs in something that `make` clones. The server
+    /// ends with the session.
     ///
-    /// Calls run in tasks of their own. One that panics becomes an error that the model sees; one that the CLI takes
-    /// back is told so by the token in its context. What the server sends by itself (progress, log messages, changes
-    /// of its lists, requests) reaches the CLI.
+    /// Each call runs in its own task. A panic becomes an error that the model sees; a call that the CLI
+    /// cancels is notified through the token in its context. Messages that the server sends on its own
+    /// (progress, log messages, list changes, requests) reach the CLI.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub fn mcp_server<S: rmcp::ServerHandler>(
@@ -313,21 +314,21 @@ impl SessionOptions {
         self
     }
 
-    /// Lets this observer see everything.
+    /// Sets an observer, which sees everything that happens.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }
 
-    /// Goes on from this history.
+    /// Continues from this history.
     #[must_use]
     pub fn history(mut self, history: Fold) -> Self {
         self.history = Some(Box::new(history));
         self
     }
 
-    /// Starts a process for each message and lets it end afterwards.
+    /// Starts a process for each message, which ends afterwards.
     #[must_use]
     pub fn process_per_message(mut self) -> Self {
         self.keep_process = false;
@@ -336,7 +337,7 @@ impl SessionOptions {
 }
 
 impl SessionOptions {
-    /// What the machine has to know of them.
+    /// The settings that the machine needs.
     pub(crate) fn machine_settings(&self) -> MachineSettings {
         let (resume, fork, fork_at) = match &self.conversation {
             Conversation::Resume(id) => (Some(id.clone()), false, None),
@@ -373,7 +374,7 @@ impl SessionOptions {
     }
 }
 
-/// A folder as the CLI names it.
+/// The path of a folder as the CLI writes it.
 fn resolved(folder: &std::path::Path) -> Option<String> {
     let folder = folder.canonicalize().ok()?.to_string_lossy().into_owned();
     Some(folder.strip_prefix(r"\\?\").map(str::to_owned).unwrap_or(folder))
@@ -381,7 +382,7 @@ fn resolved(folder: &std::path::Path) -> Option<String> {
 
 impl std::fmt::Debug for SessionOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Prompts and environments do not belong into logs.
+        // Prompts and environments do not belong in logs.
         f.debug_struct("SessionOptions")
             .field("program", &self.program)
             .field("cwd", &self.cwd)

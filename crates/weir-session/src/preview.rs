@@ -1,4 +1,4 @@
-//! Reads the file that a call would write, so that a person can see what would become of it.
+//! Reads the file that a call would write, so that a person can see what would change.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,10 +10,10 @@ use weir_transcript::{FilePreview, proposed_path};
 /// Larger files are not read.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a call would do to the file that it writes; none where it writes none. Blocks.
+/// What a call would do to the file that it writes; `None` if it writes none. Blocks.
 ///
-/// Only a regular file is read, of a bounded size, and where `roots` are given only one that lies below one of them
-/// after all links were followed. Of others it is only told that they exist. The roots must be resolved already.
+/// Only a regular file of limited size is read, and if `roots` are given, only one that is inside one of them
+/// with all links resolved. For other files it only says that they exist. The roots must already be resolved.
 pub fn file_preview(tool: &str, input: &Value, cwd: &Path, roots: Option<&[PathBuf]>) -> Option<FilePreview> {
     let named = cwd.join(proposed_path(tool, input)?);
     let shown = |path: &Path| path.to_string_lossy().into_owned();
@@ -32,7 +32,7 @@ pub fn file_preview(tool: &str, input: &Value, cwd: &Path, roots: Option<&[PathB
         Some(roots) => match roots.iter().find(|root| path.starts_with(root)) {
             Some(root) => root,
             None => {
-                let reason = "it lies outside the folders that this server works in";
+                let reason = "it is outside the folders that this server works in";
                 return Some(FilePreview::hidden(tool, &shown(&path), reason));
             }
         },
@@ -43,21 +43,21 @@ pub fn file_preview(tool: &str, input: &Value, cwd: &Path, roots: Option<&[PathB
     })
 }
 
-/// The text of a file below a folder, whose path must be resolved already. Blocks.
+/// The text of a file in a folder, whose path must already be resolved. Blocks.
 ///
-/// Only a regular file of a bounded size is read that lies below the folder after all links were followed.
+/// Only a regular file of limited size is read, and only if it is inside the folder with all links resolved.
 ///
 /// # Errors
-/// Why it is not read, in words.
+/// Why it is not read, as text for a person.
 pub fn read_text_below(folder: &Path, file: &Path) -> Result<String, String> {
     let path = folder.join(file).canonicalize().map_err(|error| error.to_string())?;
     if !path.starts_with(folder) {
-        return Err("it lies outside the session's folder".to_owned());
+        return Err("it is outside the session's folder".to_owned());
     }
     read(folder, &path)
 }
 
-/// The path with links followed as far as it exists. None where a part is a link that leads nowhere, or leads back.
+/// The path with links followed as far as it exists. `None` if a part is a dangling link or a loop.
 fn resolved(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         return Some(real);
@@ -71,8 +71,8 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
 }
 
-/// The text of a file below a folder. No link is followed on the way: the path is resolved, so one that is there now
-/// was put there since.
+/// The text of a file in a folder. No links are followed: the path is already resolved, so any link in it was
+/// created since.
 fn read(root: &Path, path: &Path) -> Result<String, String> {
     let file = open_below(root, path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
@@ -80,12 +80,12 @@ fn read(root: &Path, path: &Path) -> Result<String, String> {
         return Err("it is not a regular file".to_owned());
     }
     let mut content = Vec::new();
-    // The size can change while it is read.
+    // The size can change during reading.
     file.take(MAX_BYTES + 1).read_to_end(&mut content).map_err(|error| error.to_string())?;
     if content.len() as u64 > MAX_BYTES {
         return Err(format!("it is larger than {} KiB", MAX_BYTES >> 10));
     }
-    String::from_utf8(content).map_err(|_| "it is not a text in UTF-8".to_owned())
+    String::from_utf8(content).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 #[cfg(unix)]
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_replaced_is_shown() {
+    fn replaced_content_is_shown() {
         let (_place, root) = place();
         let preview = write(&root, "src/a");
         assert_eq!((preview.effect, preview.removed, preview.added), (FileEffect::Replaces, 1, 1));
@@ -152,14 +152,14 @@ mod tests {
             assert_eq!((preview.effect, &preview.diff), (FileEffect::Replaces, &None), "{path}");
             assert!(preview.reason.unwrap().contains("outside"), "{path}");
         }
-        // Whoever is at their own terminal sees all of it.
+        // A user at their own terminal sees all of it.
         let input = json!({"file_path": "../secret", "content": "new\n"});
         assert_eq!(file_preview("Write", &input, &root, None).unwrap().removed, 1);
     }
 
     #[cfg(unix)]
     #[test]
-    fn links_pipes_and_large_files_are_told_and_not_read() {
+    fn links_pipes_and_large_files_are_reported_and_not_read() {
         let (_place, root) = place();
         std::os::unix::fs::symlink("../secret", root.join("link")).unwrap();
         std::os::unix::fs::symlink("..", root.join("up")).unwrap();
@@ -173,7 +173,7 @@ mod tests {
         assert!(write(&root, "dangling").reason.is_some());
         let preview = write(&root, "inside");
         assert!(preview.path.ends_with("src/a") && preview.removed == 1, "{preview:?}");
-        // A link that is put in the way after the path was resolved.
+        // A link created after the path was resolved.
         assert!(read(&root, &root.join("link")).is_err());
         assert!(read(&root, &root.join("up/secret")).is_err());
         rustix::fs::mknodat(

@@ -10,7 +10,7 @@ use crate::machine::TurnEnd;
 use crate::options::SessionOptions;
 use crate::session::{Message, Session};
 
-/// Asks one thing. Await it for the answer; the process is gone then.
+/// Sends one prompt. Await it for the answer; its process has ended by then.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), weir_session::SessionError> {
@@ -23,7 +23,7 @@ pub fn query(message: impl Into<Message>) -> Query {
     Query { message: message.into(), options: SessionOptions::new(), background: Duration::from_secs(600) }
 }
 
-/// A question that is asked when it is awaited.
+/// A prompt that is sent when awaited.
 #[derive(Debug)]
 #[must_use = "nothing is asked until it is awaited"]
 pub struct Query {
@@ -33,13 +33,13 @@ pub struct Query {
 }
 
 impl Query {
-    /// Asks with these options.
+    /// Sets the session options.
     pub fn with(mut self, options: SessionOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Waits this long at the most for what the answer has left running in the background; ten minutes if not told.
+    /// Sets how long to wait at most for background tasks that the answer left running; ten minutes by default.
     pub fn background(mut self, patience: Duration) -> Self {
         self.background = patience;
         self
@@ -48,7 +48,7 @@ impl Query {
     async fn ask(self) -> Result<Arc<TurnEnd>, SessionError> {
         let session = Session::new(self.options);
         let answer = session.ask(self.message).await;
-        // What runs in the background would be lost with the process; but it may run for ever.
+        // Background tasks would be lost with the process; but they may run forever.
         if answer.is_ok() {
             let _ = tokio::time::timeout(self.background, session.settled()).await;
         }

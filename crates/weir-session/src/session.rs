@@ -1,4 +1,4 @@
-//! A conversation, for programs.
+//! A session, for programs.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::machine::{Command, Machine, Now, Reply, SendMode, Ticket, TurnEnd};
 use crate::options::SessionOptions;
 use crate::status::Glance;
 
-/// A conversation with the CLI.
+/// A session with the CLI.
 ///
-/// It is a handle: cloning it gives another one to the same conversation. When the last one is dropped, the
-/// process is stopped. Every future of it can be dropped at any time; what was begun goes on without it.
+/// It is a handle: clones refer to the same session. When the last one is dropped, the process is stopped. All
+/// its futures can be dropped at any time; whatever they started continues without them.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), weir_session::SessionError> {
@@ -44,18 +44,18 @@ pub struct Session {
     calls: Caller,
 }
 
-/// A message that was accepted, and where its answer will come.
+/// An accepted message, through which to wait for its answer.
 #[derive(Debug)]
 pub struct Sent {
-    /// Names the message.
+    /// Id of the message.
     pub id: MessageId,
     answer: oneshot::Receiver<Result<Arc<TurnEnd>, SessionError>>,
-    /// The answer, once it has come.
+    /// The answer, once it has arrived.
     known: Option<Result<Arc<TurnEnd>, SessionError>>,
 }
 
 impl Sent {
-    /// Waits for the end of the turn that answers the message. Cancel safe, and can be asked again.
+    /// Waits for the end of the turn that answers the message. Cancel safe, and can be called again.
     pub async fn answer(&mut self) -> Result<Arc<TurnEnd>, SessionError> {
         match &self.known {
             Some(known) => known.clone(),
@@ -68,7 +68,7 @@ impl Sent {
 }
 
 impl Session {
-    /// A conversation. Its process is started by the first message, or by [`Session::start`].
+    /// Creates a session. Its process is started by the first message, or by [`Session::start`].
     ///
     /// Must be called in a tokio runtime with IO and time enabled.
     pub fn new(mut options: SessionOptions) -> Self {
@@ -76,8 +76,8 @@ impl Session {
         Self::spawn(machine, Launcher::new(options), side)
     }
 
-    /// A conversation with processes that somebody else provides, such as those of [`weir_process::memory`].
-    /// Each time that a process is needed, the next one is taken.
+    /// Creates a session whose processes are provided by the caller, such as those of [`weir_process::memory`].
+    /// Each time a process is needed, the next one is taken.
     pub fn over(mut options: SessionOptions, processes: mpsc::UnboundedReceiver<Process>) -> Self {
         let (machine, side) = (machine(&mut options), OurSide::take(&mut options));
         Self::spawn(machine, Launcher::provided(processes, options), side)
@@ -93,23 +93,23 @@ impl Session {
         self.calls.glance()
     }
 
-    /// Whether it has been stopped.
+    /// Whether it has ended.
     pub fn is_over(&self) -> bool {
         self.calls.is_closed()
     }
 
-    /// Goes on with other options.
+    /// Continues with other options.
     ///
-    /// Which conversation it is does not change; `conversation` and `history` do not count. Limits and the handler
-    /// count at once, and so does an observer, if one is given. Where the process would have to be started in
-    /// another way, it is replaced once nothing runs, in the background either; messages that wait go to the new
-    /// one, which has the same history.
+    /// The session stays the same; `conversation` and `history` are ignored. Limits and the handler take effect
+    /// at once, and so does an observer, if one is given. If the process would have to be started differently,
+    /// it is replaced once nothing is running, not even in the background; waiting messages go to the new one,
+    /// which has the same history.
     pub fn reconfigure(&self, options: SessionOptions) {
         self.reconfigure_as(options, None);
     }
 
     pub(crate) fn reconfigure_as(&self, options: SessionOptions, fingerprint: Option<Fingerprint>) {
-        // One that is over has no use for options.
+        // A session that is over needs no options.
         let _ = self.call(Call::Reconfigure(Box::new(options), fingerprint));
     }
 
@@ -118,12 +118,12 @@ impl Session {
         self.command(|ticket| Command::Start { ticket }).await.map(drop)
     }
 
-    /// Sends a message; it waits for its turn. Comes back once the message is accepted.
+    /// Sends a message, which waits for its turn. Returns once the message is accepted.
     pub async fn send(&self, message: impl Into<Message>) -> Result<Sent, SessionError> {
         self.send_as(message, SendMode::Queue).await
     }
 
-    /// Sends a message into the running turn. Where the CLI cannot say what became of such a message, it waits
+    /// Sends a message into the running turn. If the CLI cannot report what became of such a message, it waits
     /// like any other.
     pub async fn steer(&self, message: impl Into<Message>) -> Result<Sent, SessionError> {
         self.send_as(message, SendMode::Steer).await
@@ -157,23 +157,24 @@ impl Session {
         self.send(message).await?.answer().await
     }
 
-    /// Takes a message back.
+    /// Cancels a message.
     pub async fn cancel(&self, message: &MessageId) -> Result<(), SessionError> {
         let message = message.clone();
         self.command(|ticket| Command::Cancel { ticket, message }).await.map(drop)
     }
 
-    /// Ends the turn at hand: the one that runs, with every message that was sent into it, or else the next one, whose
-    /// message is taken back. It never runs later; whoever waits for it hears [`SessionError::Interrupted`], or gets
-    /// the turn as far as it came. Messages that wait behind it stay, and so does what runs in the background. Returns
-    /// when the turn has ended, and says whether there was one. A CLI that does not obey within
-    /// [`crate::Limits::interrupt`] is ended, with what runs in its background; the next message starts another one.
+    /// Ends the current turn: the one that is running, with every message that was sent into it, or else the
+    /// next one, whose message is cancelled. It never runs later; anyone waiting for it gets
+    /// [`SessionError::Interrupted`], or the turn as far as it got. Messages queued behind it stay, and so do
+    /// background tasks. Returns when the turn has ended, and says whether there was one. A CLI that does not
+    /// comply within [`crate::Limits::interrupt`] is ended, with its background tasks; the next message starts
+    /// another one.
     pub async fn interrupt(&self) -> Result<bool, SessionError> {
         let reply = self.command(|ticket| Command::Interrupt { ticket, only: None }).await?;
         Ok(reply != Reply::NothingRuns)
     }
 
-    /// The same, but nothing is interrupted once this message has come to its end.
+    /// Like [`Session::interrupt`], but does nothing if this message is already finished.
     pub async fn interrupt_message(&self, message: &MessageId) -> Result<bool, SessionError> {
         let only = Some(message.clone());
         let reply = self.command(|ticket| Command::Interrupt { ticket, only }).await?;
@@ -191,7 +192,7 @@ impl Session {
         self.command(|ticket| Command::Answer { ticket, request, decision, by }).await.map(drop)
     }
 
-    /// Uses another model from the next request on; none for the default.
+    /// Uses another model from the next request on; the default one if `None`.
     pub async fn set_model(&self, model: Option<String>) -> Result<(), SessionError> {
         self.request(HostRequest::SetModel { model }).await.map(drop)
     }
@@ -201,86 +202,86 @@ impl Session {
         self.request(HostRequest::SetPermissionMode { mode: mode.into() }).await.map(drop)
     }
 
-    /// How the MCP servers are.
+    /// Status of the MCP servers.
     pub async fn mcp_status(&self) -> Result<Value, SessionError> {
         self.request(HostRequest::McpStatus).await
     }
 
-    /// What the context is filled with.
+    /// What the context window is filled with.
     pub async fn context_usage(&self) -> Result<Value, SessionError> {
         self.request(HostRequest::GetContextUsage).await
     }
 
-    /// Ends one task that runs in the background, by the name that the view has for it.
+    /// Stops a background task, by its id in the view.
     pub async fn stop_task(&self, task: &TaskId) -> Result<(), SessionError> {
         self.request(HostRequest::StopTask { task_id: task.clone() }).await.map(drop)
     }
 
-    /// Puts files back to how they were at a message, or says what that would change.
+    /// Restores files to their state at a message, or reports what that would change.
     pub async fn rewind_files(&self, message: &MessageId, dry_run: bool) -> Result<Value, SessionError> {
         self.request(HostRequest::RewindFiles { user_message_id: message.clone(), dry_run }).await
     }
 
-    /// Gives the conversation a title.
+    /// Sets the title of the session.
     pub async fn rename(&self, title: impl Into<String>) -> Result<(), SessionError> {
         self.request(HostRequest::RenameSession { title: title.into() }).await.map(drop)
     }
 
-    /// Any other control request.
+    /// Sends any other control request.
     pub async fn request(&self, request: HostRequest) -> Result<Value, SessionError> {
         let reply = self.command(|ticket| Command::Request { ticket, request: Box::new(request) }).await?;
         Ok(if let Reply::Answer(answer) = reply { answer } else { Value::Null })
     }
 
-    /// The conversation as it stands.
+    /// The current view of the session.
     pub async fn view(&self) -> Result<Box<View>, SessionError> {
         let (reply, view) = oneshot::channel();
         self.call(Call::View(reply))?;
         view.await.map_err(|_| SessionError::Stopped)
     }
 
-    /// Follows the conversation from here on.
+    /// Follows the session from now on.
     pub async fn follow(&self) -> Result<Updates, SessionError> {
         let (reply, updates) = oneshot::channel();
         self.call(Call::Follow(reply))?;
         updates.await.map_err(|_| SessionError::Stopped)
     }
 
-    /// What is known of the process.
+    /// Current facts about the process.
     pub async fn facts(&self) -> Result<Facts, SessionError> {
         let (reply, facts) = oneshot::channel();
         self.call(Call::Facts(reply))?;
         facts.await.map_err(|_| SessionError::Stopped)
     }
 
-    /// Waits until nothing runs, in the background either.
+    /// Waits until nothing is running, not even in the background.
     pub async fn settled(&self) -> Result<(), SessionError> {
         self.command(|ticket| Command::Settle { ticket }).await.map(drop)
     }
 
-    /// Ends the process when its turn has ended. The next message starts another one.
+    /// Ends the process after its turn. The next message starts another one.
     pub async fn close(&self) -> Result<(), SessionError> {
         self.command(|ticket| Command::Close { ticket }).await.map(drop)
     }
 
-    /// The same, unless there is something to do: a start, a message, a turn, something in the background. Says
-    /// whether it was closed.
+    /// Like [`Session::close`], unless there is something to do: a start, a message, a turn, a background task.
+    /// Says whether it was closed.
     pub async fn close_if_idle(&self) -> Result<bool, SessionError> {
         let reply = self.command(|ticket| Command::CloseIfIdle { ticket }).await?;
         Ok(reply != Reply::Busy)
     }
 
-    /// Ends everything. When this returns, no process is left.
+    /// Ends the session. When this returns, no process is left.
     pub async fn stop(&self) {
-        // An error means that it is over already.
+        // An error means that it is already over.
         let _ = self.command(|ticket| Command::Stop { ticket }).await;
         self.calls.closed().await;
     }
 
-    /// The same without patience: what runs is not interrupted, and gets SIGKILL at once, with everything it started. Also
-    /// while [`Session::stop`] waits for it.
+    /// Like [`Session::stop`], but at once: nothing is interrupted first, and the process gets SIGKILL, with
+    /// everything it started. Also works while [`Session::stop`] is waiting.
     pub async fn kill(&self) {
-        // An error means that it is over already.
+        // An error means that it is already over.
         let _ = self.command(|ticket| Command::Kill { ticket }).await;
         self.calls.closed().await;
     }
@@ -305,32 +306,32 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// What is said to the model.
+/// A message to the model.
 ///
-/// Its text is inert: the CLI neither reads the files that an `@` names in it nor runs the command that a leading `/`
-/// names, because a text often comes from somewhere else than the person who runs the program. See
+/// Its text is inert: the CLI neither reads files named with `@` nor runs a command named with a leading `/`,
+/// because the text often comes from someone other than the person who runs the program. See
 /// [`Message::interpreted`] and [`Message::command`] for the exceptions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// What it says.
+    /// Content of the message.
     pub content: OutgoingContent,
-    /// A name for it, which must be a UUID; one is made where none is given.
+    /// Its id, which must be a UUID; generated if not given.
     pub id: Option<MessageId>,
     /// Whether the CLI acts on the text. See [`Message::interpreted`].
     pub is_interpreted: bool,
 }
 
 impl Message {
-    /// Lets the CLI act on the text as if it had been typed at its own prompt: `@path` reads that file, wherever it
-    /// lies and without a permission, and a leading `/` runs a command, which may change the user's settings. Only for
-    /// a text whose author may do all of that.
+    /// Lets the CLI act on the text as if it had been typed at its own prompt: `@path` reads any such file
+    /// without permission, and a leading `/` runs a command, which may change the user's settings. Only for
+    /// text whose author may do all of that.
     #[must_use]
     pub fn interpreted(mut self) -> Self {
         self.is_interpreted = true;
         self
     }
 
-    /// A slash command of the CLI, such as `compact`. Its arguments are inert. None where the name is not one.
+    /// A slash command of the CLI, such as `compact`. Its arguments are inert. `None` if the name is not valid.
     pub fn command(name: &str, arguments: &str) -> Option<Self> {
         slash_command(name, arguments).map(|text| Self::from(text).interpreted())
     }

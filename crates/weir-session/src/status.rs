@@ -1,11 +1,11 @@
-//! What a session is doing, for those who only want a glance.
+//! Summary of what a session is doing, readable without a call.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use weir_wire::SessionId;
 
-/// A glance at a session. Written by its driver, read by anybody, without a lock.
+/// Summary of a session. Written by its driver, readable from anywhere without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Glance {
     has_process: AtomicBool,
@@ -13,9 +13,9 @@ pub(crate) struct Glance {
     /// A request of the CLI waits for a person.
     awaits_person: AtomicBool,
     turns: AtomicU64,
-    /// What it said is on no disk: it is gone with its process.
+    /// Nothing said is kept on disk: it is lost with the process.
     is_unkept: AtomicBool,
-    /// Counts up whenever something happens, so that the oldest is the lowest.
+    /// Increases with every activity, so the lowest value is the least recently used.
     touched: AtomicU64,
     pid: AtomicU64,
     session_id: Mutex<Option<SessionId>>,
@@ -28,7 +28,7 @@ impl Glance {
         self.has_process.store(has_process, Ordering::Release);
     }
 
-    /// Whether a request of the CLI waits for a person.
+    /// Sets whether a request of the CLI waits for a person.
     pub(crate) fn set_awaits_person(&self, awaits: bool) {
         self.awaits_person.store(awaits, Ordering::Relaxed);
     }
@@ -37,7 +37,7 @@ impl Glance {
         self.awaits_person.load(Ordering::Relaxed)
     }
 
-    /// There is nothing to see any more.
+    /// Resets everything at the end of the session.
     pub(crate) fn clear(&self) {
         self.set_awaits_person(false);
         self.set(false, false, None);
@@ -58,17 +58,17 @@ impl Glance {
         self.turns.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Forgets the turns: a new process begins.
+    /// Resets the turn count: a new process begins.
     pub(crate) fn process_started(&self) {
         self.turns.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the CLI keeps the conversation on disk.
+    /// Sets whether the CLI keeps the session on disk.
     pub(crate) fn set_kept(&self, is_kept: bool) {
         self.is_unkept.store(!is_kept, Ordering::Relaxed);
     }
 
-    /// Whether something would be lost if its process were closed.
+    /// Whether closing its process would lose anything.
     pub(crate) fn needs_its_process(&self) -> bool {
         self.is_unkept.load(Ordering::Relaxed) && self.turns() > 0
     }
@@ -91,7 +91,7 @@ impl Glance {
         self.is_busy.load(Ordering::Relaxed)
     }
 
-    /// Turns of the process that runs.
+    /// Number of turns of the running process.
     pub(crate) fn turns(&self) -> u64 {
         self.turns.load(Ordering::Relaxed)
     }

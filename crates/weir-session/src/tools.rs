@@ -1,21 +1,23 @@
-//! Which tools a session has. Pure, and the one place that knows how a CLI is told.
+//! Which tools a session has. Pure, and the only place that knows how to tell a CLI.
 //!
-//! Two lists that mean different things: `tools` is what there is, `allowed_tools` is what runs without asking. The second
-//! restricts nothing: of what it does not name, the CLI asks for some (`Bash`, `Edit`, `WebFetch`) and runs the rest without
-//! a word (`Task`, `CronCreate`, `EnterWorktree`, reading). What must not run must not be there.
+//! There are two lists with different meanings: `tools` is which tools exist, `allowed_tools` is which run
+//! without asking. The second restricts nothing: for tools that it does not name, the CLI asks for some
+//! (`Bash`, `Edit`, `WebFetch`) and silently runs the rest (`Task`, `CronCreate`, `EnterWorktree`, reading). A
+//! tool that must not run must not exist.
 
-/// Tools that reach nothing but the session and the person at it, so that every session has them. The first two need
-/// somebody who answers.
+/// Tools that affect only the session and its user, so every session has them. The first two need a person to
+/// answer.
 const OF_THE_SESSION: [&str; 3] = ["AskUserQuestion", "ExitPlanMode", "TodoWrite"];
 
-/// Tools that have had several names. `--tools` knows only the one of its version and leaves out the rest without a word.
+/// Tools that have had several names. `--tools` knows only the one of its version and silently ignores the
+/// others.
 const RENAMED: [[&str; 2]; 3] = [["Task", "Agent"], ["KillShell", "TaskStop"], ["BashOutput", "TaskOutput"]];
 
-/// Tools that ask before they do what no rule allows.
+/// Tools that ask before doing anything no rule allows.
 const ASKING: [&str; 9] =
     ["Bash", "Edit", "MultiEdit", "NotebookEdit", "Skill", "SlashCommand", "WebFetch", "WebSearch", "Write"];
 
-/// The built-in tools of the CLI, as far as they are known: those of 1.0.124 to 2.1.325.
+/// Known built-in tools of the CLI, versions 1.0.124 to 2.1.325.
 pub const KNOWN_TOOLS: &[&str] = &[
     "Agent",
     "AskUserQuestion",
@@ -62,22 +64,22 @@ pub const KNOWN_TOOLS: &[&str] = &[
     "Write",
 ];
 
-/// The tool that a rule such as `Bash(git:*)` is about.
+/// The tool that a rule such as `Bash(git:*)` concerns.
 fn tool_of_rule(rule: &str) -> &str {
     rule.split_once('(').map_or(rule, |(tool, _)| tool).trim()
 }
 
-/// What becomes of tools that no rule names.
+/// What happens to tools that no rule names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unlisted {
-    /// They are not there.
+    /// They do not exist.
     Absent,
-    /// Those that ask are there, for a person who can allow a call; the others are not.
+    /// Those that ask exist, for a person who can allow a call; the others do not.
     Asked,
 }
 
-/// The tools that a list of rules leaves a session that must do nothing else. A rule for a part of a tool, such as
-/// `Bash(git:*)`, counts as its tool: the CLI asks for the other parts, except for commands that only read.
+/// The tools for a session that may do only what these rules allow. A rule for a part of a tool, such as
+/// `Bash(git:*)`, counts as its tool: the CLI asks for the other parts, except for read-only commands.
 pub fn tools_of_rules<R: AsRef<str>>(rules: &[R], unlisted: Unlisted) -> Vec<String> {
     let mut tools: Vec<String> = Vec::new();
     let asking = ASKING.iter().copied().filter(|_| unlisted == Unlisted::Asked);
@@ -89,7 +91,7 @@ pub fn tools_of_rules<R: AsRef<str>>(rules: &[R], unlisted: Unlisted) -> Vec<Str
     tools
 }
 
-/// The tools that are in both lists; no list means all.
+/// The tools in both lists; `None` means all.
 pub fn narrowed(outer: Option<Vec<String>>, inner: Option<Vec<String>>) -> Option<Vec<String>> {
     match (outer, inner) {
         (Some(outer), Some(mut inner)) => {
@@ -100,7 +102,7 @@ pub fn narrowed(outer: Option<Vec<String>>, inner: Option<Vec<String>>) -> Optio
     }
 }
 
-/// Whether a tool is another one, or one of its server's.
+/// Whether a tool is the same as another one, or belongs to that server.
 fn is_within(tool: &str, other: &str) -> bool {
     let is_served =
         || other.starts_with("mcp__") && tool.strip_prefix(other).is_some_and(|rest| rest.starts_with("__"));
@@ -109,7 +111,7 @@ fn is_within(tool: &str, other: &str) -> bool {
         || is_served()
 }
 
-/// The names of the built-in tools for `--tools`, in all spellings. `is_attended` says whether somebody answers.
+/// Names of the built-in tools for `--tools`, in all spellings. `is_attended` says whether a person can answer.
 pub(crate) fn built_in(tools: &[String], is_attended: bool) -> Vec<&str> {
     let own = OF_THE_SESSION.into_iter().filter(|tool| is_attended || *tool == "TodoWrite");
     let mut names: Vec<&str> = Vec::new();
@@ -124,12 +126,12 @@ pub(crate) fn built_in(tools: &[String], is_attended: bool) -> Vec<&str> {
     names
 }
 
-/// The built-in tools that are not among these, for a version that cannot be told which ones to have.
+/// The built-in tools not in this list, for a version that cannot be given a list of tools.
 pub(crate) fn others(names: &[&str]) -> Vec<String> {
     KNOWN_TOOLS.iter().filter(|tool| !names.contains(tool)).map(ToString::to_string).collect()
 }
 
-/// Whether a tool is one of an MCP server.
+/// Whether a tool belongs to an MCP server.
 pub(crate) fn is_mcp(tool: &str) -> bool {
     tool.starts_with("mcp__")
 }

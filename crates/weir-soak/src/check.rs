@@ -1,4 +1,4 @@
-//! What must hold, whatever happened.
+//! Invariants that must hold whatever happened.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::place::Place;
 use crate::plan::{MODEL, Plan, STEP_USD};
 use crate::recorder::Recorder;
 
-/// Dollars that are the same.
+/// Tolerance when comparing dollars.
 const CENT_OF_A_CENT: f64 = 1e-6;
 
-/// An answer belongs to its message: it has the token of a message of its turn, and its message is one of them.
+/// A reply belongs to its message: its text has the token of a message of its turn, and the message is one of those.
 pub(crate) fn answer(
     message: &MessageId,
     end: &TurnEnd,
@@ -25,7 +25,7 @@ pub(crate) fn answer(
     }
     if !end.turn.messages.contains(message) {
         return Err(format!(
-            "{message} was told of turn {}, which is not its own: {:?}",
+            "{message} got the end of turn {}, which is not its own: {:?}",
             end.turn.id, end.turn
         ));
     }
@@ -36,7 +36,7 @@ pub(crate) fn answer(
     Err(format!("{message} ({:?}) was answered with {:?}", tokens.get(message), end.text))
 }
 
-/// The view of a conversation that is over.
+/// Checks the view of a finished session.
 pub(crate) fn view(view: &View, plan: &Plan) -> Result<(), String> {
     for entry in &view.entries {
         if let EntryBody::User(user) = &entry.body
@@ -49,30 +49,30 @@ pub(crate) fn view(view: &View, plan: &Plan) -> Result<(), String> {
     cost(view, plan)
 }
 
-/// Money is counted once: the turns add up to the whole, and nothing costs more than what was played.
+/// Costs are counted once: the turns add up to the total, and nothing costs more than what was played.
 fn cost(view: &View, plan: &Plan) -> Result<(), String> {
     let whole = view.cost.usd.unwrap_or_default();
     let turns: f64 = view.turns.iter().filter_map(|turn| turn.cost_usd).sum();
     if (whole - turns).abs() > CENT_OF_A_CENT {
-        return Err(format!("the turns cost {turns:.6} and the whole {whole:.6}"));
+        return Err(format!("the turns cost {turns:.6} but the total is {whole:.6}"));
     }
-    // 2.1.9 asks a small model about the output of commands: how often is its own affair.
+    // 2.1.9 asks a small model about the output of commands, an unpredictable number of times.
     let of_model = view.cost.models.iter().filter(|model| model.model == MODEL);
     let whole: f64 = of_model.map(|model| model.usd).sum();
-    let most = plan.most_usd();
-    if whole > most + CENT_OF_A_CENT {
-        return Err(format!("it cost {whole:.6}, more than the {most:.6} of all that could be played"));
+    let max = plan.max_usd();
+    if whole > max + CENT_OF_A_CENT {
+        return Err(format!("it cost {whole:.6}, more than the possible maximum of {max:.6}"));
     }
-    if plan.is_undisturbed() && (whole - most).abs() > CENT_OF_A_CENT {
-        let rounds = most / STEP_USD;
+    if plan.is_undisturbed() && (whole - max).abs() > CENT_OF_A_CENT {
+        let rounds = max / STEP_USD;
         return Err(format!(
-            "nothing went wrong, and {rounds:.0} rounds cost {whole:.6} instead of {most:.6}"
+            "nothing went wrong, and {rounds:.0} rounds cost {whole:.6} instead of {max:.6}"
         ));
     }
     Ok(())
 }
 
-/// The view is the one that a replay of what was seen and done gives.
+/// The view equals a replay of what was seen and done.
 pub(crate) fn replay(
     live: &View,
     recorder: &Recorder,
@@ -87,7 +87,7 @@ pub(crate) fn replay(
         lines.map(|line| format!("{mark} {line}")).collect::<Vec<_>>().join("\n")
     };
     Err(format!(
-        "the view is not that of a replay:\n{}\n{}",
+        "the view differs from a replay:\n{}\n{}",
         only("live", &live, &replayed),
         only("replayed", &replayed, &live)
     ))
@@ -103,7 +103,7 @@ pub(crate) fn log(place: &Place, recorder: &Recorder) -> Result<(), String> {
     }
     for (logged, seen) in logged.iter().zip(&seen) {
         if plain(logged) != plain(seen) {
-            return Err(format!("the raw log has another line: {}", String::from_utf8_lossy(logged)));
+            return Err(format!("the raw log has a different line: {}", String::from_utf8_lossy(logged)));
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! A disk that fills and empties under a store, and a program that is killed while it is full.
+//! A disk that fills and empties under a store, and a program that is killed while the disk is full.
 //!
-//! One round is a program of its own, in a name space with a small disk: it opens the store, writes and deletes as a seed
-//! says, takes space away and gives it back, and says what was acknowledged. It is killed after a while, and what it left is
-//! looked at: everything that was acknowledged is there and whole, and the file is sound. Then there is space again, and the
-//! store must notice.
+//! Each round runs a separate program in a namespace with a small disk: it opens the store, writes and deletes as
+//! determined by a seed, takes space away and frees it, and prints what was acknowledged. It is killed after a while,
+//! and what it left is checked: everything acknowledged must be there and complete, and the file must be sound. Then
+//! space is freed, and the store must notice.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -20,24 +20,24 @@ use weir_testkit::small_disk;
 use crate::random::Random;
 use crate::tally::Tally;
 
-/// The first argument of the program that plays a disk, and of the one that is killed.
+/// First argument of the program that plays a disk, and of the one that is killed.
 pub const DISK: &str = "small-disk";
 const WRITER: &str = "writer";
-/// How large the disk is, in MiB.
+/// Size of the disk in MiB.
 const SIZE: u64 = 24;
 const RESERVE: u64 = 1 << 20;
 /// How often the writer is killed.
 const KILLS: u64 = 3;
-/// The writer works on so many conversations.
+/// Number of sessions the writer works on.
 const CONVERSATIONS: u64 = 3;
 /// Longer than anything takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Plays what follows from a seed, in a program of its own (`program` is `weir-soak`) with a disk that is mounted on the
+/// Plays the disk scenario of a seed, in a separate program (`program` is `weir-soak`) with a disk mounted on the
 /// folder. Blocks.
 ///
 /// # Errors
-/// What must not happen.
+/// The first violation found.
 pub fn play(program: &Path, folder: &Path, seed: u64) -> Result<Tally, String> {
     let failed = |error: std::io::Error| format!("the disk cannot be played: {error}");
     let mut command = small_disk::again_as(program, folder, SIZE, &[DISK, &seed.to_string()]);
@@ -52,9 +52,9 @@ pub fn play(program: &Path, folder: &Path, seed: u64) -> Result<Tally, String> {
 /// What [`play`] starts: `small-disk SEED`, or `small-disk writer SEED`.
 ///
 /// # Errors
-/// What must not happen.
+/// The first violation found.
 pub fn run(words: &[String]) -> Result<(), String> {
-    let disk = small_disk::mounted().ok_or("there is no disk")?;
+    let disk = small_disk::mounted().ok_or("no disk is mounted")?;
     match words {
         [word, seed] if word == WRITER => write(&disk, number(seed)?),
         [seed] => rounds(&disk, number(seed)?),
@@ -80,7 +80,7 @@ fn id(number: u64) -> Result<ConversationId, String> {
     format!("conversation-{number}").parse().map_err(|error: StoreError| error.to_string())
 }
 
-/// What an event holds, so that anyone can tell whether it is whole.
+/// The payload of an event, which shows whether the event is complete.
 fn payload(seq: u64) -> Vec<u8> {
     let length = seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 30_000;
     format!("{seq} {}", "x".repeat(usize::try_from(length).unwrap_or(0))).into_bytes()
@@ -95,7 +95,7 @@ fn rounds(disk: &Path, seed: u64) -> Result<(), String> {
         kill_after(lines, seed.wrapping_mul(KILLS).wrapping_add(round), &mut acknowledged)?;
         look(disk, &acknowledged)?;
     }
-    // With space everything works again, without being opened anew.
+    // With space available everything works again, without reopening.
     let store = open(disk)?;
     let _nothing_was_taken = small_disk::empty(disk);
     if let Some((name, _)) = acknowledged.first_key_value() {
@@ -105,15 +105,15 @@ fn rounds(disk: &Path, seed: u64) -> Result<(), String> {
     let started = Instant::now();
     while store.space() != Space::Enough {
         if started.elapsed() > DEADLINE {
-            return Err("the disk has space again, and the store does not notice".to_owned());
+            return Err("the disk has space again, but the store does not notice".to_owned());
         }
         std::thread::yield_now();
     }
     let new = NewConversation::new(ConversationId::random(), 1);
-    store.create(new).wait().map(drop).map_err(|error| format!("there is space, and yet: {error}"))
+    store.create(new).wait().map(drop).map_err(|error| format!("the disk has space, but: {error}"))
 }
 
-/// Starts a writer and kills it after so many lines of it.
+/// Starts a writer and kills it after this many lines of its output.
 fn kill_after(lines: u64, seed: u64, acknowledged: &mut BTreeMap<String, u64>) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let program = std::env::current_exe().map_err(failed)?;
@@ -125,7 +125,7 @@ fn kill_after(lines: u64, seed: u64, acknowledged: &mut BTreeMap<String, u64>) -
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    let mut said = BufReader::new(child.stdout.take().ok_or("it says nothing")?).lines();
+    let mut output_lines = BufReader::new(child.stdout.take().ok_or("it has no output")?).lines();
     let mut note = |line: &str| {
         if let Some((name, seq)) = line.split_once(' ')
             && let Ok(seq) = seq.parse()
@@ -135,14 +135,14 @@ fn kill_after(lines: u64, seed: u64, acknowledged: &mut BTreeMap<String, u64>) -
     };
     let mut count = 0;
     while count < lines
-        && let Some(line) = said.next()
+        && let Some(line) = output_lines.next()
     {
         note(&line.map_err(failed)?);
         count += 1;
     }
     child.kill().map_err(failed)?;
-    // What it still said before it died counts, too.
-    said.map_while(Result::ok).for_each(|line| note(&line));
+    // Acknowledgements sent before it died count, too.
+    output_lines.map_while(Result::ok).for_each(|line| note(&line));
     let mut errors = String::new();
     if let Some(mut stderr) = child.stderr.take() {
         let _unreadable = stderr.read_to_string(&mut errors);
@@ -151,9 +151,9 @@ fn kill_after(lines: u64, seed: u64, acknowledged: &mut BTreeMap<String, u64>) -
     if count < lines { Err(format!("the writer ended by itself: {errors}")) } else { Ok(()) }
 }
 
-/// What was acknowledged is there, and the file is sound.
+/// Checks that everything acknowledged is there, and the file is sound.
 fn look(disk: &Path, acknowledged: &BTreeMap<String, u64>) -> Result<(), String> {
-    let store = open(disk).map_err(|error| format!("it cannot be opened after a kill: {error}"))?;
+    let store = open(disk).map_err(|error| format!("the store cannot be opened after a kill: {error}"))?;
     for (name, newest) in acknowledged {
         let id: ConversationId = name.parse().map_err(|error: StoreError| error.to_string())?;
         let mut seen = 0;
@@ -171,7 +171,7 @@ fn look(disk: &Path, acknowledged: &BTreeMap<String, u64>) -> Result<(), String>
             }
         }
         if seen < *newest {
-            return Err(format!("{newest} events of {name} were acknowledged, and {seen} are there"));
+            return Err(format!("{newest} events of {name} were acknowledged, but only {seen} are there"));
         }
     }
     drop(store);
@@ -179,7 +179,7 @@ fn look(disk: &Path, acknowledged: &BTreeMap<String, u64>) -> Result<(), String>
     if report.problems.is_empty() { Ok(()) } else { Err(format!("{:?}", report.problems)) }
 }
 
-/// Writes until it is killed, and says what was acknowledged.
+/// Writes until it is killed, and prints what was acknowledged.
 fn write(disk: &Path, seed: u64) -> Result<(), String> {
     let store = open(disk)?;
     let mut random = Random::new(seed);
@@ -196,7 +196,7 @@ fn write(disk: &Path, seed: u64) -> Result<(), String> {
                 } else {
                     small_disk::fill(disk, 0)
                 };
-                // There may be nothing to give back.
+                // There may be nothing to free.
                 let _as_it_was = changed;
             }
             Err(error) => return Err(error.to_string()),

@@ -1,21 +1,22 @@
-//! What this process holds: memory, file descriptors, children. Reads `/proc`; elsewhere nothing is seen.
+//! Resources held by this process: memory, file descriptors, children. Reads `/proc`; on other systems it finds
+//! nothing.
 
 use std::path::Path;
 
 use weir_process::ProcessId;
 
-/// What this process holds.
+/// Resources held by this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Bytes of memory.
     pub(crate) memory: u64,
     /// Open file descriptors.
     pub(crate) descriptors: usize,
-    /// Children, dead ones included, without the one that watches over us.
+    /// Child processes, including dead ones, without our guard process.
     pub(crate) children: usize,
 }
 
-/// What this process holds now.
+/// The resources held now.
 pub(crate) fn held() -> Held {
     let descriptors = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     Held {
@@ -30,7 +31,7 @@ fn children() -> usize {
     let watcher = weir_process::watcher_pid();
     let is_child = |folder: &Path| {
         let status = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
-        // The name stands in parentheses and may hold anything; the parent is the second field after it.
+        // The name is in parentheses and may contain anything; the parent is the second field after it.
         let parent = status.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
         parent == Some(us.as_str())
     };
@@ -44,7 +45,7 @@ fn children() -> usize {
     count
 }
 
-/// Whether what is held grows without end: the last quarter of the samples against the second one.
+/// Whether the resources grow without bound: compares the last quarter of the samples with the second one.
 pub(crate) fn grows(samples: &[Held]) -> Option<String> {
     let quarter = samples.len() / 4;
     if quarter == 0 {
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_level_does_not_grow() {
+    fn a_constant_level_is_not_growth() {
         let level: Vec<Held> = (0..40).map(|number| sample((50 << 20) + number % 7, 20)).collect();
         assert_eq!(grows(&level), None);
         let leaking: Vec<Held> = (0..40).map(|number| sample((50 + 4 * number) << 20, 20)).collect();

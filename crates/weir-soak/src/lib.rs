@@ -1,9 +1,10 @@
-//! Puts sessions and pools through random conversations and faults, for as long as one likes.
+//! Runs random conversations and faults on sessions and pools for any length of time.
 //!
-//! Everything follows from a seed: [`plan::Plan`] is what one conversation does, made by [`random::Random`]. A plan is
-//! played on the simulated CLI (`play`, `pooled`) and then looked at: every message has ended, no answer went to
-//! another message, money was counted once, no process, lock or record is left, the raw log has every byte, and the
-//! view is what a replay gives. Some plans are a store on a small disk that fills and empties (`disk`). [`soak`] does that for many plans at a time and watches memory and file descriptors.
+//! Everything is determined by a seed: [`plan::Plan`] is what one session does, generated with [`random::Random`]. A
+//! plan is played on the simulated CLI (`play`, `pooled`) and then checked: every message has ended, no reply went to
+//! another message, costs were counted once, no process, lock or record is left, the raw log has every byte, and the
+//! view equals a replay. Some plans are a store on a small disk that fills and empties (`disk`). [`soak`] does that
+//! for many plans at a time and watches memory and file descriptors.
 //!
 //! Only for tests: it prints nothing itself, and starts nothing but the simulated CLI.
 
@@ -25,5 +26,5 @@ pub use settings::{Settings, SettingsError};
 pub use soak::{Failure, soak};
 pub use tally::Tally;
 
-/// The first argument of a program that is to be the simulated CLI.
+/// First argument that turns the program into the simulated CLI.
 pub const SIMULATED: &str = "simulated-claude";

@@ -1,6 +1,6 @@
 //! `weir-soak`: random conversations and faults for `SOAK_SECONDS`, from `SOAK_SEED`. See the library.
 
-#![expect(clippy::print_stdout, reason = "it says how far it is")]
+#![expect(clippy::print_stdout, reason = "it reports its progress")]
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use weir_soak::{SIMULATED, Settings, soak};
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
-    // What it tests is itself, as the simulated CLI.
+    // It runs itself as the simulated CLI.
     if words.next_if(|word| word == SIMULATED).is_some() {
         return weir_testkit::simulated::play(&words.collect::<Vec<_>>());
     }

@@ -1,4 +1,4 @@
-//! A folder for a conversation, and what must not be left in it.
+//! A folder for one session, and checks that nothing is left in it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::SIMULATED;
 use crate::plan::MODEL;
 use crate::recorder::Recorder;
 
-/// How long what was dropped may take to end.
+/// How long dropped processes may take to end.
 const END: Duration = Duration::from_secs(30);
-/// How often it is looked for.
+/// How often to check.
 const POLL: Duration = Duration::from_millis(10);
 
 /// A folder with a home, a workspace, logs and state.
@@ -35,7 +35,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// Keeps the folder, for whoever wants to know what went wrong.
+    /// Keeps the folder, for finding out what went wrong.
     pub(crate) fn keep(self) -> PathBuf {
         self.folder.keep()
     }
@@ -72,7 +72,7 @@ impl Place {
         options
     }
 
-    /// The same with a log, somebody who records, and what else a plan wants.
+    /// The same with a log, a recorder, and the settings of a plan.
     pub(crate) fn watched(
         &self,
         mut options: SessionOptions,
@@ -86,8 +86,8 @@ impl Place {
         options.observer(recorder.clone())
     }
 
-    /// Waits until no process of this place is left; those that do not end are named.
-    pub(crate) async fn is_deserted(&self) -> Result<(), String> {
+    /// Waits until no process of this place is left; names those that do not end.
+    pub(crate) async fn wait_until_deserted(&self) -> Result<(), String> {
         let deadline = tokio::time::Instant::now() + END;
         loop {
             let living = self.living();
@@ -115,8 +115,8 @@ impl Place {
         living
     }
 
-    /// No lock is held and no process is on record.
-    pub(crate) fn is_free(&self) -> Result<(), String> {
+    /// Checks that no lock is held and no process is on record.
+    pub(crate) fn check_free(&self) -> Result<(), String> {
         let records = weir_process::leftovers(&self.path("state")).map_err(|error| error.to_string())?;
         if !records.is_empty() {
             return Err(format!("records are left: {records:?}"));

@@ -1,4 +1,4 @@
-//! What one conversation does, made from a seed. Pure.
+//! What one session does, generated from a seed. Pure.
 
 use std::time::Duration;
 
@@ -6,17 +6,18 @@ use serde_json::{Value, json};
 
 use crate::random::Random;
 
-/// What a step of the model costs, in dollars: the usual tokens at the price of [`MODEL`].
+/// What one step of the model costs, in dollars: the usual tokens at the price of [`MODEL`].
 pub const STEP_USD: f64 = 0.001_05;
-/// The model of all conversations.
+/// The model of all sessions.
 pub const MODEL: &str = "claude-sonnet-4-5-20250929";
 
 /// A version whose results do not say which messages they answer.
 const OLD: &str = "2.1.9";
-/// A second result while the next turn may run already. Only a version that says what it answers can be understood then.
+/// A second result while the next turn may already be running. It can only be understood if the version says which
+/// messages a result answers.
 const LATE: &str = r#"{"late_result":0.05}"#;
 
-/// Misbehaviour that a whole process has, and that a session has to bear.
+/// Misbehaviour of a whole process that a session has to tolerate.
 const HABITS: &[&str] = &[
     "split_utf8",
     "crlf",
@@ -31,7 +32,7 @@ const HABITS: &[&str] = &[
     "ignore_interrupt",
 ];
 
-/// Misbehaviour that the answer comes in spite of.
+/// Misbehaviour that does not prevent the reply.
 const HARMLESS: &[&str] = &[
     r#""unknown_type""#,
     r#""unknown_subtype""#,
@@ -53,7 +54,7 @@ const HARMLESS: &[&str] = &[
     r#""empty_result""#,
 ];
 
-/// Misbehaviour that costs the answer.
+/// Misbehaviour that prevents the reply.
 const FATAL: &[&str] = &[
     r#""no_result""#,
     r#""exit_without_result""#,
@@ -68,63 +69,63 @@ const FATAL: &[&str] = &[
     r#"{"orphan":60}"#,
 ];
 
-/// What one conversation does.
+/// What one session does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The version that the CLI imitates.
+    /// The CLI version to imitate.
     pub version: &'static str,
-    /// How the process misbehaves all the time.
+    /// Constant misbehaviour of the process.
     pub habit: Option<&'static str>,
-    /// Whether a process stays after its turn.
+    /// Whether the process stays after its turn.
     pub keep_process: bool,
     /// Whether its output is a terminal.
     pub terminal: bool,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
     /// How it ends.
     pub end: End,
 }
 
-/// Something that is done.
+/// One step of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// A message.
+    /// Send a message.
     Say(Say),
-    /// The running turn is interrupted.
+    /// Interrupt the running turn.
     Interrupt,
-    /// The last message is taken back.
+    /// Cancel the last message.
     Cancel,
-    /// The process is killed, if there is one.
+    /// Kill the process, if there is one.
     Kill,
-    /// The process is ended when its turn has ended.
+    /// Close the process when its turn has ended.
     Close,
-    /// Somebody looks, follows for a moment, and asks the CLI something.
+    /// Get the view, follow updates for a moment, and send the CLI a request.
     Look,
-    /// Time passes.
+    /// Wait.
     Pause(Duration),
 }
 
-/// A message and what the model does about it.
+/// A message and how the model responds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Say {
-    /// Is in the answer, and in no other.
+    /// Occurs in its reply and in no other.
     pub token: String,
     /// The script.
     pub prompt: String,
-    /// How many times the model speaks.
+    /// Number of times the model speaks.
     pub rounds: u32,
-    /// Whether something goes wrong on purpose.
+    /// Deliberate misbehaviour.
     pub fault: Option<&'static str>,
     /// Whether it is sent into the running turn.
     pub steer: bool,
-    /// Whether its answer is waited for before anything else happens.
+    /// Whether to wait for its reply before the next step.
     pub wait: bool,
-    /// Whether nobody waits for its answer at all.
+    /// Whether its reply is never waited for.
     pub forget: bool,
 }
 
 impl Say {
-    /// The same without this fault.
+    /// Removes this fault.
     fn without(&mut self, fault: &'static str) {
         if self.fault == Some(fault) {
             self.fault = None;
@@ -134,19 +135,19 @@ impl Say {
     }
 }
 
-/// How a conversation ends.
+/// How a session ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Its messages are waited for, its process is closed, then it is stopped.
+    /// Wait for all messages, close the process, then stop the session.
     Calm,
-    /// It is stopped at once.
+    /// Stop immediately.
     Stop,
-    /// Every handle is dropped at once.
+    /// Drop every handle immediately.
     Drop,
 }
 
 impl Plan {
-    /// The plan of a seed.
+    /// The plan for a seed.
     pub fn of(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let calm = random.chance(25);
@@ -179,19 +180,19 @@ impl Plan {
         plan
     }
 
-    /// The messages.
+    /// All messages.
     pub fn says(&self) -> impl Iterator<Item = &Say> {
         self.steps.iter().filter_map(|step| if let Step::Say(say) = step { Some(say) } else { None })
     }
 
-    /// Whether nothing is disturbed and nothing fails, so that every message has its own answer and its exact cost.
+    /// Whether nothing is disturbed and nothing fails, so that every message gets its own reply at its exact cost.
     pub fn is_undisturbed(&self) -> bool {
         let quiet = |step: &Step| matches!(step, Step::Say(say) if say.fault.is_none() && !say.steer);
         self.habit.is_none() && self.end == End::Calm && self.steps.iter().all(quiet)
     }
 
-    /// The most that it can cost, in dollars.
-    pub fn most_usd(&self) -> f64 {
+    /// The maximum it can cost, in dollars.
+    pub fn max_usd(&self) -> f64 {
         self.says().map(|say| f64::from(say.rounds) * STEP_USD).sum()
     }
 }

@@ -14,16 +14,16 @@ use crate::plan::{End, Plan, Say, Step};
 use crate::recorder::Recorder;
 use crate::tally::Tally;
 
-/// Longer than anything takes, even on a busy machine: what takes longer hangs.
+/// Longer than anything takes, even on a busy machine: anything slower hangs.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Plays a plan and looks at what came of it.
+/// Plays a plan and checks the results.
 pub(crate) async fn play(program: &Path, place: &Place, plan: &Plan) -> Result<Tally, String> {
     let recorder = Recorder::default();
     let mut options = place.options(program, plan.version, plan.habit);
     options.keep_process = plan.keep_process;
     if plan.is_undisturbed() {
-        // A busy machine is slow, and nothing is silent on purpose.
+        // A busy machine is slow, and no plan is silent on purpose.
         options.limits.model = Some(DEADLINE);
         options.limits.tool = Some(DEADLINE);
         options.limits.turn = None;
@@ -38,7 +38,7 @@ pub(crate) async fn play(program: &Path, place: &Place, plan: &Plan) -> Result<T
     match plan.end {
         End::Calm => {
             player.answers(plan.is_undisturbed()).await?;
-            // Also those that nobody waits for.
+            // Including those that are never waited for.
             let _it_is_over = within("settling", player.session.settled()).await?;
             let _it_has_none = within("closing", player.session.close()).await?;
             let view = within("the view", player.session.view()).await?.map_err(|error| error.to_string())?;
@@ -55,22 +55,22 @@ pub(crate) async fn play(program: &Path, place: &Place, plan: &Plan) -> Result<T
         End::Drop => {
             let Player { session, sent, tally, .. } = player;
             drop((session, sent));
-            place.is_deserted().await?;
+            place.wait_until_deserted().await?;
             return Ok(tally);
         }
     }
-    // Whoever hears that it is over finds nothing left of it.
+    // Once the end is announced, nothing may be left.
     let living = place.living();
     if !living.is_empty() {
         return Err(format!("processes are left after the end: {living:?}"));
     }
-    place.is_free()?;
+    place.check_free()?;
     check::log(place, &recorder)?;
     Ok(player.tally)
 }
 
 async fn within<F: Future>(what: &str, future: F) -> Result<F::Output, String> {
-    tokio::time::timeout(DEADLINE, future).await.map_err(|_| format!("{what} takes for ever"))
+    tokio::time::timeout(DEADLINE, future).await.map_err(|_| format!("{what} takes forever"))
 }
 
 struct Player {
@@ -84,7 +84,7 @@ impl Player {
     async fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Say(say) => self.say(say).await?,
-            // Whether there is something to interrupt, and whether the CLI answers, is chance.
+            // Whether anything can be interrupted, and whether the CLI replies, is random.
             Step::Interrupt => drop(self.session.interrupt().await),
             Step::Cancel => {
                 if let Some(sent) = self.sent.last() {
@@ -106,12 +106,12 @@ impl Player {
             SendMode::Queue => self.session.send(say.prompt.as_str()).await,
             SendMode::Steer => self.session.steer(say.prompt.as_str()).await,
         };
-        let mut sent = sent.map_err(|error| format!("a message was not taken: {error}"))?;
+        let mut sent = sent.map_err(|error| format!("a message was not accepted: {error}"))?;
         self.tally.messages += 1;
         self.tokens.insert(sent.id.clone(), say.token.clone());
         if say.wait {
             let answer = sent.answer().await;
-            // What was waited for is looked at with the others.
+            // The reply is checked later with the others.
             drop(answer);
         }
         if say.forget {
@@ -134,16 +134,16 @@ impl Player {
 
     async fn look(&self) -> Result<(), String> {
         let mut updates = self.session.follow().await.map_err(|error| error.to_string())?;
-        updates.next().await.ok_or("there is nothing to follow")?;
+        updates.next().await.ok_or("no updates to follow")?;
         self.session.view().await.map_err(|error| error.to_string())?;
         match self.session.context_usage().await {
             Err(SessionError::Stopped) => Err("the session is over".to_owned()),
-            // An older CLI does not know it, and there may be none.
+            // Older CLIs do not know it, and there may be no process.
             _ => Ok(()),
         }
     }
 
-    /// Waits for the end of every message and looks at it.
+    /// Waits for the end of every message and checks it.
     async fn answers(&mut self, all_succeed: bool) -> Result<(), String> {
         for sent in &mut self.sent {
             let answer = within("an answer", sent.answer()).await?;
@@ -154,11 +154,11 @@ impl Player {
             }
             match &answer {
                 Ok(end) => check::answer(&sent.id, end, &self.tokens)?,
-                Err(error) if all_succeed => return Err(format!("nothing went wrong, and yet: {error}")),
+                Err(error) if all_succeed => return Err(format!("nothing went wrong, but: {error}")),
                 Err(_) => {}
             }
             if all_succeed && answer.is_ok_and(|end| end.turn.state.is_cut_short()) {
-                return Err("nothing went wrong, and yet a turn failed".to_owned());
+                return Err("nothing went wrong, but a turn failed".to_owned());
             }
         }
         Ok(())

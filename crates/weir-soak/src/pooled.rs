@@ -1,4 +1,4 @@
-//! Plays many conversations at once in a pool that has not enough processes for all.
+//! Plays many sessions at once in a pool with too few processes for all.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,21 +13,21 @@ use crate::plan::{Plan, Say};
 use crate::random::Random;
 use crate::tally::Tally;
 
-/// Longer than anything takes, even on a busy machine: what takes longer hangs.
+/// Longer than anything takes, even on a busy machine: anything slower hangs.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What came of a message: under which key, with which token, and how it ended.
+/// The outcome of a message: its key, its token, and how it ended.
 type Ended = (String, String, Result<Arc<TurnEnd>, PoolError>);
 
-/// Plays the conversations of a seed in a pool and looks at what came of them.
+/// Plays the sessions of a seed in a pool and checks the results.
 pub(crate) async fn play(program: &Path, place: &Arc<Place>, seed: u64) -> Result<Tally, String> {
     let mut random = Random::new(seed ^ 0x0070_6F6F_6C00);
     let mut pool_options = PoolOptions::default();
-    pool_options.most = 2 + usize::try_from(random.below(2)).unwrap_or_default();
-    pool_options.most_turns = Some(1 + random.below(3));
+    pool_options.max_processes = 2 + usize::try_from(random.below(2)).unwrap_or_default();
+    pool_options.max_turns = Some(1 + random.below(3));
     pool_options.spares = usize::from(random.chance(50));
     pool_options.max_awaiting = usize::from(random.chance(50));
-    let most = pool_options.most + pool_options.max_awaiting;
+    let max = pool_options.max_processes + pool_options.max_awaiting;
     let pool = Pool::new(pool_options);
     let (recipe, program) = (Arc::clone(place), program.to_owned());
     let make = move || recipe.options(&program, "2.1.325", None);
@@ -38,7 +38,7 @@ pub(crate) async fn play(program: &Path, place: &Arc<Place>, seed: u64) -> Resul
     let conversations = 3 + random.below(3);
     for number in 0..conversations {
         let key = format!("flow::{number}");
-        // Two callers may have the same conversation.
+        // Two callers may share a session.
         for caller in 0..1 + random.below(2) {
             let says: Vec<Say> = Plan::of(random.number()).says().cloned().collect();
             let (pool, make, key) = (pool.clone(), make.clone(), key.clone());
@@ -63,33 +63,33 @@ pub(crate) async fn play(program: &Path, place: &Arc<Place>, seed: u64) -> Resul
                 judge(&mut tally, &mut ids, &key, &token, answer)?;
             }
             let live = pool.list().iter().filter(|(_, has_process)| *has_process).count();
-            if live > most {
-                return Err(format!("{live} processes where {most} are allowed"));
+            if live > max {
+                return Err(format!("{live} processes, but only {max} are allowed"));
             }
         }
         Ok(())
     };
-    tokio::time::timeout(DEADLINE, collected).await.map_err(|_| "a pool takes for ever".to_owned())??;
+    tokio::time::timeout(DEADLINE, collected).await.map_err(|_| "a pool takes forever".to_owned())??;
     let patience = Duration::from_millis(random.below(300));
     let over = tokio::time::timeout(DEADLINE, pool.shut_down(patience)).await;
-    over.map_err(|_| "shutting a pool down takes for ever".to_owned())?;
+    over.map_err(|_| "shutting down a pool takes forever".to_owned())?;
     let living = place.living();
     if !living.is_empty() {
         return Err(format!("processes are left after the pool: {living:?}"));
     }
-    place.is_free()?;
+    place.check_free()?;
     let mut seen = HashSet::new();
     for (key, ids) in &ids {
         for id in ids {
             if !seen.insert(id) {
-                return Err(format!("{key} was given the conversation {id} of another key"));
+                return Err(format!("{key} got session {id}, which belongs to another key"));
             }
         }
     }
     Ok(tally)
 }
 
-/// Counts an answer, and sees that it is the right one.
+/// Counts a reply, and checks that it is the right one.
 fn judge(
     tally: &mut Tally,
     ids: &mut HashMap<String, HashSet<String>>,
@@ -113,7 +113,7 @@ fn judge(
         return Ok(());
     }
     tally.answered += 1;
-    // Callers with the same conversation may be answered together.
+    // Callers that share a session may get one reply.
     if end.text.contains(token) || end.turn.messages.len() > 1 && end.text.contains("token-") {
         return Ok(());
     }

@@ -1,11 +1,11 @@
-//! Numbers that follow from a seed.
+//! Pseudorandom numbers from a seed.
 
-/// A source of numbers that follow from a seed (splitmix64).
+/// A pseudorandom number generator (splitmix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Numbers that follow from this seed.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -19,12 +19,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a limit; zero if the limit is.
+    /// A number below a limit; zero if the limit is zero.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.number().checked_rem(limit).unwrap_or_default()
     }
 
-    /// True so many times in a hundred.
+    /// True with this probability.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

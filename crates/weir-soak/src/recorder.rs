@@ -1,4 +1,4 @@
-//! Everything that a session saw and did, in order.
+//! Records everything a session saw and did, in order.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,13 +6,13 @@ use weir_session::Observer;
 use weir_transcript::{Fold, FoldOptions, HostEvent, View};
 use weir_wire::{Decoder, Line};
 
-/// Something that happened.
+/// A line or an event.
 enum Happening {
     Line(Vec<u8>),
     Host(HostEvent),
 }
 
-/// Everything that a session saw and did, in order.
+/// Everything a session saw and did, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Vec<Happening>>>);
 
@@ -22,7 +22,7 @@ impl Observer for Recorder {
     }
 
     fn host(&mut self, event: &HostEvent) {
-        // A live session has the last of it when the process ends.
+        // A live session receives the rest of it when the process ends.
         if !matches!(event, HostEvent::Stderr { .. }) {
             self.lock().push(Happening::Host(event.clone()));
         }
@@ -44,7 +44,7 @@ impl Recorder {
         lines.collect()
     }
 
-    /// The conversation as one would see it who had only what was recorded.
+    /// The view that results from the recording alone.
     pub(crate) fn replayed(&self, options: FoldOptions) -> View {
         let (mut fold, mut decoder) = (Fold::new(options), Decoder::new());
         for happening in self.lock().iter() {

@@ -1,24 +1,24 @@
-//! How long, how much at a time, and from which seed.
+//! Duration, parallelism and seed of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long, how much at a time, and from which seed.
+/// Duration, parallelism and seed of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What is the simulated CLI if its first argument is [`crate::SIMULATED`].
+    /// The program that becomes the simulated CLI if its first argument is [`crate::SIMULATED`].
     pub program: PathBuf,
-    /// How long.
+    /// How long to run.
     pub time: Duration,
-    /// Everything follows from it.
+    /// Determines everything else.
     pub seed: u64,
-    /// How many conversations at a time.
+    /// Number of sessions at a time.
     pub jobs: u64,
-    /// Plays one conversation again and again instead of many.
+    /// Plays this one seed repeatedly instead of many.
     pub only: Option<u64>,
 }
 
-/// A variable that cannot be read.
+/// An environment variable with an invalid value.
 #[derive(Debug)]
 pub struct SettingsError(String);
 
@@ -31,10 +31,10 @@ impl std::fmt::Display for SettingsError {
 impl std::error::Error for SettingsError {}
 
 impl Settings {
-    /// What the environment says: `SOAK_SECONDS` (600), `SOAK_SEED` (the time), `SOAK_JOBS` (8), `SOAK_ONLY`.
+    /// Reads the environment: `SOAK_SECONDS` (600), `SOAK_SEED` (the time), `SOAK_JOBS` (8), `SOAK_ONLY`.
     ///
     /// # Errors
-    /// If a variable is no number.
+    /// If a variable is not a number.
     pub fn from_environment(program: PathBuf) -> Result<Self, SettingsError> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
@@ -52,6 +52,6 @@ fn number(name: &str) -> Result<Option<u64>, SettingsError> {
     if text.is_empty() {
         return Ok(None);
     }
-    let wrong = |_| SettingsError(format!("{name} must be a whole number, for example 600, and is {text:?}"));
+    let wrong = |_| SettingsError(format!("{name} must be a whole number, for example 600, not {text:?}"));
     text.parse().map(Some).map_err(wrong)
 }

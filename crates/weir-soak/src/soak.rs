@@ -1,4 +1,4 @@
-//! Many plans, a few at a time, until the time is up or something is wrong.
+//! Plays many plans, a few at a time, until the time is up or something is wrong.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::settings::Settings;
 use crate::tally::Tally;
 use crate::{play, pooled};
 
-/// How often it says how far it is.
+/// How often progress is reported.
 const REPORT: Duration = Duration::from_secs(10);
-/// How many plans each place of work has between two looks at what we hold.
+/// Plans per job between two checks of held resources.
 const ROUND: u64 = 4;
-/// One in so many is a pool.
+/// One plan in this many is a pool.
 const POOLS: u64 = 8;
-/// One in so many is a disk that fills and empties.
+/// One plan in this many is a disk that fills and empties.
 const DISKS: u64 = 16;
 
-/// Something that must not happen.
+/// A violated invariant.
 #[derive(Debug)]
 pub struct Failure {
-    /// The seed of what failed; none if it was all of them together.
+    /// The seed that failed; `None` if it was all of them together.
     pub seed: Option<u64>,
     /// What was wrong.
     pub why: String,
@@ -39,7 +39,7 @@ impl std::fmt::Display for Failure {
         writeln!(f, "FAILED: {}", self.why)?;
         if let Some(seed) = self.seed {
             writeln!(f, "plan: {:#?}", Plan::of(seed))?;
-            writeln!(f, "to play it again and again: SOAK_ONLY={seed} make soak")?;
+            writeln!(f, "to repeat it: SOAK_ONLY={seed} make soak")?;
         }
         if let Some(folder) = &self.folder {
             writeln!(f, "its logs are in {}", folder.display())?;
@@ -48,10 +48,10 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Plays until the time is up. `report` hears how far it is.
+/// Plays until the time is up. `report` receives progress messages.
 ///
 /// # Errors
-/// What must not happen, the first time that it does.
+/// The first violation found.
 pub async fn soak(settings: &Settings, report: impl Fn(&str)) -> Result<Tally, Box<Failure>> {
     let started = Instant::now();
     let (mut tally, mut samples) = (Tally::default(), Vec::new());
@@ -85,14 +85,14 @@ fn line(elapsed: Duration, tally: &Tally, held: Held) -> String {
     format!("{:4} s  {tally}; {memory} MiB, {open} descriptors", elapsed.as_secs())
 }
 
-/// A number of plans, all of which have ended when this returns.
+/// Plays a number of plans, all of which have ended when this returns.
 async fn round(settings: &Settings, seeds: &mut Random, tally: &mut Tally) -> Result<(), Box<Failure>> {
     let mut running = JoinSet::new();
     for number in 0..settings.jobs * ROUND {
         if number >= settings.jobs {
             ended(running.join_next().await, tally)?;
         }
-        // A seed of few digits is easier to type again.
+        // A seed with few digits is easier to type.
         let seed = settings.only.unwrap_or_else(|| seeds.number() >> 24);
         running.spawn(one(settings.program.clone(), seed));
     }
@@ -119,12 +119,12 @@ fn ended(end: Option<End>, tally: &mut Tally) -> Result<(), Box<Failure>> {
     }
 }
 
-/// Plays what follows from one seed.
+/// Plays the scenario of one seed.
 async fn one(program: PathBuf, seed: u64) -> Result<Tally, Box<Failure>> {
     let place = match Place::new() {
         Ok(place) => Arc::new(place),
         Err(error) => {
-            let why = format!("no folder could be made in the temporary folder: {error}");
+            let why = format!("cannot create a folder in the temporary folder: {error}");
             return Err(Box::new(Failure { seed: None, why, folder: None }));
         }
     };

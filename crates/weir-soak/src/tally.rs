@@ -1,11 +1,11 @@
-//! What has happened so far, in numbers.
+//! Counts of what has happened so far.
 
 use weir_session::{PoolError, SessionError};
 
-/// What has happened so far, in numbers.
+/// Counts of what has happened so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Conversations, those of pools included.
+    /// Sessions, including those in pools.
     pub conversations: u64,
     /// Messages.
     pub messages: u64,
@@ -13,15 +13,15 @@ pub struct Tally {
     pub answered: u64,
     /// Messages whose turn failed or was interrupted.
     pub failed: u64,
-    /// Messages that were taken back.
+    /// Messages that were cancelled.
     pub cancelled: u64,
     /// Messages whose process died.
     pub died: u64,
-    /// Messages for which a limit was reached.
+    /// Messages that hit a time limit.
     pub timed_out: u64,
     /// Messages that ended with their session.
     pub stopped: u64,
-    /// Messages that were not taken, or ended in another way.
+    /// Messages that were not accepted, or ended in another way.
     pub refused: u64,
     /// Processes that were started.
     pub processes: u64,
@@ -30,7 +30,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts an end without an answer.
+    /// Counts a message that ended without a reply.
     pub(crate) fn error(&mut self, error: &SessionError) {
         *match error {
             SessionError::Cancelled | SessionError::Interrupted => &mut self.cancelled,
@@ -41,7 +41,7 @@ impl Tally {
         } += 1;
     }
 
-    /// Counts a message that a pool did not bring to an answer.
+    /// Counts a message to a pool that ended without a reply.
     pub(crate) fn pool_error(&mut self, error: &PoolError) {
         match error {
             PoolError::Session(error) => self.error(error),
@@ -49,7 +49,7 @@ impl Tally {
         }
     }
 
-    /// Adds another one.
+    /// Adds another tally.
     pub(crate) fn add(&mut self, other: &Self) {
         self.conversations += other.conversations;
         self.messages += other.messages;

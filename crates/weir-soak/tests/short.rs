@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use weir_soak::{Settings, soak};
 
-/// How long. `SOAK_SECONDS` makes it longer.
+/// Default duration. `SOAK_SECONDS` makes it longer.
 const SHORT: &str = "12";
 
 #[test]
-fn a_disk_that_fills_and_empties_takes_nothing_that_was_acknowledged() {
+fn a_disk_that_fills_and_empties_loses_nothing_acknowledged() {
     for seed in 1..4 {
         let folder = tempfile::tempdir().unwrap();
         let played = weir_soak::disk::play(env!("CARGO_BIN_EXE_weir-soak").as_ref(), folder.path(), seed);
@@ -18,7 +18,7 @@ fn a_disk_that_fills_and_empties_takes_nothing_that_was_acknowledged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_conversations_and_faults_leave_nothing_and_lose_nothing() {
+async fn random_conversations_and_faults_leave_nothing_behind_and_lose_nothing() {
     let program = env!("CARGO_BIN_EXE_weir-soak").into();
     let mut settings = Settings::from_environment(program).unwrap();
     let seconds = std::env::var("SOAK_SECONDS").unwrap_or_else(|_| SHORT.to_owned());

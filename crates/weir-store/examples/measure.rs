@@ -6,9 +6,10 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use weir_base::time::now_ms;
 use weir_store::{
     Append, ConversationId, Durability, ListQuery, NewConversation, NewEvent, ReadQuery, SearchQuery,
-    SqliteOptions, SqliteStore, Store, StoreError, now,
+    SqliteOptions, SqliteStore, Store, StoreError,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -38,11 +39,11 @@ fn open(file: &Path, durability: Durability) -> Result<SqliteStore, StoreError> 
 
 fn create(store: &dyn Store) -> Result<ConversationId, StoreError> {
     let id = ConversationId::random();
-    store.create(NewConversation::new(id.clone(), now())).wait()?;
+    store.create(NewConversation::new(id.clone(), now_ms())).wait()?;
     Ok(id)
 }
 
-/// About 600 bytes, as a line of the CLI has.
+/// About 600 bytes, the size of a typical CLI line.
 fn event(number: u64) -> NewEvent {
     let word = |shift: u32| {
         let place = usize::try_from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift).unwrap_or(0);
@@ -51,7 +52,7 @@ fn event(number: u64) -> NewEvent {
     let words: Vec<_> = (3..53).map(word).collect();
     let text = format!("number{number} {}", words.join(" "));
     let payload = format!("{{\"type\":\"assistant\",\"number\":{number},\"padding\":\"{text:0<560}\"}}");
-    NewEvent { search_text: Some(text), ..NewEvent::new(now(), "line", payload.into_bytes()) }
+    NewEvent { search_text: Some(text), ..NewEvent::new(now_ms(), "line", payload.into_bytes()) }
 }
 
 fn silent(number: u64) -> NewEvent {
@@ -89,7 +90,7 @@ fn appends(store: &SqliteStore) -> Outcome<()> {
             .collect();
         threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Err(StoreError::Closed)))
     })?;
-    report("events, one at a time, in 32 conversations at once", 3_200, start.elapsed());
+    report("events, one at a time, in 32 sessions at once", 3_200, start.elapsed());
 
     let start = Instant::now();
     let replies: Vec<_> = (0..50_000).map(|number| append(vec![silent(number)])).collect();
@@ -110,7 +111,7 @@ fn appends(store: &SqliteStore) -> Outcome<()> {
     Ok(())
 }
 
-/// As a live conversation writes them: what a processor remembers of the last write is gone by the next.
+/// Paced like a live session, so the CPU caches are cold again by the next write.
 #[expect(clippy::disallowed_methods, reason = "a steady pace is what is wanted here")]
 fn paced(store: &SqliteStore, one: &ConversationId) -> Outcome<()> {
     let mut times = Vec::new();
@@ -162,13 +163,13 @@ fn large(store: &SqliteStore) -> Outcome<()> {
     ] {
         timed(what, || store.search(SearchQuery::new(text)).wait())?;
     }
-    timed("search: a word in one conversation of 50,000 events", || {
+    timed("search: a word in one session of 50,000 events", || {
         store.search(SearchQuery { conversation: Some(one.clone()), ..SearchQuery::new("parser ") }).wait()
     })?;
     timed("the newest 500 events", || store.read(ReadQuery::newest(one.clone())).wait())?;
     timed("500 events from the middle", || store.read(ReadQuery::after(one.clone(), 25_000)).wait())?;
     timed("one event", || store.event(one.clone(), 25_000).wait())?;
-    timed("the list of conversations", || store.list(ListQuery::default()).wait())?;
+    timed("the list of sessions", || store.list(ListQuery::default()).wait())?;
 
     let start = Instant::now();
     store.delete(one).wait()?;

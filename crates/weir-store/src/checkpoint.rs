@@ -1,43 +1,44 @@
-//! Checkpoints: what a reader had made of a log up to an event, so that the next one need not begin at the first.
+//! Checkpoints: the state a reader derived from a log up to an event, so that the next reader does not have to start
+//! at the first event.
 //!
-//! The store does not know what is in them. They are no part of the log: all of them can be lost, and the log tells the
-//! same.
+//! The store does not know what is in a checkpoint. Checkpoints are not part of the log: all of them can be lost
+//! without losing information.
 
 use crate::conversation::ConversationId;
 
-/// What a reader had made of a log up to an event.
+/// The state a reader derived from a log up to an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The newest event that is in it.
+    /// The newest event included.
     pub seq: u64,
-    /// Who can read it. Those of other versions are removed when one of a new version comes.
+    /// Format version of `data`. Saving a checkpoint of a new version removes those of all other versions.
     pub version: String,
-    /// A number of the reader's own, by which one can be chosen; it does not fall from one to the next.
+    /// A number chosen by the reader, for selecting a checkpoint; it never decreases from one checkpoint to the next.
     pub mark: u64,
-    /// What was made of the log.
+    /// The derived state.
     pub data: Vec<u8>,
 }
 
-/// Which checkpoint: the newest that fits.
+/// Selects the newest matching checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointQuery {
-    /// Of which conversation.
+    /// The session.
     pub conversation: ConversationId,
-    /// Of which version.
+    /// The format version.
     pub version: String,
-    /// With no newer event than this.
+    /// Only checkpoints at or before this event.
     pub seq_at_most: u64,
-    /// With no higher mark than this.
+    /// Only checkpoints with at most this mark.
     pub mark_at_most: u64,
 }
 
 impl CheckpointQuery {
-    /// The newest of this version.
+    /// The newest checkpoint of this version.
     pub fn newest(conversation: ConversationId, version: impl Into<String>) -> Self {
         Self { conversation, version: version.into(), seq_at_most: u64::MAX, mark_at_most: u64::MAX }
     }
 
-    pub(crate) fn takes(&self, checkpoint: &Checkpoint) -> bool {
+    pub(crate) fn matches(&self, checkpoint: &Checkpoint) -> bool {
         checkpoint.version == self.version
             && checkpoint.seq <= self.seq_at_most
             && checkpoint.mark <= self.mark_at_most

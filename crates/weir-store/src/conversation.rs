@@ -1,4 +1,4 @@
-//! Conversations: the facts that are listed, beside the log.
+//! Sessions: the facts that lists show, stored next to the log.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::error::StoreError;
 
-/// Names a conversation.
+/// Identifies a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ConversationId(String);
 
 impl ConversationId {
-    /// A new id, unlike all others.
+    /// A new random id.
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4().to_string())
     }
@@ -28,7 +28,7 @@ impl ConversationId {
 impl TryFrom<String> for ConversationId {
     type Error = StoreError;
 
-    /// Takes what can stand in a URL and in a file name as it is.
+    /// Accepts only ids that are safe in URLs and file names without escaping.
     fn try_from(text: String) -> Result<Self, StoreError> {
         let fits = (1..=64).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
@@ -37,7 +37,7 @@ impl TryFrom<String> for ConversationId {
         }
         let shown: String = text.chars().take(64).collect();
         Err(StoreError::Invalid(format!(
-            "{shown:?} is no conversation id: use 1 to 64 letters, digits, '-' and '_', such as a UUID"
+            "{shown:?} is not a valid session id: use 1 to 64 letters, digits, '-' and '_', such as a UUID"
         )))
     }
 }
@@ -62,68 +62,68 @@ impl fmt::Display for ConversationId {
     }
 }
 
-/// The facts about a conversation.
+/// The facts about a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// Names it.
+    /// The session's id.
     pub id: ConversationId,
-    /// The caller's own name for it, which no other live conversation has.
+    /// The caller's own name for it; unique among live sessions.
     pub key: Option<String>,
-    /// What people call it.
+    /// Its title, shown to people.
     pub title: Option<String>,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// What it is doing, in the caller's words.
+    /// What it is doing, in the caller's terms.
     pub status: String,
-    /// The CLI's names for it, the current one last.
+    /// The CLI's ids for it, the current one last.
     pub cli_sessions: Vec<String>,
-    /// The conversation that it was forked from.
+    /// The session that it was forked from.
     pub parent: Option<Parent>,
-    /// What it has cost; none where that is not known.
+    /// What it has cost, if known.
     pub cost_usd: Option<f64>,
-    /// Whether it was put away.
+    /// Whether it is archived.
     pub archived: bool,
-    /// Whatever else the caller keeps with it.
+    /// Anything else the caller stores with it.
     pub settings: Value,
     /// When it was created, in milliseconds since 1970.
     pub created_at: i64,
-    /// When something happened last.
+    /// When it last changed.
     pub updated_at: i64,
-    /// The number of the newest event; zero where there is none.
+    /// The number of the newest event; zero if the log is empty.
     pub newest: u64,
     /// The size of all events.
     pub bytes: u64,
-    /// Grows with the changes of all conversations, so it orders them by their last change. Events that follow one another
-    /// may have one together, as long as nobody asks.
+    /// Grows with every change to any session, so it orders sessions by their last change. Consecutive events may
+    /// share a revision as long as it has not been read.
     pub revision: u64,
 }
 
-/// Where a conversation was forked off.
+/// Where a session was forked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
-    /// The other conversation. It may have been deleted since.
+    /// The original session. It may have been deleted since.
     pub conversation: ConversationId,
     /// Its newest event at that time.
     pub seq: u64,
 }
 
-/// A conversation to create.
+/// A session to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewConversation {
-    /// Names it.
+    /// The session's id.
     pub id: ConversationId,
     /// The time, in milliseconds since 1970.
     pub at: i64,
-    /// Where it was forked off.
+    /// Where it was forked.
     pub parent: Option<Parent>,
-    /// What is known of it.
+    /// Initial facts.
     pub facts: ConversationUpdate,
 }
 
 impl NewConversation {
-    /// A conversation of which nothing is known yet.
+    /// A session without any facts yet.
     pub fn new(id: ConversationId, at: i64) -> Self {
         Self { id, at, parent: None, facts: ConversationUpdate::default() }
     }
@@ -152,28 +152,28 @@ impl NewConversation {
     }
 }
 
-/// Facts that have changed. What is none stays as it is.
+/// Changes to a session's facts. A field that is `None` stays unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConversationUpdate {
     /// The time, in milliseconds since 1970.
     pub at: Option<i64>,
-    /// Another key, or none from now on.
+    /// A new key, or `Some(None)` to remove it.
     pub key: Option<Option<String>>,
-    /// Another title, or none from now on.
+    /// A new title, or `Some(None)` to remove it.
     pub title: Option<Option<String>>,
-    /// Where it works.
+    /// The working directory.
     pub cwd: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// What it is doing.
+    /// What it is doing, in the caller's terms.
     pub status: Option<String>,
-    /// The CLI's name for it from now on. Earlier ones are kept.
+    /// The CLI's id for it from now on. Earlier ones are kept.
     pub cli_session: Option<String>,
     /// What it has cost.
     pub cost_usd: Option<f64>,
-    /// Put it away or take it back.
+    /// Whether it is archived.
     pub archived: Option<bool>,
-    /// What the caller keeps with it, as a whole.
+    /// Replaces everything the caller stores with it.
     pub settings: Option<Value>,
 }
 
@@ -183,7 +183,7 @@ impl ConversationUpdate {
         *self == Self::default()
     }
 
-    /// Changes the facts. Whether the key is free is the store's to check.
+    /// Changes the facts. The store checks separately that the key is free.
     pub(crate) fn apply(self, conversation: &mut Conversation) -> Result<(), StoreError> {
         if self.cost_usd.is_some_and(|cost| !cost.is_finite()) {
             return Err(StoreError::Invalid("a cost must be a finite number".to_owned()));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_current_session_is_the_last_one() {
+    fn the_current_cli_session_is_the_last_one() {
         let new = NewConversation::new("c".parse().unwrap(), 5);
         let mut conversation = new.into_conversation().unwrap();
         for session in ["one", "two", "one"] {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_is_a_number() {
+    fn a_cost_must_be_finite() {
         let mut new = NewConversation::new("c".parse().unwrap(), 5);
         new.facts.cost_usd = Some(f64::NAN);
         assert!(new.into_conversation().is_err());

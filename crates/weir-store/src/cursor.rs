@@ -1,4 +1,4 @@
-//! The place in a log that a viewer has reached, as it travels in `Last-Event-ID`.
+//! The position in a log that a viewer has reached, in the form sent as `Last-Event-ID`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
-/// Names the writer of a part of a log: each opening of a store has a random one of its own.
+/// Identifies the writer of part of a log: a random number drawn each time a store is opened.
 ///
-/// The number of an event does not identify it. A loss of power, or a backup that is restored, can cut the end off a
-/// log, and then other events get the same numbers. Those are written by another opening, so they have another check.
+/// An event's number does not identify it. A power loss or a restored backup can cut off the end of a log, and other
+/// events then get the same numbers. Those are written after the store was opened again, so they have a different
+/// check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Check(u32);
 
 impl Check {
-    /// A new one, for a store that is being opened.
+    /// A new check, for a store that is being opened.
     pub(crate) fn random() -> Self {
         // The first 32 bits of a random UUID are all random.
         Self(uuid::Uuid::new_v4().as_fields().0)
@@ -36,37 +37,37 @@ impl fmt::Display for Check {
     }
 }
 
-/// A place in the log of a conversation: `<epoch>.<check>:<seq>`, or `<epoch>:<seq>` without a check.
+/// A position in a session's log: `<epoch>.<check>:<seq>`, or `<epoch>:<seq>` without a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// The store that the number belongs to. A new file is a new epoch.
+    /// The store that the number belongs to. A new file has a new epoch.
     pub epoch: String,
-    /// The newest event that was seen; zero for none.
+    /// The newest event seen; zero for none.
     pub seq: u64,
-    /// Who wrote that event. Without it only the number is compared: a cursor from an older version has none, and an
-    /// event that was written by an older version has none either.
+    /// The writer of that event. If it is `None`, only the number is compared: cursors and events from older versions
+    /// have no check.
     pub check: Option<Check>,
 }
 
 /// How a viewer continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
-    /// It has seen nothing: from the beginning, or with a snapshot.
+    /// It has seen nothing: start from the beginning, or with a snapshot.
     Fresh,
-    /// After this event, without loss or repetition.
+    /// Continue after this event, without loss or repetition.
     After(u64),
     /// What it has seen is not in this log: it must start over.
     Gap,
 }
 
 impl Cursor {
-    /// A place in a log.
+    /// A position in a log.
     pub fn new(epoch: impl Into<String>, seq: u64, check: Option<Check>) -> Self {
         Self { epoch: epoch.into(), seq, check }
     }
 
-    /// How a viewer with this cursor continues in a log of this epoch and length. `check` is what the log has at the
-    /// cursor's place: [`crate::Store::check_at`]. No cursor is not the same as a cursor at zero.
+    /// How a viewer with this cursor continues in a log with this epoch and length. `check` is the log's check at the
+    /// cursor's position: [`crate::Store::check_at`]. No cursor is different from a cursor at zero.
     pub fn resume(cursor: Option<&Self>, epoch: &str, newest: u64, check: Option<Check>) -> Resume {
         let Some(cursor) = cursor else { return Resume::Fresh };
         let is_same_event = cursor.seq == 0 || cursor.check.is_none() || cursor.check == check;
@@ -93,7 +94,7 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, StoreError> {
         parse(text).ok_or_else(|| {
-            StoreError::Invalid("a place in a log is written <epoch>.<check>:<seq>".to_owned())
+            StoreError::Invalid("a cursor must have the form <epoch>.<check>:<seq>".to_owned())
         })
     }
 }
@@ -121,7 +122,7 @@ mod tests {
     use super::{Check, Cursor, Resume};
 
     #[test]
-    fn is_read_as_it_is_written() {
+    fn parses_what_it_formats() {
         for (text, check) in [("9f0c:12", None), ("9f0c.00c0ffee:12", Some(Check(0x00c0_ffee)))] {
             let cursor: Cursor = text.parse().unwrap();
             assert_eq!(cursor, Cursor::new("9f0c", 12, check));
@@ -146,15 +147,15 @@ mod tests {
     }
 
     #[test]
-    fn the_same_number_of_another_writer_is_another_event() {
+    fn the_same_number_from_another_writer_is_another_event() {
         let (ours, other) = (Check(1), Check(2));
         let at = |seq, check| Some(Cursor::new("a", seq, check));
         assert_eq!(Cursor::resume(at(5, Some(ours)).as_ref(), "a", 9, Some(ours)), Resume::After(5));
         assert_eq!(Cursor::resume(at(5, Some(ours)).as_ref(), "a", 9, Some(other)), Resume::Gap);
         assert_eq!(Cursor::resume(at(5, Some(ours)).as_ref(), "a", 9, None), Resume::Gap);
-        // As older versions wrote it: by its number.
+        // From an older version: compared by number only.
         assert_eq!(Cursor::resume(at(5, None).as_ref(), "a", 9, Some(ours)), Resume::After(5));
-        // Before the first event there is nothing that could differ.
+        // Before the first event nothing can differ.
         assert_eq!(Cursor::resume(at(0, Some(ours)).as_ref(), "a", 9, None), Resume::After(0));
     }
 }

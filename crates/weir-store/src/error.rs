@@ -1,59 +1,57 @@
-//! What can go wrong, and what to do about it.
+//! The store's errors.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::conversation::ConversationId;
 
-/// Why the store did not do what it was asked. Nothing of a failed write is kept.
+/// Why a request to the store failed. A failed write stores nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no such conversation.
-    #[error("there is no conversation {0}; it may have been deleted")]
+    /// The session does not exist.
+    #[error("session {0} not found; it may have been deleted")]
     NotFound(ConversationId),
-    /// A conversation with this id exists.
-    #[error("there is a conversation {0} already")]
+    /// A session with this id exists already.
+    #[error("session {0} already exists")]
     IdInUse(ConversationId),
-    /// A live conversation has this key.
-    #[error("the key {key:?} belongs to conversation {owner}; archive that one first or use another key")]
+    /// Another live session has this key.
+    #[error("key {key:?} is in use by session {owner}; archive that session first or use another key")]
     KeyInUse {
         /// The key.
         key: String,
-        /// Whose it is.
+        /// The session that has it.
         owner: ConversationId,
     },
-    /// Somebody else has appended in between.
-    #[error("the log is at event {newest} and not at {expected}: somebody else has written to it")]
+    /// Another writer has appended in the meantime.
+    #[error("the log is at event {newest}, not {expected}: another writer has appended to it")]
     Moved {
-        /// What the caller took for the newest event.
+        /// The newest event the caller expected.
         expected: u64,
-        /// What it is.
+        /// The actual newest event.
         newest: u64,
     },
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// More is waiting to be written than may be.
-    #[error(
-        "{waiting} bytes wait to be written, which is the limit: wait for earlier replies before sending more"
-    )]
+    /// Too many bytes are waiting to be written.
+    #[error("write queue full, {waiting} bytes are waiting: wait for earlier replies before sending more")]
     Overloaded {
-        /// How much waits.
+        /// Bytes waiting.
         waiting: usize,
     },
-    /// The disk, or the size that was allowed, is full.
+    /// The disk is full, or the file has reached its size limit.
     #[error(
-        "no space left for {path}: free some, or delete old conversations; nothing of this write was kept",
+        "no space left for {path}: free some, or delete old sessions; this write was not stored",
         path = .0.display()
     )]
     Full(PathBuf),
-    /// Another process is writing for too long.
+    /// Another process has held the write lock for too long.
     #[error("another process has kept {path} locked for {seconds} s; end it or try again", path = .path.display())]
     Locked {
         /// The file.
         path: PathBuf,
-        /// How long was waited.
+        /// How long this process waited.
         seconds: u64,
     },
     /// The file was written by a newer version.
@@ -71,20 +69,20 @@ pub enum StoreError {
         /// The newest format known here.
         known: i64,
     },
-    /// The file is something else.
+    /// The file is not a Weir log.
     #[error(
-        "{path} is not a log of Weir ({detail}); it was left as it is. Use another data folder",
+        "{path} is not a Weir log ({detail}) and was not changed; use another data folder",
         path = .path.display()
     )]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// How that was seen.
+        /// How it was recognised.
         detail: String,
     },
     /// The file is damaged.
     #[error(
-        "{path} is damaged ({detail}); it was left as it is. `weir store check` tells more. Put back a backup with `weir \
+        "{path} is damaged ({detail}) and was not changed. `weir store check` shows details. Restore a backup with `weir \
          store restore`, or move it away together with the files {path}-wal and {path}-shm to start with an empty log and \
          try `sqlite3 {path} .recover` on a copy to get the old one back",
         path = .path.display()
@@ -92,13 +90,13 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         detail: String,
     },
-    /// The disk does not do what it should, or the file is gone.
+    /// The disk is failing, or the file is gone.
     #[error(
-        "{path} cannot be used ({detail}): look whether its disk works, is mounted and can be written; nothing of this \
-         write was kept",
+        "{path} cannot be used ({detail}): check that its disk works, is mounted and is writable; this write was not \
+         stored",
         path = .path.display()
     )]
     Unusable {
@@ -107,25 +105,25 @@ pub enum StoreError {
         /// What went wrong.
         detail: String,
     },
-    /// The file or its folder cannot be used.
+    /// Opening or changing the file or its folder failed.
     #[error("cannot {action} {path}: {source}", path = .path.display())]
     Io {
-        /// What was tried.
+        /// What was attempted.
         action: &'static str,
-        /// With what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: Arc<std::io::Error>,
     },
-    /// SQLite failed in another way.
+    /// Another SQLite error.
     #[error("the log {path} failed: {source}", path = .path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         source: Arc<rusqlite::Error>,
     },
-    /// The store was closed before it came to this.
-    #[error("the log was closed before this was done")]
+    /// The store was closed before it got to this request.
+    #[error("the log was closed before this request was processed")]
     Closed,
 }

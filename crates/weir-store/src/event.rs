@@ -1,4 +1,4 @@
-//! Events, on their way into the log and out of it.
+//! Events, before and after they are stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,25 +6,25 @@ use crate::conversation::{ConversationId, ConversationUpdate};
 use crate::cursor::Check;
 use crate::error::StoreError;
 
-/// The longest event. A line of the CLI has at most 64 MiB.
+/// The largest event payload. A CLI line has at most 64 MiB.
 pub(crate) const MAX_PAYLOAD: usize = 256 << 20;
-/// The longest text that is searched; the payload has the whole.
+/// The longest text that is indexed for search; the payload has all of it.
 const MAX_SEARCH_TEXT: usize = 256 << 10;
 
-/// An event of a log.
+/// An event in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// Its number: counted from one in each conversation, without gaps.
+    /// Its number: counted from one in each session, without gaps.
     pub seq: u64,
     /// When it happened, in milliseconds since 1970.
     pub at: i64,
-    /// What sort of event it is, in the caller's words.
+    /// The kind of event, in the caller's terms.
     pub kind: String,
-    /// The sender's own name for it.
+    /// The sender's own id for it.
     pub client_id: Option<String>,
-    /// The event itself, as it was given.
+    /// The event itself, exactly as given.
     pub payload: Vec<u8>,
-    /// Who wrote it; none where an older version did.
+    /// Who wrote it; `None` if an older version did.
     #[serde(skip)]
     pub check: Option<Check>,
 }
@@ -34,25 +34,25 @@ pub struct Event {
 pub struct NewEvent {
     /// When it happened, in milliseconds since 1970.
     pub at: i64,
-    /// What sort of event it is: a word of the caller's.
+    /// The kind of event, in the caller's terms.
     pub kind: String,
-    /// The sender's own name for it. A second event with that name in the same conversation is not stored.
+    /// The sender's own id for it. A second event with the same client id in the session is not stored.
     pub client_id: Option<String>,
-    /// The event itself: a line of the CLI, or JSON of the host.
+    /// The event itself: a CLI line, or JSON from the host.
     pub payload: Vec<u8>,
-    /// What it can be found by.
+    /// The text that a search finds it by.
     pub search_text: Option<String>,
-    /// Names under which it can be read again without the rest of the log: [`crate::ReadQuery::label`].
+    /// Labels under which it can be read without the rest of the log: [`crate::ReadQuery::label`].
     pub labels: Vec<String>,
 }
 
 impl NewEvent {
-    /// An event that has no name and cannot be searched for.
+    /// An event without a client id, labels or text to search.
     pub fn new(at: i64, kind: impl Into<String>, payload: Vec<u8>) -> Self {
         Self { at, kind: kind.into(), client_id: None, payload, search_text: None, labels: Vec::new() }
     }
 
-    /// The text as it goes into the index: bounded, and without the characters that mark a hit.
+    /// The text as it is indexed: bounded, and without the characters that mark a hit.
     pub(crate) fn indexed_text(&self) -> Option<String> {
         let text = self.search_text.as_deref()?;
         let text = text.get(..text.floor_char_boundary(MAX_SEARCH_TEXT)).unwrap_or(text);
@@ -61,25 +61,25 @@ impl NewEvent {
     }
 }
 
-/// Events to append to one conversation, all of them or none.
+/// Events to append to one session, all or none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Append {
-    /// The conversation.
+    /// The session.
     pub conversation: ConversationId,
     /// The events, in order.
     pub events: Vec<NewEvent>,
-    /// Refuse unless this is the number of the newest event. It keeps a second writer out, and what was sent after
-    /// a write that failed.
+    /// Refuse unless this is the number of the newest event. Keeps out a second writer, and anything sent after a
+    /// write that failed.
     pub expected_newest: Option<u64>,
-    /// Facts about the conversation that change with them, in the same transaction.
+    /// Changes to the session's facts, in the same transaction.
     pub update: ConversationUpdate,
-    /// Whether it is written also when the disk is full, out of the reserve. For what is small and ends something; see
+    /// Whether to write it even if the disk is full, using the reserve. For small events that end something; see
     /// [`crate::SqliteOptions::reserve`].
     pub essential: bool,
 }
 
 impl Append {
-    /// Events, and nothing else.
+    /// Only events.
     pub fn new(conversation: ConversationId, events: Vec<NewEvent>) -> Self {
         Self {
             conversation,
@@ -90,7 +90,7 @@ impl Append {
         }
     }
 
-    /// About how much memory it takes while it waits.
+    /// Approximate memory it takes while it waits.
     pub(crate) fn size(&self) -> usize {
         let size = |event: &NewEvent| {
             let labels: usize = event.labels.iter().map(String::len).sum();
@@ -111,23 +111,24 @@ impl Append {
     }
 }
 
-/// What became of events that were appended.
+/// The result of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// The place of each, in the order in which they were given.
+    /// The position of each event, in the order given.
     pub placed: Vec<Placed>,
     /// The number of the newest event now.
     pub newest: u64,
-    /// Who wrote those that are new.
+    /// The writer of the new ones.
     pub check: Check,
 }
 
-/// Where an event is.
+/// The position of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     /// Its number.
     pub seq: u64,
-    /// Whether it was stored now; otherwise an earlier one with the same client id stands there, which is kept as it was.
+    /// Whether it was stored now. If not, an earlier event with the same client id has this number and was kept
+    /// unchanged.
     pub new: bool,
 }
 

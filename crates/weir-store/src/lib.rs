@@ -1,18 +1,19 @@
-//! The durable log of conversations.
+//! The durable log of sessions.
 //!
-//! A conversation is a row of facts about it and a log of events, numbered from one without gaps. The store keeps
-//! them and never looks into an event: what it means is for `weir-transcript`, what happens next is for the
-//! session. Every reader (terminal, server, loop, bridge) reads the same log.
+//! A session is a row of facts and a log of events, numbered from one without gaps. The store never looks into an
+//! event: `weir-transcript` interprets events, and `weir-session` decides what happens next. Every reader (terminal,
+//! server, loop, bridge) reads the same log.
 //!
-//! [`Store`] is the one trait. [`SqliteStore`] keeps a file, [`MemoryStore`] keeps nothing beyond the process and is
-//! for tests. Each call gives a [`Reply`], which a thread can wait for and a task can await; no call waits for the disk
-//! or for another one, and no runtime is needed.
+//! [`Store`] is the only trait. [`SqliteStore`] keeps a file; [`MemoryStore`] lasts only as long as the process and
+//! is for tests. Each call returns a [`Reply`], which a thread can wait for and a task can await; no call waits for
+//! the disk or for another call, and no runtime is needed.
 //!
-//! - **Acknowledged means stored.** A reply to a write comes after its transaction. What it then survives is for
-//!   [`Durability`] to say: a kill always, a loss of power where the store is told to wait for the disk.
-//! - **Live without loss.** [`Store::subscribe`] first, then [`Store::read`] up to the newest event, then
-//!   [`Tail::changed`] and read again. There is no queue between writer and reader that could overflow.
-//! - **Once.** An event with a client id is stored once, however often it is sent.
+//! - **Acknowledged means stored.** The reply to a write comes after its transaction has been committed.
+//!   [`Durability`] says what it then survives: always a kill, and a power loss if the store is told to wait for the
+//!   disk.
+//! - **Live without loss.** First [`Store::subscribe`], then [`Store::read`] up to the newest event, then wait for
+//!   [`Tail::changed`] and read again. No queue between writer and reader can overflow.
+//! - **Once.** An event with a client id is stored once, no matter how often it is sent.
 //!
 //! ```
 //! use weir_store::{Append, ConversationId, MemoryStore, NewConversation, NewEvent, ReadQuery, Store};
@@ -61,5 +62,5 @@ pub use sqlite::{
     BackedUp, Compacted, DEFAULT_RESERVE, Durability, FileReport, Restored, SqliteOptions, SqliteStore,
     back_up, check_file, compact, restore,
 };
-pub use store::{Store, now};
+pub use store::Store;
 pub use tail::{Changed, Tail, TailState};

@@ -1,4 +1,4 @@
-//! A store that keeps everything in memory, for tests and for what is not to be kept. It grows with what it is given.
+//! A store that keeps everything in memory, for tests and for data that should not be kept. It is unbounded.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::store::Store;
 use crate::tail::{Tail, TailState, Tails};
 use crate::terms::{Terms, words};
 
-/// A store in memory. It answers at once.
+/// A store in memory. It answers immediately.
 #[derive(Debug)]
 pub struct MemoryStore {
     epoch: String,
@@ -33,7 +33,7 @@ struct State {
     revision: u64,
 }
 
-/// An event, and what it is found by.
+/// An event and the text and labels it is found by.
 #[derive(Debug)]
 struct Kept {
     event: Event,
@@ -352,7 +352,7 @@ impl Store for MemoryStore {
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
         let state = self.lock();
         let kept = state.conversations.get(&query.conversation).map(|log| log.checkpoints.as_slice());
-        let fitting = kept.unwrap_or_default().iter().filter(|kept| query.takes(kept));
+        let fitting = kept.unwrap_or_default().iter().filter(|kept| query.matches(kept));
         Reply::ready(Ok(fitting.max_by_key(|kept| kept.seq).cloned()))
     }
 

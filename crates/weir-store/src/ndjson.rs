@@ -1,4 +1,4 @@
-//! Writes a log out as lines.
+//! Exports a log as lines.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::query::ReadQuery;
 use crate::store::Store;
 
-/// Why a log could not be written out.
+/// Why an export failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -20,12 +20,12 @@ pub enum ExportError {
     Output(#[from] io::Error),
 }
 
-/// Writes the payloads of a conversation, each as it was given and on a line of its own, and tells how many.
+/// Writes the payloads of a session, each unchanged and on its own line, and returns how many there were.
 ///
-/// `wanted` picks the events. The log is read page by page, from the calling thread.
+/// `wanted` selects the events. The log is read page by page on the calling thread.
 ///
 /// # Errors
-/// If the log cannot be read or the output not be written.
+/// If the log cannot be read or the output cannot be written.
 pub fn export_lines(
     store: &dyn Store,
     conversation: &ConversationId,

@@ -1,4 +1,4 @@
-//! Questions to the store, and the pages that answer them.
+//! Queries to the store, and the pages it returns.
 
 use std::ops::Range;
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::{Conversation, ConversationId};
 use crate::event::Event;
 
-/// Which conversation.
+/// Identifies a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
-    /// The one with this id.
+    /// The session with this id.
     Id(ConversationId),
-    /// The live one with this key.
+    /// The live session with this key.
     Key(String),
-    /// The newest one that has or had this session of the CLI.
+    /// The newest session that has or had this CLI session.
     CliSession(String),
 }
 
-/// Which conversations to list.
+/// Which sessions to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListQuery {
-    /// Whether those that were put away are listed.
+    /// Whether archived sessions are listed.
     pub archived: Archived,
-    /// Only those with this status.
+    /// Only sessions with this status.
     pub status: Option<String>,
-    /// Only those that work here.
+    /// Only sessions with this working directory.
     pub cwd: Option<String>,
-    /// Only those with this in their title, key or folder, whatever the case of its ASCII letters, or with an event that
-    /// [`SearchQuery::text`] finds by it.
+    /// Only sessions with this text in their title, key or folder, ignoring the case of ASCII letters, or with an
+    /// event that [`SearchQuery::text`] finds by it.
     pub text: Option<String>,
-    /// In which order, and from where.
+    /// The order and the starting point.
     pub order: ListOrder,
-    /// At most so many.
+    /// At most this many.
     pub limit: usize,
 }
 
@@ -49,33 +49,33 @@ impl Default for ListQuery {
     }
 }
 
-/// Whether conversations that were put away are listed.
+/// Whether archived sessions are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Archived {
-    /// Only live ones.
+    /// Only live sessions.
     #[default]
     Without,
-    /// All.
+    /// All sessions.
     With,
-    /// Only those that were put away.
+    /// Only archived sessions.
     Only,
 }
 
-/// In which order conversations are listed, by their revision.
+/// The order of a list of sessions, by revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListOrder {
-    /// The one that changed last comes first.
+    /// The most recently changed first.
     Newest,
-    /// The same, going on after the one with this revision.
+    /// The same order, continuing after the session with this revision.
     NewestBefore(u64),
-    /// Those that have changed since this revision, in the order of their changes.
+    /// Sessions that have changed since this revision, in the order of their changes.
     ChangedAfter(u64),
 }
 
-/// Some conversations.
+/// A page of sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationPage {
-    /// The conversations, in the order that was asked for. The revision of the last one is where to go on.
+    /// The sessions, in the requested order. The next page starts at the revision of the last one.
     pub conversations: Vec<Conversation>,
     /// Whether there are more.
     pub more: bool,
@@ -84,16 +84,15 @@ pub struct ConversationPage {
 /// Which events to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadQuery {
-    /// The conversation.
+    /// The session.
     pub conversation: ConversationId,
-    /// Which part of its log, in which direction.
+    /// Which part of its log, and in which direction.
     pub range: EventRange,
-    /// At most so many events.
+    /// At most this many events.
     pub max_events: usize,
-    /// At most so many bytes of payload, but one event at least.
+    /// At most this many bytes of payload, but at least one event.
     pub max_bytes: usize,
-    /// Only events with this label, and those from before there were any: a file of an older version has events of
-    /// which nobody can say.
+    /// Only events with this label, and all events written before labels existed, since their labels are unknown.
     pub label: Option<String>,
 }
 
@@ -103,7 +102,7 @@ impl ReadQuery {
         Self::of(conversation, EventRange::After(seq))
     }
 
-    /// The newest ones, newest first.
+    /// The newest events, newest first.
     pub fn newest(conversation: ConversationId) -> Self {
         Self::of(conversation, EventRange::Before(u64::MAX))
     }
@@ -118,69 +117,69 @@ impl ReadQuery {
     }
 }
 
-/// A part of a log, and the direction in which it is read.
+/// Part of a log, and the direction in which it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventRange {
-    /// What came after this event, oldest first.
+    /// Events after this one, oldest first.
     After(u64),
-    /// What came before this event, newest first.
+    /// Events before this one, newest first.
     Before(u64),
 }
 
-/// Some events.
+/// A page of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventPage {
-    /// The events, in the direction that was asked for.
+    /// The events, in the requested direction.
     pub events: Vec<Event>,
-    /// The number of the newest event of the conversation.
+    /// The number of the session's newest event.
     pub newest: u64,
-    /// Whether there are more in that direction.
+    /// Whether there are more in this direction.
     pub more: bool,
 }
 
 /// What to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// Words as a person types them: all must be there, the last one may be the beginning of a word (from two letters
-    /// on), and what stands in double quotes must be there as it is. No character has another meaning.
+    /// Words as a person types them: all must be present, the last one may be the beginning of a word (from two
+    /// letters on), and text in double quotes must match as a phrase. No other character is special.
     pub text: String,
-    /// Only in this conversation.
+    /// Only in this session.
     pub conversation: Option<ConversationId>,
-    /// At most so many.
+    /// At most this many.
     pub limit: usize,
-    /// Pass over so many, which are better.
+    /// Skip this many of the best hits.
     pub offset: usize,
 }
 
 impl SearchQuery {
-    /// Everywhere, the best twenty.
+    /// The best twenty hits in all sessions.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), conversation: None, limit: 20, offset: 0 }
     }
 }
 
-/// An event that was found.
+/// An event found by a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
-    /// Its conversation.
+    /// Its session.
     pub conversation: ConversationId,
-    /// What people call that.
+    /// The session's title.
     pub title: Option<String>,
     /// Its number.
     pub seq: u64,
     /// When it happened.
     pub at: i64,
-    /// What sort of event it is.
+    /// The kind of event.
     pub kind: String,
-    /// The text around what was found.
+    /// The text around the match.
     pub snippet: Snippet,
 }
 
-/// A piece of text in which something was found. It is not escaped for anything.
+/// A piece of text with a match. Not escaped in any way.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Snippet {
-    /// The text; an ellipsis stands where it was cut.
+    /// The text, with an ellipsis where it was cut.
     pub text: String,
-    /// What was found, in bytes of the text.
+    /// The matches, as byte ranges of the text.
     pub marks: Vec<Range<usize>>,
 }

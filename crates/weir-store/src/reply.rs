@@ -1,4 +1,4 @@
-//! An answer that comes later, for threads and for tasks alike.
+//! A reply that arrives later, for threads and tasks alike.
 
 use std::fmt;
 use std::future::Future;
@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use crate::error::StoreError;
 
-/// The answer of the store. [`Reply::wait`] blocks the thread until it is there; `.await` does not.
+/// A reply from the store. [`Reply::wait`] blocks the thread until it arrives; `.await` does not.
 ///
-/// Dropping it does not take a write back.
+/// Dropping it does not cancel a write.
 #[must_use = "the answer tells whether it was done"]
 pub struct Reply<T> {
     shared: Arc<Shared<T>>,
@@ -35,7 +35,7 @@ enum State<T> {
 
 impl<T> Shared<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // The state is replaced as a whole, so a panic elsewhere cannot leave it half done.
+        // The state is replaced as a whole, so a panic elsewhere cannot leave it inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -49,20 +49,20 @@ impl<T> Shared<T> {
 }
 
 impl<T> Reply<T> {
-    /// An answer that is not there yet, and the end through which it comes.
+    /// A pending reply, and the promise that will answer it.
     pub fn promise() -> (Promise<T>, Self) {
         let shared = Arc::new(Shared { state: Mutex::new(State::Waiting(None)), answered: Condvar::new() });
         (Promise { shared: Some(Arc::clone(&shared)) }, Self { shared })
     }
 
-    /// An answer that is there already.
+    /// A reply that is already there.
     pub fn ready(answer: Result<T, StoreError>) -> Self {
         Self {
             shared: Arc::new(Shared { state: Mutex::new(State::Answered(answer)), answered: Condvar::new() }),
         }
     }
 
-    /// Blocks until the answer is there. Not for use in a task.
+    /// Blocks until the reply arrives. Do not use it in a task.
     ///
     /// # Errors
     /// Those of the request.
@@ -117,14 +117,14 @@ impl<T> fmt::Debug for Shared<T> {
 }
 
 impl<T> Promise<T> {
-    /// Gives the answer.
+    /// Sends the answer.
     pub fn answer(mut self, answer: Result<T, StoreError>) {
         if let Some(shared) = self.shared.take() {
             shared.answer(answer);
         }
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the reply was dropped, so no caller is waiting any more.
     pub fn is_abandoned(&self) -> bool {
         self.shared.as_ref().is_none_or(|shared| Arc::strong_count(shared) == 1)
     }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_when_nobody_waits() {
+    fn knows_when_the_reply_was_dropped() {
         let (promise, reply) = Reply::<()>::promise();
         assert!(!promise.is_abandoned());
         drop(reply);

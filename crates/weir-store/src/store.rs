@@ -1,7 +1,6 @@
-//! The trait behind which conversations are kept.
+//! The trait for storing sessions.
 
 use std::fmt::Debug;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
@@ -12,71 +11,65 @@ use crate::reply::Reply;
 use crate::space::{Space, Usage};
 use crate::tail::Tail;
 
-/// A log of conversations.
+/// A log of sessions.
 ///
-/// No call waits for the disk or for another one; a small write may be done before the call returns. A [`Reply`] can be
-/// waited for by a thread and awaited by a task; a write that was sent is done even if its reply is dropped. Writes are
-/// done in the order in which they were sent.
+/// No call waits for the disk or for another call; a small write may be done before the call returns. A thread can
+/// wait for a [`Reply`] and a task can await it; a write is done even if its reply is dropped. Writes are done in the
+/// order in which they were sent.
 pub trait Store: Debug + Send + Sync {
-    /// Names this log. Numbers of events mean nothing in another one.
+    /// Identifies this log. Event numbers mean nothing in another one.
     fn epoch(&self) -> &str;
 
-    /// Creates a conversation.
+    /// Creates a session.
     fn create(&self, new: NewConversation) -> Reply<Conversation>;
 
-    /// The facts about a conversation.
+    /// The facts about a session.
     fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>>;
 
-    /// Changes the facts about a conversation.
+    /// Changes the facts about a session.
     fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation>;
 
-    /// Deletes a conversation and its log; `false` if there was none. The space is given back in the background.
+    /// Deletes a session and its log; `false` if it does not exist. The space is freed in the background.
     fn delete(&self, id: ConversationId) -> Reply<bool>;
 
-    /// Lists conversations.
+    /// Lists sessions.
     fn list(&self, query: ListQuery) -> Reply<ConversationPage>;
 
-    /// Appends to the log of a conversation. When the reply comes, they are stored: see
-    /// [`crate::Durability`].
+    /// Appends events to a session's log. When the reply arrives, they are stored: see [`crate::Durability`].
     fn append(&self, append: Append) -> Reply<Appended>;
 
-    /// Reads a part of a log.
+    /// Reads part of a log.
     fn read(&self, query: ReadQuery) -> Reply<EventPage>;
 
     /// Reads one event.
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>>;
 
-    /// The number of the event with this client id, if there is one.
+    /// The number of the event with this client id, if any.
     fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>>;
 
-    /// Who wrote an event, for comparing it with a [`crate::Cursor`]; none where there is no such event, or where an
-    /// older version wrote it.
+    /// The writer of an event, to compare with a [`crate::Cursor`]; `None` if the event does not exist or an older
+    /// version wrote it.
     fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>>;
 
-    /// Keeps what a reader has made of a log. It changes nothing about the conversation.
+    /// Saves the state a reader derived from a log. It changes nothing about the session.
     fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()>;
 
-    /// The newest checkpoint that fits.
+    /// The newest matching checkpoint.
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>>;
 
-    /// Searches the text of events, the best first.
+    /// Searches the text of events, best hits first.
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>>;
 
-    /// Follows the log of a conversation. Subscribe first, then read.
+    /// Follows a session's log. Subscribe first, then read.
     fn subscribe(&self, conversation: ConversationId) -> Reply<Tail>;
 
-    /// Whether there is space to write. Looks at the disk, and waits for nothing else.
+    /// Whether there is space to write. Checks the disk, and waits for nothing else.
     fn space(&self) -> Space;
 
-    /// What the store takes.
+    /// The space the store takes.
     fn usage(&self) -> Reply<Usage>;
 
-    /// Follows all conversations: the number is the newest revision, and [`crate::ListOrder::ChangedAfter`] lists what changed.
+    /// Follows all sessions: the number is the newest revision, and [`crate::ListOrder::ChangedAfter`] lists what
+    /// changed.
     fn subscribe_all(&self) -> Reply<Tail>;
-}
-
-/// The time, in milliseconds since 1970.
-pub fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

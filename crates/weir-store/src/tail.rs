@@ -1,6 +1,6 @@
-//! How readers learn that a log has grown: a number that only grows, and whoever waits for it.
+//! How readers learn that a log has grown: a number that only increases, and the waiters for it.
 //!
-//! It carries no events. A reader that is told of a higher number reads from the log, so a slow one costs nothing
+//! It carries no events. A reader that learns of a higher number reads from the log, so a slow reader costs nothing
 //! and loses nothing.
 
 use std::collections::HashMap;
@@ -12,35 +12,35 @@ use std::time::{Duration, Instant};
 
 use crate::conversation::ConversationId;
 
-/// Follows the end of a log. Clones follow the same one.
+/// Follows the end of a log. Clones follow the same log.
 #[derive(Debug, Clone)]
 pub struct Tail {
     cell: Arc<Cell>,
 }
 
-/// Where the end of a log is.
+/// The end of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TailState {
     /// The newest event has this number, or the newest change this revision.
     Newest(u64),
-    /// The conversation was deleted.
+    /// The session was deleted.
     Deleted,
     /// The store was closed.
     Closed,
 }
 
 impl Tail {
-    /// Where the end is now.
+    /// The current end.
     pub fn state(&self) -> TailState {
         self.cell.lock().end
     }
 
-    /// Comes when the end is beyond this number, or there is no end any more.
+    /// Completes when the end is beyond this number, or the log was deleted or closed.
     pub fn changed(&self, beyond: u64) -> Changed<'_> {
         Changed { cell: &self.cell, beyond, waiter: None }
     }
 
-    /// The same for a thread; none if nothing has changed within the time.
+    /// The same for a thread; `None` if nothing has changed within the timeout.
     pub fn wait(&self, beyond: u64, timeout: Duration) -> Option<TailState> {
         let start = Instant::now();
         let mut state = self.cell.lock();
@@ -122,7 +122,7 @@ impl Cell {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves the end, never back.
+    /// Moves the end, but never backwards.
     fn set(&self, end: TailState) {
         let mut state = self.lock();
         let forward = match (state.end, end) {
@@ -157,7 +157,7 @@ impl Tails {
         self.each.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A tail of one conversation. Its end is unknown until it is told: ask the log after this call, not before.
+    /// A tail of one session. Its end is unknown until it is set: query the log after this call, not before.
     pub(crate) fn subscribe(&self, id: &ConversationId) -> Tail {
         let mut each = self.each();
         if let Some(cell) = each.get(id).and_then(Weak::upgrade) {
@@ -173,7 +173,7 @@ impl Tails {
         Tail { cell: Arc::clone(&self.all) }
     }
 
-    /// The conversations that somebody follows, or none if nobody follows anything.
+    /// The sessions with subscribers; `None` if there are no subscribers at all.
     pub(crate) fn followed(&self) -> Option<Vec<ConversationId>> {
         let each = self.each();
         let ids: Vec<_> =

@@ -1,22 +1,22 @@
-//! From what a person types to a query that SQLite cannot misread, and from its marks to places in a text.
+//! Turns what a person types into a query that SQLite cannot misread, and hit markers into ranges of a text.
 
 use crate::query::Snippet;
 
-/// Stands before what was found. No indexed text has it.
+/// Marks the start of a match. Never occurs in indexed text.
 pub(crate) const MARK_START: char = '\u{2}';
-/// Stands after what was found.
+/// Marks the end of a match.
 pub(crate) const MARK_END: char = '\u{3}';
 
-/// What to look for: each phrase is one word or several that must follow each other.
+/// What to search for: each phrase is one word, or several that must follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Terms {
     pub(crate) phrases: Vec<String>,
-    /// Whether the last word may be the beginning of one.
+    /// Whether the last word may be the beginning of a word.
     pub(crate) open_end: bool,
 }
 
 impl Terms {
-    /// Reads what a person typed. Only white space and double quotes mean something.
+    /// Parses what a person typed. Only white space and double quotes have a meaning.
     pub(crate) fn parse(text: &str) -> Self {
         let mut phrases = Vec::new();
         let mut open_end = false;
@@ -34,7 +34,7 @@ impl Terms {
         Self { phrases, open_end }
     }
 
-    /// The same for FTS5: all in quotes, and no quote inside, so nothing in it is an operator.
+    /// The FTS5 expression: every phrase quoted, with no quotes inside, so nothing in it is an operator.
     pub(crate) fn expression(&self) -> Option<String> {
         let phrases: Vec<_> = self.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect();
         (!phrases.is_empty()).then(|| {
@@ -44,25 +44,26 @@ impl Terms {
     }
 }
 
-/// Whether a text ends in what may be the beginning of a word. One ASCII letter is not: half of all words begin with it.
+/// Whether a text ends in something that may be the beginning of a word. A single ASCII letter does not count: half
+/// of all words begin with it.
 fn is_beginning(text: &str) -> bool {
     text.rsplit(|c: char| !c.is_alphanumeric()).next().is_some_and(|word| word.len() >= 2)
 }
 
-/// Which words a phrase has is left to the index, so that both divide a text alike.
+/// Splitting a phrase into words is left to the index, so that query and text are divided alike.
 fn push(phrases: &mut Vec<String>, text: &str) {
     if text.contains(char::is_alphanumeric) {
         phrases.push(text.replace(char::is_control, " "));
     }
 }
 
-/// The words in a text, about as the index divides it.
+/// The words in a text, roughly as the index divides it.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }
 
-/// Takes the marks out of a text and remembers where they were.
+/// Removes the markers from a text and records where they were.
 pub(crate) fn unmark(marked: &str) -> Snippet {
     let mut snippet = Snippet::default();
     let mut start = None;
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_and_the_last_may_go_on() {
+    fn words_are_quoted_and_the_last_may_be_a_prefix() {
         assert_eq!(expression("fix Parser").as_deref(), Some(r#""fix" "Parser" *"#));
         assert_eq!(expression("fix parser ").as_deref(), Some(r#""fix" "parser""#));
         assert_eq!(expression("fix p").as_deref(), Some(r#""fix" "p""#));
@@ -98,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_quotes_stays_together() {
+    fn quoted_text_stays_a_phrase() {
         assert_eq!(expression(r#""to be" or"#).as_deref(), Some(r#""to be" "or" *"#));
         assert_eq!(expression(r#"x "to be""#).as_deref(), Some(r#""x" "to be""#));
         assert_eq!(expression(r#"x "to be"#).as_deref(), Some(r#""x" "to be""#));
     }
 
     #[test]
-    fn operators_are_words_or_nothing() {
+    fn operators_are_words_or_ignored() {
         assert_eq!(expression("a AND NOT b*").as_deref(), Some(r#""a" "AND" "NOT" "b*""#));
         assert_eq!(expression("text:x NEAR(y)").as_deref(), Some(r#""text:x" "NEAR(y)""#));
         for nothing in ["", "  ", "\"", "\"\"", "*", "^ - + ( ) :", "''"] {
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_become_places() {
+    fn marks_become_ranges() {
         let snippet = unmark("a \u{2}bé\u{3} c \u{2}d\u{3}");
         assert_eq!(snippet.text, "a bé c d");
         assert_eq!(snippet.marks, [2..5, 8..9]);

@@ -1,19 +1,19 @@
-//! The bot, and what its failures are called. Nothing here shows the token.
+//! The bot, and descriptions of its errors. The token is never shown.
 
-use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
 use teloxide_core::{ApiError, Bot, RequestError};
+use weir_base::error::with_causes;
 use weir_bridge::BridgeError;
 use weir_bridge::config::Secret;
 
 /// How long a poll waits for updates.
 pub(crate) const POLL: Duration = Duration::from_secs(50);
-/// How long an answer may take beyond that.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How much longer than that a response may take.
+const EXTRA_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The bot of a token.
+/// A bot.
 #[derive(Clone)]
 pub(crate) struct TelegramBot {
     bot: Bot,
@@ -22,23 +22,23 @@ pub(crate) struct TelegramBot {
 
 impl fmt::Debug for TelegramBot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The library's own would show the token.
+        // The library's own implementation would show the token.
         f.debug_struct("TelegramBot").field("api_url", &self.bot.api_url().as_str()).finish_non_exhaustive()
     }
 }
 
 impl TelegramBot {
-    /// The bot of this token, on Telegram's server or on another one.
+    /// The bot with this token, on Telegram's server or another one.
     pub(crate) fn new(api_url: Option<&str>, token: Secret) -> Result<Self, BridgeError> {
         let client = reqwest::Client::builder()
             .user_agent(concat!("weir/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_secs(10))
-            .timeout(POLL + PATIENCE)
+            .timeout(POLL + EXTRA_TIMEOUT)
             .tcp_nodelay(true)
-            // A redirect could carry the token to somebody else.
+            // A redirect could send the token to another host.
             .redirect(reqwest::redirect::Policy::none())
             .build()
-            .map_err(|error| BridgeError::Failed(format!("the HTTP client cannot be made: {error}")))?;
+            .map_err(|error| BridgeError::Failed(format!("cannot create the HTTP client: {error}")))?;
         let mut bot = Bot::with_client(token.reveal(), client);
         if let Some(address) = api_url {
             bot = bot.set_api_url(server(address)?);
@@ -46,12 +46,12 @@ impl TelegramBot {
         Ok(Self { bot, token })
     }
 
-    /// For calls.
+    /// The client for API calls.
     pub(crate) fn api(&self) -> &Bot {
         &self.bot
     }
 
-    /// Why a call failed, in words. The library hides the token where it finds it; this hides it everywhere.
+    /// Describes why a call failed. The library hides the token in some places; this hides it everywhere.
     pub(crate) fn explain(&self, error: &RequestError) -> String {
         let text = match error {
             RequestError::Api(ApiError::Unknown(description)) => format!("Telegram says: {description}"),
@@ -60,17 +60,9 @@ impl TelegramBot {
                 format!("Telegram says: the group became the supergroup {chat}")
             }
             RequestError::RetryAfter(time) => format!("Telegram asks to wait {} seconds", time.seconds()),
-            RequestError::Network(error) => {
-                let mut text = format!("Telegram cannot be reached: {error}");
-                let mut source = error.source();
-                while let Some(cause) = source {
-                    text = format!("{text}: {cause}");
-                    source = cause.source();
-                }
-                text
-            }
+            RequestError::Network(error) => format!("Telegram cannot be reached: {}", with_causes(error)),
             RequestError::InvalidJson { source, .. } => {
-                format!("the answer is not one of the Bot API: {source}")
+                format!("the response is not valid for the Bot API: {source}")
             }
             RequestError::Io(error) => error.to_string(),
         };
@@ -78,18 +70,18 @@ impl TelegramBot {
     }
 }
 
-/// The address of a server of the Bot API.
+/// Parses the URL of a Bot API server.
 fn server(address: &str) -> Result<reqwest::Url, BridgeError> {
     let wrong = |why: &str| {
         BridgeError::Configuration(format!(
-            "telegram.api_url: {address} {why}; it must be like https://example.org"
+            "telegram.api_url: {address} {why}; use one like https://example.org"
         ))
     };
-    let url =
-        reqwest::Url::parse(address.trim_end_matches('/')).map_err(|error| wrong(&error.to_string()))?;
+    let url = reqwest::Url::parse(address.trim_end_matches('/'))
+        .map_err(|error| wrong(&format!("is not a valid address ({error})")))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        _ => Err(wrong("is no address of a server")),
+        _ => Err(wrong("is not the address of a server")),
     }
 }
 
@@ -111,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_token_is_never_shown() {
-        // Nobody listens on this port of the loopback.
+        // Nothing listens on this port.
         let bot = bot("http://127.0.0.1:1/some/path");
         assert!(!format!("{bot:?}").contains("secret"));
         let error = bot.api().get_me().await.unwrap_err();
@@ -127,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_none_is_refused() {
+    fn invalid_addresses_are_refused() {
         for address in ["data:text/plain,x", "api.telegram.org", "ftp://example.org", "http://"] {
             let error = TelegramBot::new(Some(address), Secret::new(TOKEN)).unwrap_err();
             assert!(error.to_string().starts_with("telegram.api_url: "), "{error}");

@@ -7,7 +7,7 @@ use teloxide_core::requests::Requester as _;
 use teloxide_core::types::User;
 use weir_bridge::BridgeError;
 use weir_bridge::channel::{
-    Capabilities, Channel, Doing, Inlet, MessageRef, Operation, OperationError, RemoteFile,
+    BoxFuture, Capabilities, Channel, Inlet, MessageRef, Operation, OperationError, RemoteFile,
 };
 use weir_bridge::config::Secret;
 use weir_bridge::markup::Markup;
@@ -17,26 +17,26 @@ use crate::download::download;
 use crate::perform::perform;
 use crate::poll;
 
-/// Telegram takes no larger files from bots.
-const LARGEST_FILE: u64 = 50 << 20;
+/// Maximum size of a file that a bot can send.
+const MAX_FILE_BYTES: u64 = 50 << 20;
 
-/// What the channel works with.
+/// Options of the channel.
 #[derive(Debug, Clone)]
 pub struct TelegramOptions {
     /// The bot's token.
     pub token: Secret,
-    /// Another server of the Bot API than Telegram's.
+    /// URL of a Bot API server other than Telegram's.
     pub api_url: Option<String>,
 }
 
-/// The channel.
+/// The Telegram channel.
 #[derive(Debug)]
 pub struct TelegramChannel {
     bot: TelegramBot,
 }
 
 impl TelegramChannel {
-    /// A channel with these options. Nothing is asked of Telegram yet.
+    /// A channel with these options. Does not contact Telegram yet.
     pub fn new(options: TelegramOptions) -> Result<Self, BridgeError> {
         Ok(Self { bot: TelegramBot::new(options.api_url.as_deref(), options.token)? })
     }
@@ -61,25 +61,25 @@ impl Channel for TelegramChannel {
             buttons: true,
             reactions: false,
             files: true,
-            largest_picture: Some(LARGEST_FILE),
+            largest_picture: Some(MAX_FILE_BYTES),
             posts_once: false,
             edit_interval_ms: 1_000,
         }
     }
 
-    fn run(self: Arc<Self>, inlet: Inlet) -> Doing<'static, Result<(), BridgeError>> {
+    fn run(self: Arc<Self>, inlet: Inlet) -> BoxFuture<'static, Result<(), BridgeError>> {
         Box::pin(poll::poll(self, inlet))
     }
 
-    fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>> {
+    fn perform(&self, operation: Operation) -> BoxFuture<'_, Result<Option<MessageRef>, OperationError>> {
         Box::pin(perform(&self.bot, operation))
     }
 
-    fn fetch<'a>(&'a self, file: &'a RemoteFile, max_bytes: u64) -> Doing<'a, Result<Vec<u8>, String>> {
+    fn fetch<'a>(&'a self, file: &'a RemoteFile, max_bytes: u64) -> BoxFuture<'a, Result<Vec<u8>, String>> {
         Box::pin(download(&self.bot, file, max_bytes))
     }
 
-    fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>> {
+    fn check(&self) -> BoxFuture<'_, Result<Vec<String>, BridgeError>> {
         Box::pin(async move {
             let me = self.me().await.map_err(|error| BridgeError::Channel {
                 channel: "telegram".to_owned(),

@@ -12,31 +12,31 @@ use weir_bridge::channel::RemoteFile;
 
 use crate::bot::TelegramBot;
 
-/// The Bot API gives no larger files.
-const LARGEST_FILE: u64 = 20 << 20;
+/// Maximum size of a file that a bot can download.
+const MAX_FILE_BYTES: u64 = 20 << 20;
 
-/// Fetches a file of at most this many bytes.
+/// Fetches a file of at most `max_bytes`.
 pub(crate) async fn download(
     bot: &TelegramBot,
     file: &RemoteFile,
     max_bytes: u64,
 ) -> Result<Vec<u8>, String> {
-    if file.size.is_some_and(|size| size > LARGEST_FILE) {
-        return Err("Telegram gives bots no files of more than 20 MB".to_owned());
+    if file.size.is_some_and(|size| size > MAX_FILE_BYTES) {
+        return Err("bots cannot download files larger than 20 MB from Telegram".to_owned());
     }
     let api = bot.api();
     let found = api.get_file(FileId(file.reference.clone())).await.map_err(|error| bot.explain(&error))?;
-    let mut taken = Limited { data: Vec::new(), max_bytes, is_full: false };
-    let fetched = api.download_file(&found.path, &mut taken).await;
-    // Telegram's word on the size may be wrong, or missing.
-    if taken.is_full {
-        return Err(format!("it has more than {} MB", max_bytes >> 20));
+    let mut received = Limited { data: Vec::new(), max_bytes, is_full: false };
+    let fetched = api.download_file(&found.path, &mut received).await;
+    // The size that Telegram reports may be wrong or missing.
+    if received.is_full {
+        return Err(format!("it is larger than {} MB", max_bytes >> 20));
     }
     fetched.map_err(|error| bot.explain(&error.into()))?;
-    Ok(taken.data)
+    Ok(received.data)
 }
 
-/// Takes bytes up to a limit, and nothing behind it.
+/// Collects bytes up to a limit.
 struct Limited {
     data: Vec<u8>,
     max_bytes: u64,

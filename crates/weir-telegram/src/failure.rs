@@ -1,11 +1,11 @@
-//! What a refusal of Telegram means for the bridge.
+//! What errors of Telegram mean for the bridge.
 
 use serde::Deserialize as _;
 use teloxide_core::types::MessageId;
 use teloxide_core::{ApiError, RequestError};
 use weir_bridge::channel::OperationError;
 
-/// What became of an operation that failed; `None` if it is as if it had been done. `why` is the failure in words.
+/// What a failed operation means for the bridge, or `None` if it counts as done. `why` describes the error.
 pub(crate) fn judge(error: &RequestError, why: String) -> Option<OperationError> {
     match error {
         RequestError::RetryAfter(time) => {
@@ -29,7 +29,7 @@ pub(crate) fn judge(error: &RequestError, why: String) -> Option<OperationError>
     }
 }
 
-/// A refusal in words that the library does not know. They begin with the name of the HTTP status.
+/// An error that the library does not know. The description starts with the name of the HTTP status.
 fn unknown(description: &str, why: String) -> Option<OperationError> {
     let says = |words: &[&str]| words.iter().any(|word| description.contains(word));
     if says(&["message is not modified"]) {
@@ -48,7 +48,7 @@ fn unknown(description: &str, why: String) -> Option<OperationError> {
     })
 }
 
-/// Whether the picture, and not the chat, is the reason: then it may go as a document.
+/// Whether the picture is the reason, and not the chat. Then it can be sent as a document.
 pub(crate) fn is_about_the_picture(error: &RequestError) -> bool {
     match error {
         RequestError::Api(ApiError::ImageProcessFailed) => true,
@@ -57,9 +57,9 @@ pub(crate) fn is_about_the_picture(error: &RequestError) -> bool {
     }
 }
 
-/// The answer of a call that was done, in a shape that the library does not know: a message of a newer kind. To do it
-/// again would write it twice.
-pub(crate) fn done_all_the_same(error: &RequestError) -> Option<Option<MessageId>> {
+/// The result of a call that succeeded although the library cannot parse the response, for example because it has a
+/// newer kind of message. Repeating the call would post twice.
+pub(crate) fn done_despite_error(error: &RequestError) -> Option<Option<MessageId>> {
     let RequestError::InvalidJson { raw, .. } = error else { return None };
     let answer: serde_json::Value = serde_json::from_str(raw).ok()?;
     let is_done = answer.get("ok").and_then(serde_json::Value::as_bool)?;
@@ -74,7 +74,7 @@ mod tests {
     use teloxide_core::{ApiError, RequestError};
     use weir_bridge::channel::OperationError;
 
-    use super::{done_all_the_same, judge};
+    use super::{done_despite_error, judge};
 
     /// The error that the library makes of a description.
     fn refused(description: &str) -> Option<OperationError> {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn errors_are_told_apart() {
         let same = "Bad Request: message is not modified: specified new message content and reply markup are exactly the same";
         assert_eq!(refused(same), None);
         assert!(matches!(refused("Bad Request: message to edit not found"), Some(OperationError::Gone(_))));
@@ -100,10 +100,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_not_done_again() {
+    fn calls_that_succeeded_are_not_repeated() {
         let answered = |raw: &str| {
             let source = Arc::new(serde_json::from_str::<bool>("{}").unwrap_err());
-            done_all_the_same(&RequestError::InvalidJson { source, raw: raw.into() })
+            done_despite_error(&RequestError::InvalidJson { source, raw: raw.into() })
         };
         let newer = r#"{"ok":true,"result":{"message_id":7,"chat":{"type":"hall"}}}"#;
         assert_eq!(answered(newer), Some(Some(MessageId(7))));

@@ -1,6 +1,6 @@
 //! The bridge's channel to Telegram: long polling, HTML, edits, inline buttons, photos, documents, topics.
 //!
-//! [`TelegramChannel`] is the channel. The Bot API is spoken by `teloxide-core`; here is what the bridge makes of it.
+//! [`TelegramChannel`] is the channel. `teloxide-core` implements the Bot API.
 
 mod bot;
 mod channel;

@@ -1,4 +1,4 @@
-//! Does things in chats.
+//! Performs operations in chats.
 
 use teloxide_core::RequestError;
 use teloxide_core::payloads::{
@@ -13,31 +13,31 @@ use teloxide_core::types::{
 use weir_bridge::channel::{Content, MessageRef, Operation, OperationError, OutgoingFile, Place};
 
 use crate::bot::TelegramBot;
-use crate::failure::{done_all_the_same, is_about_the_picture, judge};
+use crate::failure::{done_despite_error, is_about_the_picture, judge};
 
-/// Larger pictures go as documents.
-const LARGEST_PHOTO: usize = 10 << 20;
-/// Longest label of a button.
-const LONGEST_LABEL: usize = 64;
+/// Maximum size of a photo. Larger pictures are sent as documents.
+const MAX_PHOTO_BYTES: usize = 10 << 20;
+/// Maximum length of the label of a button.
+const MAX_LABEL_LENGTH: usize = 64;
 
-/// What a call made; nothing where the call makes no message.
+/// The message that a call created, if any.
 type Made = Result<Option<MessageId>, RequestError>;
 
-/// Does something in a chat.
+/// Performs an operation in a chat.
 pub(crate) async fn perform(
     bot: &TelegramBot,
     operation: Operation,
 ) -> Result<Option<MessageRef>, OperationError> {
     let mut chat = chat(operation.place())?;
     let mut made = attempt(bot, chat, &operation).await?;
-    // The group became a supergroup, which has another name.
+    // The group became a supergroup, which has another id.
     if let Err(RequestError::MigrateToChatId(now)) = made {
         chat = now;
         made = attempt(bot, chat, &operation).await?;
     }
     let made = match made {
         Ok(made) => made,
-        Err(error) => match done_all_the_same(&error) {
+        Err(error) => match done_despite_error(&error) {
             Some(made) => made,
             None => return judge(&error, bot.explain(&error)).map_or(Ok(None), Err),
         },
@@ -101,12 +101,12 @@ async fn edit(bot: &TelegramBot, chat: ChatId, message: MessageId, content: &Con
     request.await.map(|_| None)
 }
 
-/// Sends a picture as one that people see at once, where Telegram takes it, and anything else as a document.
+/// Sends a picture as a photo if Telegram accepts it, and anything else as a document.
 async fn upload(bot: &TelegramBot, chat: ChatId, topic: Option<ThreadId>, file: &OutgoingFile) -> Made {
     let input = || InputFile::memory(file.data.clone()).file_name(file.name.clone());
     let made = |sent: Result<Message, RequestError>| sent.map(|message| Some(message.id));
-    // An animation would stand still as a photo.
-    let is_photo = file.is_picture() && file.media_type != "image/gif" && file.data.len() <= LARGEST_PHOTO;
+    // Animations do not move as photos.
+    let is_photo = file.is_picture() && file.media_type != "image/gif" && file.data.len() <= MAX_PHOTO_BYTES;
     if is_photo {
         let mut request = bot.api().send_photo(chat, input());
         if let Some(topic) = topic {
@@ -126,12 +126,16 @@ async fn upload(bot: &TelegramBot, chat: ChatId, topic: Option<ThreadId>, file: 
 
 fn chat(place: &Place) -> Result<ChatId, OperationError> {
     let number = place.chat.as_str().parse();
-    number.map(ChatId).map_err(|_| OperationError::Refused(format!("{} is no chat of Telegram", place.chat)))
+    number
+        .map(ChatId)
+        .map_err(|_| OperationError::Refused(format!("{} is not a valid Telegram chat id", place.chat)))
 }
 
 fn number(message: &MessageRef) -> Result<MessageId, OperationError> {
     let number = message.as_str().parse();
-    number.map(MessageId).map_err(|_| OperationError::Gone(format!("{message} is no message of Telegram")))
+    number
+        .map(MessageId)
+        .map_err(|_| OperationError::Gone(format!("{message} is not a valid Telegram message id")))
 }
 
 fn topic(place: &Place) -> Option<ThreadId> {
@@ -155,7 +159,7 @@ fn no_preview() -> LinkPreviewOptions {
 
 fn buttons(content: &Content) -> Option<InlineKeyboardMarkup> {
     let rows = content.buttons.iter().map(|button| {
-        let label: String = button.label.chars().take(LONGEST_LABEL).collect();
+        let label: String = button.label.chars().take(MAX_LABEL_LENGTH).collect();
         [InlineKeyboardButton::callback(label, button.data.clone())]
     });
     (!content.buttons.is_empty()).then(|| InlineKeyboardMarkup::new(rows))

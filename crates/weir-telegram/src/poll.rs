@@ -1,4 +1,4 @@
-//! Long polling: one poller, for ever, whatever happens to the network.
+//! Long polling with a single poller, forever, whatever happens to the network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::channel::TelegramChannel;
 use crate::read::read;
 use crate::updates;
 
-/// Longest wait between two tries.
-const LONGEST_WAIT: u64 = 60;
+/// Maximum wait between two attempts, in seconds.
+const MAX_WAIT: u64 = 60;
 
-/// Delivers updates until it is dropped. It ends only where the token is wrong.
+/// Delivers updates until dropped. Ends only if the token is wrong.
 pub(crate) async fn poll(channel: Arc<TelegramChannel>, inlet: Inlet) -> Result<(), BridgeError> {
     let mut poller = Poller { bot: channel.bot().clone(), inlet, failures: 0, offset: 0 };
     let me = loop {
@@ -29,15 +29,15 @@ pub(crate) async fn poll(channel: Arc<TelegramChannel>, inlet: Inlet) -> Result<
     };
     poller.inlet.connected(true);
     loop {
-        match updates::ask(poller.bot.api(), poller.offset, POLL.as_secs()).await {
+        match updates::request(poller.bot.api(), poller.offset, POLL.as_secs()).await {
             Ok(updates) => {
                 poller.failures = 0;
                 poller.inlet.connected(true);
                 for update in updates {
-                    if !poller.take(&update, &me).await {
+                    if !poller.deliver(&update, &me).await {
                         return Ok(());
                     }
-                    // Asking for the next one tells Telegram that this one need not come again.
+                    // Requesting the next one tells Telegram that this one is done.
                     poller.offset =
                         poller.offset.max(updates::number(&update).map_or(0, |number| number + 1));
                 }
@@ -62,7 +62,7 @@ impl Poller {
             RequestError::Api(ApiError::InvalidToken) => {
                 return Err(BridgeError::Channel {
                     channel: self.inlet.channel().to_string(),
-                    reason: format!("{why}; the token is wrong, ask @BotFather for the right one"),
+                    reason: format!("{why}; the token is wrong, get the right one from @BotFather"),
                 });
             }
             RequestError::RetryAfter(time) => u64::from(time.seconds()),
@@ -71,18 +71,18 @@ impl Poller {
         self.failures = self.failures.saturating_add(1);
         self.inlet.note(if matches!(error, RequestError::Api(ApiError::TerminatedByOtherGetUpdates)) {
             format!(
-                "{why}; another program polls with the same token, or this one did a moment ago: trying again"
+                "{why}; another program is polling with the same token, or this one was a moment ago; trying again"
             )
         } else {
             format!("{why}; trying again")
         });
-        tokio::time::sleep(Duration::from_secs(seconds.clamp(1, LONGEST_WAIT))).await;
+        tokio::time::sleep(Duration::from_secs(seconds.clamp(1, MAX_WAIT))).await;
         Ok(())
     }
 
-    /// Delivers an update. `false` if the bridge takes nothing any more.
-    async fn take(&self, update: &Value, me: &User) -> bool {
-        let Some(update) = updates::understand(update) else {
+    /// Delivers an update. Returns `false` if the bridge accepts no more messages.
+    async fn deliver(&self, update: &Value, me: &User) -> bool {
+        let Some(update) = updates::parse(update) else {
             let number = updates::number(update).unwrap_or_default();
             self.inlet.note(format!("update {number} is of an unknown kind, so it is not read"));
             return true;
@@ -92,7 +92,7 @@ impl Poller {
         if let UpdateKind::CallbackQuery(query) = update.kind
             && kept
         {
-            // Ends the waiting sign of the button. It is only a courtesy, so nobody waits for it.
+            // Stops the progress animation of the button. Only a courtesy, so the result does not matter.
             let answer = self.bot.api().answer_callback_query(query.id);
             tokio::spawn(async move { answer.await.is_ok() });
         }

@@ -1,24 +1,24 @@
-//! Updates of Telegram as what came in.
+//! Converts Telegram updates to incoming messages.
 
 use teloxide_core::types::{
     CallbackQuery, Chat, FileMeta, Message, MessageKind, ThreadId, Update, UpdateKind, User,
 };
 use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, IncomingText, Place, RemoteFile, Sender};
 
-/// What an update means; none if it means nothing to us.
+/// Reads an update. Returns `None` if it is not for the bot.
 pub(crate) fn read(update: &Update, channel: &ChannelName, me: &User) -> Option<Incoming> {
     let key = update.id.0.to_string();
     match &update.kind {
-        UpdateKind::Message(message) => message_read(key, message, channel, me),
+        UpdateKind::Message(message) => read_message(key, message, channel, me),
         UpdateKind::EditedMessage(message) => edited(key, message, channel, me),
         UpdateKind::CallbackQuery(query) => button(key, query, channel),
         _ => None,
     }
 }
 
-fn message_read(key: String, message: &Message, channel: &ChannelName, me: &User) -> Option<Incoming> {
+fn read_message(key: String, message: &Message, channel: &ChannelName, me: &User) -> Option<Incoming> {
     let from = message.from.as_ref()?;
-    // Of what Telegram says by itself, such as that somebody has come, a move is for us.
+    // Of Telegram's service messages, such as a person joining, only migrations matter.
     let is_of_a_person = matches!(message.kind, MessageKind::Common(_));
     if !is_of_a_person && message.migrate_from_chat_id().is_none() {
         return None;
@@ -30,7 +30,7 @@ fn message_read(key: String, message: &Message, channel: &ChannelName, me: &User
     let (text, mentions_us) = without_mention(text, me.mention().as_deref());
     let direct = message.chat.is_private();
     let first = text.split_whitespace().next().filter(|word| word.starts_with('/'));
-    // In groups a command may name the bot that it is for, and ours is not there any more.
+    // In groups a command may name the bot that it is for. Our own name has been removed already.
     if !direct && first.is_some_and(names_another_bot) {
         return None;
     }
@@ -102,7 +102,7 @@ fn button(key: String, query: &CallbackQuery, channel: &ChannelName) -> Option<I
     })
 }
 
-/// The topic that a message stands in. A chain of replies is none.
+/// The topic of a message. A chain of replies is not a topic.
 fn topic(message: &Message) -> Option<ThreadId> {
     message.thread_id.filter(|_| message.is_topic_message)
 }
@@ -123,7 +123,7 @@ fn sender(user: &User, me: &User) -> Sender {
     Sender { id: user.id.0.to_string().into(), name: name(user), is_bot: user.is_bot || user.id == me.id }
 }
 
-/// The text without a mention of us, and whether there was one.
+/// The text without a mention of the bot, and whether there was one.
 fn without_mention(text: &str, mention: Option<&str>) -> (String, bool) {
     let Some(mention) = mention.filter(|mention| !mention.is_empty()) else {
         return (text.to_owned(), false);
@@ -144,35 +144,40 @@ fn without_mention(text: &str, mention: Option<&str>) -> (String, bool) {
 
 fn files(message: &Message) -> Vec<RemoteFile> {
     let photo = message.photo().and_then(|sizes| sizes.iter().max_by_key(|photo| photo.width));
-    let photo = photo.map(|photo| want(&photo.file, None, "photo.jpg", Some("image/jpeg".to_owned())));
+    let photo = photo.map(|photo| remote(&photo.file, None, "photo.jpg", Some("image/jpeg".to_owned())));
     let document = message.document().map(|document| {
         let media_type = document.mime_type.as_ref().map(ToString::to_string);
-        want(&document.file, document.file_name.as_ref(), "file", media_type)
+        remote(&document.file, document.file_name.as_ref(), "file", media_type)
     });
     let audio = message.audio().map(|audio| {
         let media_type = audio.mime_type.as_ref().map(ToString::to_string);
-        want(&audio.file, audio.file_name.as_ref(), "audio", media_type)
+        remote(&audio.file, audio.file_name.as_ref(), "audio", media_type)
     });
     let video = message.video().map(|video| {
         let media_type = video.mime_type.as_ref().map(ToString::to_string);
-        want(&video.file, video.file_name.as_ref(), "video.mp4", media_type)
+        remote(&video.file, video.file_name.as_ref(), "video.mp4", media_type)
     });
     let voice = message.voice().map(|voice| {
         let media_type = voice.mime_type.as_ref().map(ToString::to_string);
-        want(&voice.file, None, "voice.ogg", media_type)
+        remote(&voice.file, None, "voice.ogg", media_type)
     });
     let round = message
         .video_note()
-        .map(|video| want(&video.file, None, "video-message.mp4", Some("video/mp4".to_owned())));
+        .map(|video| remote(&video.file, None, "video-message.mp4", Some("video/mp4".to_owned())));
     [photo, document, audio, video, voice, round].into_iter().flatten().collect()
 }
 
-fn want(file: &FileMeta, name: Option<&String>, usual: &str, media_type: Option<String>) -> RemoteFile {
+fn remote(
+    file: &FileMeta,
+    name: Option<&String>,
+    default_name: &str,
+    media_type: Option<String>,
+) -> RemoteFile {
     RemoteFile {
         reference: file.id.0.clone(),
-        name: name.map_or(usual, String::as_str).to_owned(),
+        name: name.map_or(default_name, String::as_str).to_owned(),
         media_type: media_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
-        // The library has this number for one that Telegram does not say.
+        // The library uses this number if Telegram does not send the size.
         size: Some(file.size).filter(|size| *size != u32::MAX).map(u64::from),
     }
 }
@@ -191,7 +196,7 @@ mod tests {
     }
 
     fn incoming(kind: &str, body: &Value) -> Incoming {
-        // From a text, as the library reads it.
+        // From a string, as the library reads it.
         let update = json!({"update_id": 9, kind: body}).to_string();
         let update: Update = serde_json::from_str(&update).unwrap();
         read(&update, &"telegram".into(), &me()).unwrap()
@@ -205,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_is_for_us_and_is_taken_away() {
+    fn a_mention_addresses_the_bot_and_is_removed() {
         assert_eq!(without_mention("@Weir_Bot do it", Some("@weir_bot")), ("do it".into(), true));
         assert_eq!(without_mention("/new@weir_bot", Some("@weir_bot")), ("/new".into(), true));
         assert_eq!(without_mention("ask @weir_bot2", Some("@weir_bot")), ("ask @weir_bot2".into(), false));
     }
 
     #[test]
-    fn a_command_for_another_bot_is_not_for_us() {
+    fn a_command_for_another_bot_is_ignored() {
         let read_group = |text: &str| {
             let update = json!({"update_id": 9, "message": message(&json!({"text": text}))}).to_string();
             read(&serde_json::from_str(&update).unwrap(), &"telegram".into(), &me())
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_its_message() {
+    fn an_edit_names_its_message() {
         let changed =
             incoming("edited_message", &message(&json!({"text": "@weir_bot better", "edit_date": 1})));
         assert_eq!(changed.body, IncomingBody::Edited { message: "2".into(), text: "better".into() });

@@ -1,7 +1,8 @@
-//! Asks for updates, and reads them one by one.
+//! Requests updates, and parses them one by one.
 //!
-//! Telegram adds fields and kinds all the time, and none of them may stop the polling or hide a message whose text is
-//! plain to see. So updates come as JSON, all that is not used here is taken away, and the library reads the rest.
+//! Telegram keeps adding fields and kinds, and none of them may stop the polling or hide a message with readable
+//! text. So updates are received as JSON, everything that is not used here is removed, and the library parses the
+//! rest.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -28,8 +29,8 @@ const MESSAGE: [&str; 17] = [
     "reply_to_message",
     "media_group_id",
 ];
-/// What people send that cannot be read here. Other messages without a text are Telegram's own: somebody has come, a
-/// message was pinned.
+/// Content of people's messages that cannot be read here. Other messages without text are service messages: a person
+/// joined, a message was pinned.
 const UNREADABLE: [&str; 11] = [
     "sticker",
     "location",
@@ -49,7 +50,7 @@ const USER: [&str; 4] = ["id", "is_bot", "first_name", "username"];
 /// The kinds of updates that are used here.
 const KINDS: [&str; 3] = ["message", "edited_message", "callback_query"];
 
-/// The library's own request would give updates that it has read already, without what it could not read.
+/// The library's own request would return parsed updates, without those that it could not parse.
 #[derive(Debug, Serialize)]
 struct GetRawUpdates {
     offset: i64,
@@ -63,8 +64,8 @@ impl Payload for GetRawUpdates {
     const NAME: &'static str = "getUpdates";
 }
 
-/// Waits for updates from this number on, for so many seconds.
-pub(crate) async fn ask(bot: &Bot, offset: i64, timeout: u64) -> Result<Vec<Value>, RequestError> {
+/// Waits up to `timeout` seconds for updates, starting with number `offset`.
+pub(crate) async fn request(bot: &Bot, offset: i64, timeout: u64) -> Result<Vec<Value>, RequestError> {
     JsonRequest::new(bot.clone(), GetRawUpdates { offset, timeout, allowed_updates: KINDS }).await
 }
 
@@ -73,8 +74,8 @@ pub(crate) fn number(update: &Value) -> Option<i64> {
     update.get("update_id")?.as_i64()
 }
 
-/// An update as the library reads it; none if it is of a kind that is not used here, or makes no sense.
-pub(crate) fn understand(update: &Value) -> Option<Update> {
+/// Parses an update. Returns `None` if it is invalid, or of a kind that is not used here.
+pub(crate) fn parse(update: &Value) -> Option<Update> {
     let update = update.as_object()?;
     let mut simple = Map::new();
     simple.insert("update_id".to_owned(), update.get("update_id")?.clone());
@@ -89,13 +90,13 @@ pub(crate) fn understand(update: &Value) -> Option<Update> {
             _ => {}
         }
     }
-    // From a text, because the library borrows the names in it.
+    // From a string, because the library borrows from it.
     let update: Update = serde_json::from_str(&Value::Object(simple).to_string()).ok()?;
     (!matches!(update.kind, UpdateKind::Error(_))).then_some(update)
 }
 
-/// A message with what is used here. One of a person with nothing in it that can be read is a text, empty or what was
-/// said with it, so that its sender can be told.
+/// A message reduced to the fields that are used here. A person's message that cannot be read becomes a text, which is
+/// its caption or empty, so that its sender can be told.
 fn message(value: &Value) -> Value {
     let mut simple = only(value, &MESSAGE);
     let is_unreadable = UNREADABLE.iter().any(|name| value.get(name).is_some());
@@ -106,7 +107,7 @@ fn message(value: &Value) -> Value {
     simple
 }
 
-/// An object with these members only, and with what is inside of them made simple too.
+/// An object reduced to these fields, recursively.
 fn only(value: &Value, names: &[&str]) -> Value {
     let Some(object) = value.as_object() else { return value.clone() };
     let known = object.iter().filter(|(name, _)| names.contains(&name.as_str()));
@@ -127,42 +128,42 @@ mod tests {
     use serde_json::json;
     use teloxide_core::types::UpdateKind;
 
-    use super::{number, understand};
+    use super::{number, parse};
 
     #[test]
-    fn a_text_is_read_whatever_else_is_in_the_message() {
+    fn text_is_read_whatever_else_is_in_the_message() {
         let odd = json!({"update_id": 7, "mood": "fine", "message": {
             "message_id": 2, "date": 0, "text": "hello", "entities": {"kind": "hologram"}, "paid": [1],
             "chat": {"id": 5, "type": "private", "first_name": ["A"]},
             "from": {"id": 5, "is_bot": false, "first_name": "A", "language_code": 7},
         }});
-        let UpdateKind::Message(message) = understand(&odd).unwrap().kind else { panic!() };
+        let UpdateKind::Message(message) = parse(&odd).unwrap().kind else { panic!() };
         assert_eq!(message.text(), Some("hello"));
     }
 
     #[test]
-    fn what_people_send_that_cannot_be_read_is_an_empty_text() {
+    fn unreadable_messages_are_empty_texts() {
         let about = |what: &str, value: serde_json::Value| {
             let update = json!({"update_id": 7, "message": {
                 "message_id": 2, "date": 0, "chat": {"id": 5, "type": "private", "first_name": "A"},
                 "from": {"id": 5, "is_bot": false, "first_name": "A"}, what: value,
             }});
-            let UpdateKind::Message(message) = understand(&update).unwrap().kind else { panic!() };
+            let UpdateKind::Message(message) = parse(&update).unwrap().kind else { panic!() };
             message.text().map(str::to_owned)
         };
         assert_eq!(about("sticker", json!({"file_id": "s"})).as_deref(), Some(""));
         assert_eq!(about("location", json!({"latitude": 1.0, "longitude": 2.0})).as_deref(), Some(""));
-        assert_eq!(about("new_chat_members", json!([])), None, "that is Telegram's own");
+        assert_eq!(about("new_chat_members", json!([])), None, "a service message");
     }
 
     #[test]
-    fn what_makes_no_sense_has_a_number_all_the_same() {
+    fn invalid_updates_have_a_number_too() {
         for update in [
             json!({"update_id": 7, "telepathy": {}}),
             json!({"update_id": 7, "message": {"text": "no chat"}}),
             json!({"update_id": 7, "message": 7}),
         ] {
-            assert!(understand(&update).is_none(), "{update}");
+            assert!(parse(&update).is_none(), "{update}");
             assert_eq!(number(&update), Some(7));
         }
         assert_eq!(number(&json!("update")), None);

@@ -12,8 +12,8 @@ pub mod simulated;
 #[cfg(target_os = "linux")]
 pub mod small_disk;
 
-/// Whether tests that try the same thing at many instants or on many versions try all of them. `make test` tries some;
-/// `make test-all` and CI set `WEIR_LONG_TESTS=1`.
+/// Whether tests that try the same thing at many points in time or on many versions try all of them. `make test`
+/// tries some; `make test-all` and CI set `WEIR_LONG_TESTS=1`.
 pub fn is_long_run() -> bool {
     std::env::var_os("WEIR_LONG_TESTS").is_some_and(|value| value == "1")
 }

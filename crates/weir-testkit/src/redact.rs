@@ -1,11 +1,11 @@
-//! Redactors: what differs from run to run is replaced, so that two runs can be compared.
+//! Replaces everything that varies between runs, so that two runs can be compared.
 //!
-//! Paths and ids that are known are replaced by name; ids that have a form of their own, and times, are
-//! recognised. Pure; it knows nothing of the protocol.
+//! Known paths and ids are replaced by name; ids with a recognisable form, and times, are recognised. Pure; it knows
+//! nothing about the protocol.
 
 use crate::real::Place;
 
-/// Replaces what differs from run to run.
+/// Replaces everything that varies between runs.
 ///
 /// ```
 /// use weir_testkit::redact::Redactor;
@@ -24,12 +24,12 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Nothing is known by name.
+    /// Without any names.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Knows the folders of a place, also in the form in which the CLI makes a name of them.
+    /// Knows the folders of a place, including the form the CLI uses in file names.
     pub fn for_place(place: &Place) -> Self {
         let mut redactor = Self::new();
         let folders = [
@@ -46,7 +46,7 @@ impl Redactor {
         redactor
     }
 
-    /// Replaces this text, too. Longer texts are replaced first.
+    /// Also replaces this text. Longer texts are replaced first.
     #[must_use]
     pub fn replace(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
         self.add(from, to);
@@ -62,7 +62,7 @@ impl Redactor {
         }
     }
 
-    /// The text without what differs from run to run.
+    /// The text without anything that varies between runs.
     pub fn text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for (from, to) in &self.replacements {
@@ -122,7 +122,7 @@ fn is_uuid(word: &str) -> bool {
         && parts.iter().all(|part| part.chars().all(|letter| letter.is_ascii_hexdigit()))
 }
 
-/// The names that the CLI gives to tasks: `a` or `b` and hexadecimal digits.
+/// Whether a word is an id that the CLI gives to tasks: `a` or `b` and hexadecimal digits.
 fn is_task(word: &str) -> bool {
     matches!(word.len(), 7 | 17)
         && word.starts_with(['a', 'b'])
@@ -130,7 +130,7 @@ fn is_task(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_ascii_digit() || ('a'..='f').contains(&letter))
 }
 
-/// The length of the time that the text begins with, such as `2026-11-15T11:55:43.216Z`.
+/// The length of the timestamp at the start of the text, such as `2026-11-15T11:55:43.216Z`.
 fn time_length(text: &str) -> Option<usize> {
     const SHAPE: &[u8] = b"0000-00-00T00:00:00";
     let fits = |byte: u8, shape: u8| if shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
@@ -144,7 +144,7 @@ fn time_length(text: &str) -> Option<usize> {
     Some(SHAPE.len() + fraction + zone)
 }
 
-/// Files for which the CLI makes up a name: the folder, the end of the name, and what stands for it.
+/// Files with names made up by the CLI: the folder, the suffix, and the replacement.
 const MADE_UP: [(&str, &str, &str); 2] =
     [("/.claude/plans/", ".md", "<plan>"), ("/tool-results/", ".txt", "<result>")];
 
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_name_wins_and_names_become_folders_too() {
+    fn the_longest_name_wins_and_folder_forms_are_replaced_too() {
         let place = Place::new().unwrap();
         let mut redactor = Redactor::for_place(&place);
         let cwd = place.directory().display().to_string();

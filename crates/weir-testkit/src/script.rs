@@ -1,9 +1,9 @@
-//! Scripts in prompts: what the model is to say and do, written into the message that asks for it.
+//! Scripts in prompts: what the model should say and do, written into the message for it.
 //!
-//! A prompt holds `@@[step, step, …]`. Step `k` is played when `k` assistant messages follow the message with the
-//! last script. The script of a sub-agent stands inside a string of its outer one, in the prompt of the call.
-//! Both the simulated CLI and the scripted API read scripts with this module, so one prompt works on both. It
-//! plays nothing itself.
+//! A prompt contains `@@[step, step, …]`. Step `k` is played when `k` assistant messages follow the message with the
+//! last script. The script of a sub-agent is inside a string of the outer one, in the prompt of the call. Both the
+//! simulated CLI and the scripted API read scripts with this module, so one prompt works on both. It plays nothing
+//! itself.
 //!
 //! | key of a step | what it does |
 //! |---|---|
@@ -11,15 +11,15 @@
 //! | `text` | a text block |
 //! | `tool`, `input` | a tool call |
 //! | `tools` | several of them: `[{"tool": …, "input": …}, …]` |
-//! | `sleep` | seconds before the answer begins |
+//! | `sleep` | seconds before the response begins |
 //! | `wdelay` | seconds between words |
-//! | `usage` | members that replace those of the usual usage (100 in, 50 out) |
+//! | `usage` | members that replace those of the default usage (100 in, 50 out) |
 //! | `stop_reason` | instead of `end_turn` or `tool_use` |
 //! | `status`, `etype`, `msg`, `headers` | an API error with this HTTP status, type, message and headers |
-//! | `times` | the error or the failure comes for the first so many tries only, then the rest of the step |
-//! | `ok_headers` | headers of a good answer |
-//! | `break` | the connection fails: `"stream"` cuts it in the middle of the answer, `"connection"` closes it without one, `"error"` sends an error in the middle |
-//! | `misbehave` | for the simulated CLI alone, see its documentation |
+//! | `times` | the error or failure occurs only for this many attempts, then comes the rest of the step |
+//! | `ok_headers` | headers of a successful response |
+//! | `break` | the connection fails: `"stream"` cuts it in the middle of the response, `"connection"` closes it without one, `"error"` sends an error in the middle |
+//! | `misbehave` | only for the simulated CLI, see its documentation |
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::json::{Json, parse_prefix};
 
 /// The text that begins a script.
 pub const MARK: &str = "@@[";
-/// The same in a text that was escaped so that the CLI finds no file's name in it.
+/// The same in a text that was escaped so that the CLI finds no file names in it.
 const ESCAPED_MARK: &str = "\\@\\@[";
 
 /// What is played when a script has no more steps.
@@ -39,7 +39,7 @@ pub const OVER: &str = "(script is over)";
 pub struct Script {
     /// The steps.
     pub steps: Vec<Step>,
-    /// The script as it was written, to tell one from another.
+    /// The original text of the script, which identifies it.
     pub source: String,
 }
 
@@ -52,29 +52,29 @@ pub struct ToolCall {
     pub input: Json,
 }
 
-/// An error of the API.
+/// An API error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
     /// The HTTP status.
     pub status: u16,
     /// The error's type.
     pub kind: String,
-    /// What it says.
+    /// Its message.
     pub message: String,
-    /// Headers of the answer, in order.
+    /// Headers of the response, in order.
     pub headers: Vec<(String, String)>,
-    /// For how many tries; none for all of them.
+    /// The number of attempts that fail; `None` for all.
     pub times: Option<u64>,
 }
 
 /// How a connection to the API fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// It is closed without an answer.
+    /// It is closed without a response.
     Connection,
-    /// It is cut in the middle of the answer.
+    /// It is cut in the middle of the response.
     Stream,
-    /// An error, or something that is not JSON, comes in the middle of the answer.
+    /// An error, or something that is not JSON, arrives in the middle of the response.
     Error,
 }
 
@@ -89,7 +89,7 @@ impl Break {
     }
 }
 
-/// One answer of the model.
+/// One response of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// The text of a thinking block.
@@ -100,23 +100,23 @@ pub struct Step {
     pub text: Option<String>,
     /// Calls of tools.
     pub tools: Vec<ToolCall>,
-    /// How long nothing comes at first.
+    /// The delay before the response.
     pub sleep: Duration,
-    /// How long between two words.
+    /// The delay between two words.
     pub word_delay: Duration,
-    /// Members of the usage that are not as usual.
+    /// Members of the usage that differ from the default.
     pub usage: Json,
-    /// The reason to stop, if it is not the one that follows from the blocks.
+    /// The stop reason, if it differs from the one implied by the blocks.
     pub stop_reason: Option<String>,
     /// The error that comes first or instead.
     pub error: Option<ApiError>,
-    /// Headers of a good answer, in order.
+    /// Headers of a successful response, in order.
     pub ok_headers: Vec<(String, String)>,
-    /// How the connection fails before the answer is whole.
+    /// How the connection fails before the response is complete.
     pub breaks: Option<Break>,
-    /// For how many tries it fails; none for all of them.
+    /// The number of attempts that fail; `None` for all.
     pub times: Option<u64>,
-    /// What the simulated CLI does wrong, as it was written.
+    /// Misbehaviour of the simulated CLI, as written.
     pub misbehave: Json,
 }
 
@@ -146,7 +146,7 @@ impl Step {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
-    /// Reads a step. Keys that are not known are left out; a value of the wrong type counts as absent.
+    /// Parses a step. Unknown keys are ignored; a value of the wrong type counts as absent.
     pub fn from_json(value: &Json) -> Self {
         let owned = |key: &str| value.str_of(key).map(str::to_owned);
         let mut tools: Vec<_> = value.items_of("tools").iter().filter_map(tool_call).collect();
@@ -179,7 +179,7 @@ impl Step {
         }
     }
 
-    /// The reason to stop that the message gives.
+    /// The stop reason in the message.
     pub fn stop_reason(&self) -> &str {
         match &self.stop_reason {
             Some(reason) => reason,
@@ -188,7 +188,7 @@ impl Step {
         }
     }
 
-    /// The usage of the whole answer.
+    /// The usage of the whole response.
     pub fn full_usage(&self) -> Json {
         let usual = crate::object! {
             "input_tokens" => 100,
@@ -209,7 +209,7 @@ fn count(value: Option<&Json>) -> Option<u64> {
     value.and_then(Json::as_i64).and_then(|count| u64::try_from(count).ok())
 }
 
-/// Seconds as a duration; nonsense is no time at all.
+/// Seconds as a duration; zero for invalid values.
 fn seconds(value: Option<&Json>) -> Duration {
     let seconds = value.and_then(Json::as_f64).unwrap_or(0.0);
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
@@ -222,10 +222,10 @@ fn headers(value: Option<&Json>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The scripts of a text, in order. What looks like one and is not JSON is left out.
+/// The scripts in a text, in order. Scripts that are not valid JSON are skipped.
 pub fn scripts(text: &str) -> Vec<Script> {
     let mut found = Vec::new();
-    // Older CLIs are sent their texts escaped.
+    // Older CLIs are sent escaped texts.
     let text =
         if text.contains(ESCAPED_MARK) { Cow::Owned(text.replace("\\@", "@")) } else { Cow::Borrowed(text) };
     let mut rest = &*text;
@@ -244,12 +244,12 @@ pub fn scripts(text: &str) -> Vec<Script> {
     found
 }
 
-/// The last script of a text.
+/// The last script in a text.
 pub fn last_script(text: &str) -> Option<Script> {
     scripts(text).pop()
 }
 
-/// How long the first step of the last script of a text takes.
+/// The delay of the first step of the last script in a text.
 pub(crate) fn first_sleep(text: &str) -> Duration {
     last_script(text).and_then(|script| script.steps.first().map(|step| step.sleep)).unwrap_or_default()
 }
@@ -266,7 +266,7 @@ pub fn texts(content: &Json) -> Vec<&str> {
     }
 }
 
-/// A step and what tells it from all others, so that tries of the same one can be counted.
+/// A step and its identity, so that attempts can be counted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picked {
     /// The step to play.
@@ -275,8 +275,8 @@ pub struct Picked {
     pub key: String,
 }
 
-/// The step to play after these messages (objects with `role` and `content`), oldest first. None where no message
-/// has a script.
+/// The step to play after these messages (objects with `role` and `content`), oldest first. `None` if no message has
+/// a script.
 pub fn pick<'m>(messages: impl DoubleEndedIterator<Item = &'m Json>) -> Option<Picked> {
     let mut answers = 0;
     for message in messages.rev() {
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_surrogate_pair_in_a_script_is_kept() {
+    fn a_lone_surrogate_in_a_script_is_kept() {
         let step = &scripts("@@[{\"text\":\"one \\ud83d two\"}]")[0].steps[0];
         assert_eq!(Json::from(step.text.as_deref()).to_string(), "\"one \\ud83d two\"");
     }

@@ -1,5 +1,5 @@
-//! A small disk for a test, which can be filled and emptied: a file system in memory, mounted in a name space that no other
-//! program sees. A test starts itself again in there.
+//! A small disk for a test, which can be filled and emptied: a file system in memory, mounted in a namespace that no
+//! other program sees. The test runs itself again in there.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 const DISK: &str = "WEIR_SMALL_DISK";
 const FILLER: &str = "filler";
 
-/// The folder where the disk is mounted, for what runs in there; none for the test that has yet to start it.
+/// The folder where the disk is mounted; `None` in the test that has not started it yet.
 pub fn mounted() -> Option<PathBuf> {
     std::env::var_os(DISK).map(PathBuf::from)
 }
 
 /// A command that runs a program with these arguments and with a disk of this many MiB, mounted on the folder.
-#[expect(clippy::disallowed_methods, reason = "whoever runs it waits for it; only tests do")]
+#[expect(clippy::disallowed_methods, reason = "the caller waits for it; only tests call it")]
 pub fn again_as(program: &Path, folder: &Path, mebibytes: u64, arguments: &[&str]) -> Command {
     let mount =
         format!("disk=$1; shift; mount -t tmpfs -o size={mebibytes}m tmpfs \"$disk\" && exec \"$0\" \"$@\"");
@@ -33,7 +33,7 @@ pub fn again_as(program: &Path, folder: &Path, mebibytes: u64, arguments: &[&str
 /// Runs one test of this program again, by its name, with a disk of this many MiB.
 ///
 /// # Errors
-/// What it printed, if it did not pass.
+/// Its output, if it failed.
 pub fn run_test(name: &str, mebibytes: u64) -> Result<(), String> {
     let output = || {
         let folder = tempfile::tempdir()?;
@@ -48,9 +48,10 @@ pub fn run_test(name: &str, mebibytes: u64) -> Result<(), String> {
     Err(format!("{stdout}\n{}\n{NEEDS}", String::from_utf8_lossy(&output.stderr)))
 }
 
-const NEEDS: &str = "(this mounts a file system of its own: it needs `unshare` and `mount` of util-linux, and user name spaces)";
+const NEEDS: &str =
+    "(this mounts its own file system: it needs `unshare` and `mount` from util-linux, and user namespaces)";
 
-/// Takes all the space that is left, but for this many bytes, as another program would.
+/// Takes all free space except this many bytes, as another program would.
 ///
 /// # Errors
 /// If the disk cannot be used.
@@ -61,7 +62,7 @@ pub fn fill(disk: &Path, left: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives some of what was taken back.
+/// Frees some of the space taken.
 ///
 /// # Errors
 /// If nothing was taken.
@@ -71,7 +72,7 @@ pub fn drain(disk: &Path, bytes: u64) -> io::Result<()> {
     file.set_len(length.saturating_sub(bytes))
 }
 
-/// Gives all of it back.
+/// Frees all of the space taken.
 ///
 /// # Errors
 /// If nothing was taken.
@@ -79,7 +80,7 @@ pub fn empty(disk: &Path) -> io::Result<()> {
     fs::remove_file(disk.join(FILLER))
 }
 
-/// What is left of the disk.
+/// The free space on the disk.
 ///
 /// # Errors
 /// If the disk cannot be used.

@@ -2,7 +2,7 @@
 
 use crate::view::CodeBlock;
 
-/// The fenced code blocks in `text`, in order. A fence that is not closed goes to the end.
+/// The fenced code blocks in `text`, in order. An unclosed block extends to the end.
 ///
 /// ```
 /// let text = "Try this:\n```rust\nfn main() {}\n```\nDone.";
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_fence_goes_to_the_end() {
+    fn an_unclosed_fence_extends_to_the_end() {
         assert_eq!(found("x\n```py\nprint(1)"), [(Some("py".into()), "print(1)")]);
     }
 

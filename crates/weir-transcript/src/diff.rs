@@ -1,4 +1,4 @@
-//! Unified diffs: from the CLI's structured patches where there are some, computed where there are none.
+//! Unified diffs: from the CLI's structured patches if there are any, otherwise computed.
 
 use similar::{Algorithm, TextDiff};
 use weir_wire::{
@@ -7,13 +7,13 @@ use weir_wire::{
 
 use crate::view::FileChangeKind;
 
-/// A longer diff is cut, so that a view stays bounded.
-const LONGEST: usize = 256 << 10;
+/// Maximum length of a diff in bytes; longer ones are cut, so that a view stays bounded.
+const MAX_BYTES: usize = 256 << 10;
 
-/// Most pairs of lines that are compared for a computed difference.
-const MOST_COMPARISONS: usize = 4_000_000;
+/// Maximum number of line pairs that are compared for a computed diff.
+const MAX_COMPARISONS: usize = 4_000_000;
 
-/// A difference with its counts.
+/// A diff with its counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) kind: FileChangeKind,
@@ -54,9 +54,9 @@ impl Writer {
     }
 
     fn push(&mut self, text: &str) {
-        if self.text.len() + text.len() > LONGEST {
+        if self.text.len() + text.len() > MAX_BYTES {
             if !self.cut {
-                self.text.push_str("(the rest of the difference was left out)\n");
+                self.text.push_str("(the rest of the diff was left out)\n");
             }
             self.cut = true;
         }
@@ -70,7 +70,7 @@ impl Writer {
     }
 }
 
-/// The difference that a tool's structured result tells of.
+/// The diff from a tool's structured result.
 pub(crate) fn from_result(result: &FileChangeResult<'_>) -> Difference {
     let path = result.file_path.to_str();
     let kind = match result.kind {
@@ -114,7 +114,7 @@ fn write_all_added(out: &mut Writer, content: &str) {
     }
 }
 
-/// What turns one text into another, with its counts, and whether it was too long to be told whole.
+/// The diff between two texts, and whether it was cut because it was too long.
 pub(crate) fn between(path: &str, before: Option<&str>, after: &str) -> (Difference, bool) {
     let mut out = Writer::new(if before.is_some() { path } else { "/dev/null" }, path);
     match before {
@@ -125,21 +125,21 @@ pub(crate) fn between(path: &str, before: Option<&str>, after: &str) -> (Differe
     (out.finish(kind, true), cut)
 }
 
-/// What a `Write` does, told from its arguments alone: sub-agents' results have no structured form.
+/// The diff of a `Write`, from its arguments alone: results of sub-agents have no structured form.
 pub(crate) fn from_write(input: &WriteInput) -> Difference {
     let mut out = Writer::new(&input.file_path, &input.file_path);
     write_all_added(&mut out, &input.content);
     out.finish(FileChangeKind::Written, false)
 }
 
-/// What an `Edit` does, told from its arguments alone. The line numbers count from the replaced text.
+/// The diff of an `Edit`, from its arguments alone. The line numbers count from the start of the replaced text.
 pub(crate) fn from_edit(input: &EditInput) -> Difference {
     let mut out = Writer::new(&input.file_path, &input.file_path);
     write_computed(&mut out, &input.old_string, &input.new_string);
     out.finish(FileChangeKind::Edited, false)
 }
 
-/// What a `MultiEdit` does, told from its arguments alone.
+/// The diff of a `MultiEdit`, from its arguments alone.
 pub(crate) fn from_multi_edit(input: &MultiEditInput) -> Difference {
     let mut out = Writer::new(&input.file_path, &input.file_path);
     for edit in &input.edits {
@@ -148,7 +148,7 @@ pub(crate) fn from_multi_edit(input: &MultiEditInput) -> Difference {
     out.finish(FileChangeKind::Edited, false)
 }
 
-/// What a notebook edit does to its cell.
+/// The diff of the cell that a notebook edit changes.
 pub(crate) fn from_notebook(result: &NotebookResult<'_>) -> Difference {
     let path = result.notebook_path.to_str();
     let cell = result.cell_id.map(|id| format!("{path}#{id}")).unwrap_or_else(|| path.into_owned());
@@ -164,7 +164,7 @@ pub(crate) fn from_notebook(result: &NotebookResult<'_>) -> Difference {
     out.finish(FileChangeKind::Edited, false)
 }
 
-/// What was in the cell, from the notebook as it was: older versions do not say it otherwise.
+/// The old contents of the cell, from the original notebook: older versions do not report them separately.
 fn cell_before(result: &NotebookResult<'_>) -> Option<String> {
     cell_source(&result.original_file?.to_str(), &result.cell_id?.to_str())
 }
@@ -172,10 +172,10 @@ fn cell_before(result: &NotebookResult<'_>) -> Option<String> {
 /// The source of a cell of a notebook.
 pub(crate) fn cell_source(notebook: &str, id: &str) -> Option<String> {
     let cells = RawJson::parse(notebook.as_bytes()).ok()?.get("cells")?;
-    let is_it =
+    let matches =
         |cell: &RawJson<'_>| cell.get("id").and_then(|id| id.as_text()).is_some_and(|found| found == id);
-    let source = cells.elements().find(is_it)?.get("source")?;
-    // A notebook keeps a cell as one string or as a list of lines.
+    let source = cells.elements().find(matches)?.get("source")?;
+    // A notebook stores a cell as one string or as a list of lines.
     match source.as_text() {
         Some(text) => Some(text.to_str().into_owned()),
         None => Some(
@@ -211,10 +211,10 @@ fn is_too_much(old: &str, new: &str) -> bool {
     let same_end = old.lines().rev().zip(new.lines().rev()).take_while(|(a, b)| a == b).count();
     let same = same_start + same_end;
     let differing = |text: &str| text.lines().count().saturating_sub(same).max(1);
-    differing(old).saturating_mul(differing(new)) > MOST_COMPARISONS
+    differing(old).saturating_mul(differing(new)) > MAX_COMPARISONS
 }
 
-/// All of the old, then all of the new.
+/// All old lines, then all new lines.
 fn write_replaced(out: &mut Writer, old: &str, new: &str) {
     let count = |text: &str| text.lines().count() as u64;
     out.hunk((1, count(old)), (1, count(new)));
@@ -231,16 +231,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_would_take_too_long_to_compare_are_told_as_replaced() {
+    fn texts_that_would_take_too_long_to_compare_are_shown_as_replaced() {
         let (old, new) = ("a\nb\n".repeat(100_000), "b\na\nc\n".repeat(100_000));
         let mut out = Writer::new("x", "x");
         write_computed(&mut out, &old, &new);
         assert_eq!((out.removed, out.added), (200_000, 300_000));
-        assert!(out.text.len() <= LONGEST + 100);
+        assert!(out.text.len() <= MAX_BYTES + 100);
     }
 
     #[test]
-    fn a_small_change_in_a_long_text_is_told_as_such() {
+    fn a_small_change_in_a_long_text_gives_a_small_diff() {
         let old: String = (0..50_000).map(|number| format!("line {number}\n")).collect();
         let mut out = Writer::new("x", "x");
         write_computed(&mut out, &old, &old.replace("line 25000\n", "another\n"));

@@ -1,4 +1,4 @@
-//! What the host did, which the CLI's lines do not tell.
+//! Host events: what the host did, which the CLI's lines do not show.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,19 +9,20 @@ use weir_wire::{MessageId, RequestId, SessionId, ToolUseId};
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HostEvent {
-    /// A process was started for the conversation. What it reports as its total may include earlier processes.
+    /// A process was started for the session. The total cost that it reports may include earlier processes.
     ProcessStarted {
-        /// The session that it goes on with. If the CLI then names another one, the conversation was forked.
+        /// The session that it resumes. If the CLI then reports another one, the session was forked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumes: Option<SessionId>,
     },
-    /// A message was accepted; it waits. Also said of one that waits again, because no process took it.
+    /// A message was accepted and is waiting. Also sent for a message that is waiting again because no process
+    /// took it.
     MessageQueued {
         /// Our id for it.
         message: MessageId,
-        /// What it says.
+        /// The text of the message.
         text: String,
-        /// How many pictures are with it.
+        /// Number of attached images.
         images: u32,
     },
     /// A message was written to the CLI.
@@ -29,7 +30,7 @@ pub enum HostEvent {
         /// Our id for it.
         message: MessageId,
     },
-    /// A message was taken back before it was written.
+    /// A message was cancelled before it was written.
     MessageCancelled {
         /// Our id for it.
         message: MessageId,
@@ -38,23 +39,23 @@ pub enum HostEvent {
     MessageFailed {
         /// Our id for it.
         message: MessageId,
-        /// Why.
+        /// Why it could not be written.
         error: String,
     },
-    /// A request of the CLI was answered.
+    /// A request of the CLI was decided.
     RequestAnswered {
         /// The request.
         request: RequestId,
-        /// How.
+        /// The decision.
         answer: RequestAnswer,
-        /// By whom.
+        /// Who decided.
         by: Option<String>,
     },
-    /// The model called a tool of a client, which has to answer.
+    /// The model called a tool of a client, and the client has to answer.
     ToolCalled {
-        /// Names the request.
+        /// Id of the request.
         request: RequestId,
-        /// The call, where the CLI names it.
+        /// The call, if the CLI identifies it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_use_id: Option<ToolUseId>,
         /// The tool, as the client named it.
@@ -62,7 +63,7 @@ pub enum HostEvent {
         /// Its arguments.
         input: Value,
     },
-    /// Nobody wants an answer to a request any more.
+    /// A request no longer needs an answer.
     RequestWithdrawn {
         /// The request.
         request: RequestId,
@@ -71,17 +72,18 @@ pub enum HostEvent {
     Interrupted,
     /// The CLI printed something on its standard error.
     Stderr {
-        /// What.
+        /// The text.
         text: String,
     },
-    /// A raw log of the process failed, and ends where it did. Where logs are not required, the process goes on.
+    /// A raw log of the process failed and is incomplete from then on. If logs are not required, the process
+    /// keeps running.
     LogFailed {
-        /// Which one, and why.
+        /// Which log failed, and why.
         message: String,
     },
-    /// Something is not as it was asked for, and the session goes on.
+    /// Something is not as requested, but the session continues.
     Warning {
-        /// What.
+        /// The warning.
         message: String,
     },
     /// The CLI has ended, and all of its output was read.
@@ -90,21 +92,22 @@ pub enum HostEvent {
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
-        /// The last that it printed on its standard error; where that is nothing, the last plain text of its standard
-        /// output. A terminal has both in one.
+        /// The end of its standard error; if that is empty, the last plain text of its standard output, since a
+        /// terminal shows both together.
         stderr: String,
-        /// Whether we ended it because somebody wanted it to end.
+        /// Whether the host ended it on request.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         wanted: bool,
     },
-    /// A recorded output is at its end, or whoever drove the process is gone. How the process ended is not known.
+    /// A recording has ended, or the program that drove the process is gone. How the process ended is not
+    /// known.
     RecordingEnded,
-    /// The conversation goes on as a copy of its part up to here. The first total that the next process reports may
-    /// include what the original spent later, which is not spent here.
+    /// The session continues as a copy of the original up to this point. The first total that the next process
+    /// reports may include what the original spent later, which does not count for the copy.
     Branched,
 }
 
-/// How a request was answered.
+/// The decision about a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -116,9 +119,9 @@ pub enum RequestAnswer {
     },
     /// Denied.
     Deny {
-        /// What the model is told.
+        /// Message for the model.
         message: String,
     },
-    /// Nobody answered in time, so it was denied.
+    /// It was denied because no decision came in time.
     Expired,
 }

@@ -1,7 +1,7 @@
-//! The fold from the CLI's lines to a view of a conversation, and the vocabularies made from it.
+//! The fold from the CLI's lines to a view of a session, and the vocabularies derived from it.
 //!
-//! This crate knows no runtime, no file, no clock and no HTTP. Give it the lines of `weir-wire` and what the
-//! host did; it gives a [`View`] and the [`Change`]s that lead to it.
+//! This crate uses no runtime, no files, no clock and no HTTP. It takes the lines of `weir-wire` and the host's
+//! events, and produces a [`View`] and the [`Change`]s that lead to it.
 
 mod code_blocks;
 mod diff;

@@ -1,36 +1,36 @@
-//! What a call that writes a file would do to it, told from its arguments and the file as it is.
+//! Previews what a tool call would do to the file it writes, from its arguments and the file's current content.
 //!
-//! Pure: whoever may read the file gives its content. Used by everything that asks a person for permission.
+//! Pure: the caller reads the file and passes its content. Used wherever a person is asked for permission.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::diff;
 
-/// A change that would make a larger text is not worked out: a few words can ask for gigabytes.
+/// Changes that would produce a larger text are not computed: a short call can ask for gigabytes.
 const MAX_BYTES: usize = 4 << 20;
 
-/// What a call that writes a file would do to it.
+/// What a tool call would do to the file it writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FilePreview {
-    /// The file, with links resolved as far as it exists.
+    /// The file, with symbolic links resolved as far as the path exists.
     pub path: String,
-    /// What would become of it.
+    /// What would happen to it.
     pub effect: FileEffect,
-    /// The change as a unified diff; none where it cannot be told.
+    /// The change as a unified diff; `None` if it cannot be computed.
     pub diff: Option<String>,
     /// Lines that would be added.
     pub added: u32,
     /// Lines that would be removed.
     pub removed: u32,
-    /// Whether the diff is too long to be shown whole.
+    /// Whether the diff was cut because it is too long.
     pub cut: bool,
-    /// Why there is no diff.
+    /// Why the diff is missing.
     pub reason: Option<String>,
 }
 
-/// What would become of a file.
+/// What would happen to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -43,7 +43,7 @@ pub enum FileEffect {
     Edits,
 }
 
-/// The file that a call would write; none where it is not a call that writes a file.
+/// The file that a call would write; `None` if the call does not write a file.
 pub fn proposed_path<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
     let member = match tool {
         "Write" | "Edit" | "MultiEdit" => "file_path",
@@ -54,7 +54,8 @@ pub fn proposed_path<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
 }
 
 impl FilePreview {
-    /// The preview of a call of this tool, for a file with this content; none for a file that does not exist.
+    /// The preview of a call of this tool for a file with the content `before`, which is `None` if the file
+    /// does not exist.
     pub fn of(tool: &str, input: &Value, path: &str, before: Option<&str>) -> Self {
         match proposed(tool, input, before) {
             Err(reason) => Self::without_diff(path, effect(tool, before.is_some()), reason),
@@ -73,7 +74,7 @@ impl FilePreview {
         }
     }
 
-    /// The preview of a call for a file that exists and that may not or cannot be shown.
+    /// The preview of a call for an existing file whose content may not or cannot be shown.
     pub fn hidden(tool: &str, path: &str, reason: impl Into<String>) -> Self {
         Self::without_diff(path, effect(tool, true), reason.into())
     }
@@ -96,7 +97,7 @@ fn effect(tool: &str, exists: bool) -> FileEffect {
 fn proposed(tool: &str, input: &Value, before: Option<&str>) -> Result<(Option<String>, String), String> {
     let text = |input: &Value, name: &str| {
         let value = input.get(name).and_then(Value::as_str).map(str::to_owned);
-        value.ok_or_else(|| format!("the call has no text `{name}`"))
+        value.ok_or_else(|| format!("the call has no string `{name}`"))
     };
     let old = before.map(str::to_owned);
     match tool {
@@ -132,7 +133,7 @@ fn too_large() -> String {
     format!("the change is larger than {} MiB", MAX_BYTES >> 20)
 }
 
-/// The text after one replacement, as the tool does it.
+/// The text after one replacement, computed as the tool does.
 fn edited(before: Option<&str>, edit: &Value) -> Result<String, String> {
     let text = |name: &str| edit.get(name).and_then(Value::as_str).unwrap_or_default();
     let (old, new) = (text("old_string"), text("new_string"));
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overwrite_tells_the_lines_that_go() {
+    fn an_overwrite_shows_the_removed_lines() {
         let write = json!({"file_path": "/w/a", "content": "one\nthree\n"});
         let preview = of("Write", &write, Some("one\ntwo\n"));
         assert_eq!((preview.effect, preview.added, preview.removed), (FileEffect::Replaces, 1, 1));
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_is_told_with_the_lines_around_it() {
+    fn an_edit_is_shown_with_the_lines_around_it() {
         let edit = json!({"file_path": "/w/a", "old_string": "b", "new_string": "B"});
         let preview = of("Edit", &edit, Some("a\nb\nc\n"));
         assert_eq!(preview.effect, FileEffect::Edits);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_words_do_not_ask_for_gigabytes() {
+    fn a_short_call_cannot_ask_for_gigabytes() {
         let new = "x".repeat(1 << 20);
         let edit = json!({"file_path": "/w/a", "old_string": "a", "new_string": new, "replace_all": true});
         let preview = of("Edit", &edit, Some(&"a".repeat(1 << 20)));
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_told_by_itself() {
+    fn a_notebook_cell_is_compared_on_its_own() {
         let notebook = r#"{"cells": [{"id": "c1", "source": ["print(1)\n"]}]}"#;
         let edit = json!({"notebook_path": "/w/a", "cell_id": "c1", "new_source": "print(2)\n"});
         let preview = of("NotebookEdit", &edit, Some(notebook));

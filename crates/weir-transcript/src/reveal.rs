@@ -1,17 +1,17 @@
-//! Characters that cannot be seen, made visible: what a person approves must be what they read.
+//! Makes invisible characters visible: what a person approves must be what they read.
 //!
-//! The page does the same in `web/src/lib/text/reveal.ts`; a fixture that both are tested with keeps them equal.
+//! The page does the same in `web/src/lib/text/reveal.ts`; a shared fixture keeps both implementations equal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// More blank lines in a row are counted instead of shown.
+/// If more blank lines follow each other, their number is shown instead.
 const MAX_BLANK_LINES: usize = 2;
-/// More spaces in a row, after something else, are counted instead of shown.
+/// If more spaces follow each other, after something else, their number is shown instead.
 const MAX_SPACES: usize = 24;
 
-/// The text with everything visible that could hide something or change the order of what is around it: control
-/// characters, bidirectional and zero-width characters, spaces that are not the usual one. Line feeds and tabs stay.
+/// Makes everything visible that could hide something or reorder the text around it: control characters,
+/// bidirectional and zero-width characters, unusual spaces. Line feeds and tabs stay.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
@@ -19,10 +19,10 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for (at, letter) in text.char_indices() {
         let after = text.get(at + letter.len_utf8()..).unwrap_or_default();
-        if !is_hidden(letter) || belongs_to_a_picture(text.get(..at).unwrap_or_default(), letter, after) {
+        if !is_hidden(letter) || belongs_to_an_emoji(text.get(..at).unwrap_or_default(), letter, after) {
             shown.push(letter);
-        } else if let Some(picture) = picture(letter) {
-            shown.push(picture);
+        } else if let Some(symbol) = symbol(letter) {
+            shown.push(symbol);
         } else {
             // Writing to a string cannot fail.
             let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(letter));
@@ -31,7 +31,8 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A command with everything visible, and with long gaps told by their length, so that nothing is pushed out of sight.
+/// A command with everything visible, and with long gaps replaced by their length, so that nothing is pushed
+/// out of sight.
 pub fn reveal_command(command: &str) -> String {
     let command = command.replace("\r\n", "\n");
     let shown = reveal(&command);
@@ -47,7 +48,7 @@ pub fn reveal_command(command: &str) -> String {
         write_line(&mut out, line);
         out.push('\n');
     }
-    // The line feed at the end is not a line of its own.
+    // The line feed at the end does not start another line.
     write_blank_lines(&mut out, blank.saturating_sub(usize::from(shown.ends_with('\n'))));
     out.truncate(out.trim_end_matches('\n').len());
     out
@@ -84,7 +85,7 @@ fn write_line(out: &mut String, line: &str) {
     out.push_str(rest);
 }
 
-/// Whether a character leaves no mark of its own, or a misleading one.
+/// Whether a character is invisible or misleading.
 fn is_hidden(letter: char) -> bool {
     match letter {
         '\n' | '\t' | ' ' => false,
@@ -92,7 +93,7 @@ fn is_hidden(letter: char) -> bool {
     }
 }
 
-/// Format characters, variation selectors, tags, and what is private or not a character.
+/// Format characters, variation selectors, tags, private-use characters and noncharacters.
 fn is_format(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
@@ -108,8 +109,8 @@ fn is_blank(letter: char) -> bool {
     matches!(letter, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
 }
 
-/// Joiners and selectors in the middle of an emoji are a part of it.
-fn belongs_to_a_picture(before: &str, letter: char, after: &str) -> bool {
+/// Joiners and selectors inside an emoji belong to it.
+fn belongs_to_an_emoji(before: &str, letter: char, after: &str) -> bool {
     let is_pictorial = |letter: char| {
         matches!(letter, '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}'
             | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
@@ -124,8 +125,8 @@ fn belongs_to_a_picture(before: &str, letter: char, after: &str) -> bool {
     }
 }
 
-/// The picture of a control character.
-fn picture(letter: char) -> Option<char> {
+/// The visible symbol for a control character.
+fn symbol(letter: char) -> Option<char> {
     match u32::from(letter) {
         code @ 0..0x20 => char::from_u32(0x2400 + code),
         0x7f => Some('\u{2421}'),
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_cannot_be_seen_stays_hidden() {
+    fn invisible_characters_are_revealed() {
         assert_eq!(reveal("rm \u{202e}fdp.x\u{202c} ok"), "rm ⟨U+202E⟩fdp.x⟨U+202C⟩ ok");
         assert_eq!(reveal("a\u{200b}b\u{feff}c\u{ad}d"), "a⟨U+200B⟩b⟨U+FEFF⟩c⟨U+00AD⟩d");
         assert_eq!(reveal("\u{1b}[2J\r\u{7f}\u{85}"), "␛[2J␍␡⟨U+0085⟩");
@@ -158,11 +159,11 @@ mod tests {
             }
         }
         let hidden = ('\0'..'\u{d7ff}').filter(|letter| is_hidden(*letter)).count();
-        assert_eq!(hidden, 132, "as many as in reveal.ts");
+        assert_eq!(hidden, 132, "the same number as in reveal.ts");
     }
 
     #[test]
-    fn ordinary_text_stays_as_it_is() {
+    fn ordinary_text_is_unchanged() {
         let text = "plain\n\ttext ✓ 日本 שלום é ❤️ 👩‍🚀 🏳️‍🌈 → ✔️";
         assert_eq!(reveal(text), text);
         assert!(matches!(reveal("plain"), Cow::Borrowed(_)));
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_told_by_their_length() {
+    fn long_gaps_are_replaced_by_their_length() {
         let command = format!("ls{}rm -rf x\n", "\n".repeat(30));
         assert_eq!(reveal_command(&command), "ls\n⟨29 blank lines⟩\nrm -rf x");
         let wide = format!("ls{}; rm -rf x", " ".repeat(200));

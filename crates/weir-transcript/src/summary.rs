@@ -1,4 +1,4 @@
-//! What a run came to: the one object that `-o json` prints, and the outcome behind the exit code.
+//! The summary of a run: the object that `-o json` prints, and the outcome behind the exit code.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::view::{
 };
 use crate::vocabulary::{Milestone, Milestones};
 
-/// What a run came to.
+/// The summary of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     /// The session.
@@ -19,25 +19,25 @@ pub struct RunSummary {
     pub model: Option<String>,
     /// The CLI's version.
     pub version: Option<String>,
-    /// The answer: the result's text, or what was said where a result never came.
+    /// The answer: the result's text, or the streamed text if no result came.
     pub final_text: Option<String>,
-    /// All that the main agent said: the pieces of a message joined, with an empty line between messages.
+    /// All text of the main agent: the pieces of a message joined, with an empty line between messages.
     pub stream_text: String,
-    /// Whether the answer is only what was said, because a result never came or was empty.
+    /// Whether the answer is only the streamed text, because no result came or it was empty.
     pub degraded: bool,
     /// Whether the run failed.
     pub is_error: bool,
-    /// Whether it was interrupted, which somebody wanted and is not a failure.
+    /// Whether it was interrupted, which is intended and not a failure.
     pub interrupted: bool,
     /// The result's subtype.
     pub subtype: Option<String>,
     /// Tokens of the answering turn's main loop.
     pub usage: Option<TokenUsage>,
-    /// What each model was used for in this run, sub-agents included.
+    /// What each model used in this run, sub-agents included.
     pub model_usage: BTreeMap<String, ModelCost>,
-    /// What this run cost; null where that is not known.
+    /// What this run cost; null if that is not known.
     pub cost_usd: Option<f64>,
-    /// The CLI's own total, which goes on over resumed sessions.
+    /// The CLI's own total, which accumulates across resumed sessions.
     pub total_cost_usd: Option<f64>,
     /// Rounds with the model.
     pub num_turns: Option<u64>,
@@ -45,19 +45,19 @@ pub struct RunSummary {
     pub duration_ms: Option<u64>,
     /// Tool calls that were not allowed.
     pub permission_denials: Vec<Denial>,
-    /// Whether the session's id changed on the way.
+    /// Whether the session's id changed during the run.
     pub session_forked: bool,
     /// Lines and blocks of kinds that Weir does not know.
     pub unknown_lines: u64,
-    /// Lines that do not fit, are not JSON, or are too long.
+    /// Lines that do not match their type, are not JSON, or are too long.
     pub malformed_lines: u64,
-    /// Where the raw lines are.
+    /// Path of the raw log.
     pub raw_log: Option<String>,
-    /// Where the standard error is.
+    /// Path of the log of the standard error.
     pub stderr_log: Option<String>,
 }
 
-/// How a run ended, as exit codes tell it.
+/// How a run ended, as reported by the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -65,23 +65,23 @@ pub enum Outcome {
     Success,
     /// The result is an error.
     ErrorResult,
-    /// A result never came.
+    /// No result came.
     NoResult,
     /// The result is a success, but a tool was not allowed.
     PermissionDenied,
-    /// A money limit ended the turn.
+    /// A cost limit ended the turn.
     BudgetExhausted,
     /// The account's or the API's limit ended the turn.
     RateLimited,
-    /// Somebody interrupted it.
+    /// It was interrupted.
     Interrupted,
 }
 
-/// Gathers a summary while a fold goes on. The view may be bounded: what is needed is kept here.
+/// Collects a summary while a fold is running. The view may be bounded, so everything needed is kept here.
 #[derive(Debug)]
 pub struct SummaryBuilder {
     milestones: Milestones,
-    /// None where nobody will ask for texts, which would grow with the conversation.
+    /// `None` if texts are not needed; they would grow with the session.
     texts: Option<Texts>,
     answer: Option<Turn>,
     tools: u64,
@@ -89,11 +89,11 @@ pub struct SummaryBuilder {
     denials: Vec<Denial>,
 }
 
-/// What the main agent said.
+/// The text of the main agent.
 #[derive(Debug, Default)]
 struct Texts {
     all: Said,
-    /// The block that is at the end of it, and where that begins.
+    /// The last block, and where it begins.
     last: Option<(EntryId, usize)>,
     /// The turn of that block, and where its text begins.
     turn: Option<(TurnId, usize)>,
@@ -122,7 +122,7 @@ impl Texts {
         self.all.push(text);
     }
 
-    /// What was said in a turn, if it was the last in which something was.
+    /// The text of a turn, if it is the last turn with any text.
     fn of(&self, turn: TurnId) -> Option<String> {
         let (_, start) = self.turn.filter(|(last, _)| *last == turn)?;
         self.all.as_str().get(start..).map(str::to_owned)
@@ -136,15 +136,15 @@ impl Default for SummaryBuilder {
 }
 
 impl SummaryBuilder {
-    /// Most denials that are kept.
-    const MOST_DENIALS: usize = 1000;
+    /// Maximum number of denials that are kept.
+    const MAX_DENIALS: usize = 1000;
 
-    /// Gathers everything.
+    /// Collects everything.
     pub fn new() -> Self {
         Self { texts: Some(Texts::default()), ..Self::without_texts() }
     }
 
-    /// Gathers no texts: enough for counts and outcomes, in memory that does not grow.
+    /// Collects no texts: enough for counts and outcomes, in bounded memory.
     pub fn without_texts() -> Self {
         Self {
             milestones: Milestones::default(),
@@ -156,7 +156,7 @@ impl SummaryBuilder {
         }
     }
 
-    /// Takes a change. The view is as it is after it.
+    /// Takes a change. The view already includes it.
     pub fn observe(&mut self, view: &View, change: &Change<'_>) {
         let Self { milestones, texts, answer, tools, turns, denials } = self;
         milestones.tell(view, change, &mut |milestone| match milestone {
@@ -171,7 +171,7 @@ impl SummaryBuilder {
                 for denial in turn.result.iter().flat_map(|result| &result.denials) {
                     let is_known = denial.tool_use_id.is_some()
                         && denials.iter().any(|known: &Denial| known.tool_use_id == denial.tool_use_id);
-                    if !is_known && denials.len() < Self::MOST_DENIALS {
+                    if !is_known && denials.len() < Self::MAX_DENIALS {
                         denials.push(denial.clone());
                     }
                 }
@@ -183,17 +183,17 @@ impl SummaryBuilder {
         });
     }
 
-    /// How many tools were called.
+    /// Number of tool calls.
     pub fn tools(&self) -> u64 {
         self.tools
     }
 
-    /// How many turns have ended.
+    /// Number of turns that have ended.
     pub fn turns(&self) -> u64 {
         self.turns
     }
 
-    /// What the run has come to.
+    /// The summary so far.
     pub fn summary(&self, view: &View) -> RunSummary {
         let result = self.answer.as_ref().and_then(|turn| turn.result.as_ref());
         let result_text = result.and_then(|result| result.text.clone()).filter(|text| !text.is_empty());
@@ -256,7 +256,7 @@ impl SummaryBuilder {
     }
 }
 
-/// The last turn that somebody asked for is the answer; one that nobody asked for is only if there is no other.
+/// The last turn that was asked for is the answer; an unasked turn is the answer only if no other turn exists.
 fn is_better_answer(before: Option<&Turn>, turn: &Turn) -> bool {
     let asked = |turn: &Turn| !matches!(turn.cause, TurnCause::Unasked { .. });
     match before {

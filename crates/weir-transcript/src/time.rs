@@ -1,5 +1,6 @@
-//! The one form of time stamp that the CLI writes.
+//! Parses the one timestamp format that the CLI writes.
 
+use weir_base::time::Utc;
 use weir_wire::Text;
 
 /// Milliseconds since 1970 of `2026-11-15T07:03:04.346Z`, with or without a fraction.
@@ -7,7 +8,7 @@ pub fn milliseconds(stamp: &str) -> Option<i64> {
     of_bytes(stamp.as_bytes())
 }
 
-/// The same for a time that still stands in its line.
+/// [`milliseconds`] for a timestamp that is still in its line.
 pub(crate) fn stamp_milliseconds(stamp: Text<'_>) -> Option<i64> {
     of_bytes(stamp.raw()).or_else(|| of_bytes(stamp.to_str().as_bytes()))
 }
@@ -19,7 +20,7 @@ fn of_bytes(stamp: &[u8]) -> Option<i64> {
             _ => None,
         })
     };
-    // The form is fixed, so the places are: this is done for every line that has a time.
+    // The format is fixed, so the positions are too. This runs for every line that has a timestamp.
     let (fixed, rest) = stamp.split_first_chunk::<19>()?;
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', i1, i2, b':', s1, s2] = *fixed
     else {
@@ -40,15 +41,8 @@ fn of_bytes(stamp: &[u8]) -> Option<i64> {
         && hour < 24
         && minute < 60
         && second <= 60;
-    let seconds = (days_since_1970(year, month, day) * 24 + hour) * 3600 + minute * 60 + second;
-    in_range.then_some(seconds * 1000 + thousandths)
-}
-
-/// Counts years from March, so that the leap day is the last of its year.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
+    let utc = Utc { year, month, day, hour, minute, second, millisecond: thousandths };
+    in_range.then(|| utc.to_ms())
 }
 
 #[cfg(test)]
@@ -65,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_everything_else() {
+    fn rejects_everything_else() {
         for text in [
             "",
             "yesterday",

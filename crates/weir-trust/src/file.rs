@@ -1,7 +1,6 @@
-//! The file that remembers which folders a person has trusted.
+//! The file that records which folders the user has trusted.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::Findings;
 
-/// Why a trust could not be read or kept.
+/// Why the trust file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
@@ -18,12 +17,12 @@ pub enum TrustError {
     Io {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// The file does not hold what it should.
-    #[error("{} is damaged: {source}; move it away to begin with no trusted folders", file.display())]
+    /// The file's contents are invalid.
+    #[error("{} is damaged: {source}; move it away to start with no trusted folders", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -33,21 +32,21 @@ pub enum TrustError {
     },
 }
 
-/// How a folder stands.
+/// Whether a folder is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Standing {
-    /// A person has trusted it as it is.
+    /// Trusted, and unchanged since.
     Trusted,
-    /// A person has trusted it, and its files are others now.
+    /// Trusted, but its files have changed since.
     Changed,
-    /// Nobody has trusted it.
+    /// Never trusted.
     New,
 }
 
 impl Standing {
-    /// The word for it.
+    /// Its name, as used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Trusted => "trusted",
@@ -57,12 +56,12 @@ impl Standing {
     }
 }
 
-/// A folder that a person has trusted.
+/// A folder the user has trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedFolder {
     /// The fingerprint of its own files.
     fingerprint: String,
-    /// The fingerprint of what lies above it.
+    /// The fingerprint of the files in the folders above.
     inherited: String,
     /// Who trusted it.
     pub by: String,
@@ -70,26 +69,26 @@ pub struct TrustedFolder {
     pub at: i64,
 }
 
-/// The file that remembers which folders a person has trusted. It is read each time, so several programs can share it.
+/// The file that records which folders the user has trusted. It is read each time, so several programs can share it.
 #[derive(Debug)]
 pub struct TrustFile {
     path: PathBuf,
-    /// One change at a time in this program; the last of two programs wins.
+    /// One change at a time in this program; between two programs the last one wins.
     changing: Mutex<()>,
 }
 
 type Folders = BTreeMap<PathBuf, TrustedFolder>;
 
 impl TrustFile {
-    /// Uses this file, which need not exist yet.
+    /// Uses this file, which does not have to exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), changing: Mutex::new(()) }
     }
 
-    /// How a folder stands, with all links resolved, of which this was found.
+    /// Whether a folder is trusted. `folder` must have all links resolved; `found` is the result of scanning it.
     ///
     /// # Errors
-    /// If the file is there and cannot be read. Nothing is trusted then.
+    /// If the file exists and cannot be read. Nothing is trusted then.
     pub fn standing(&self, folder: &Path, found: &Findings) -> Result<Standing, TrustError> {
         Ok(match self.read()?.get(folder) {
             None => Standing::New,
@@ -100,19 +99,19 @@ impl TrustFile {
         })
     }
 
-    /// Whether a copy of a trusted folder, such as a worktree, has the same files of its own as the folder had when it was
-    /// trusted. `copy` is what was found in the copy. What lies above the copy is for the caller to look at.
+    /// Whether a copy of a trusted folder, such as a worktree, has the same files of its own as the folder had when
+    /// it was trusted. `copy` is the result of scanning the copy. The caller has to check the folders above the copy.
     ///
     /// # Errors
-    /// If the file is there and cannot be read.
+    /// If the file exists and cannot be read.
     pub fn covers_copy(&self, folder: &Path, copy: &Findings) -> Result<bool, TrustError> {
         Ok(self.read()?.get(folder).is_some_and(|known| known.fingerprint == copy.fingerprint))
     }
 
-    /// Remembers that a person has trusted a folder as it is.
+    /// Records that the user trusts a folder with its current files.
     ///
     /// # Errors
-    /// If it cannot be written down.
+    /// If the file cannot be written.
     pub fn trust(&self, folder: &Path, found: &Findings, by: &str, at: i64) -> Result<(), TrustError> {
         self.change(|folders| {
             let trusted = TrustedFolder {
@@ -126,18 +125,18 @@ impl TrustFile {
         .map(drop)
     }
 
-    /// Forgets a folder. Says whether it was trusted.
+    /// Forgets a folder. Returns whether it was trusted.
     ///
     /// # Errors
-    /// If that cannot be written down.
+    /// If the file cannot be written.
     pub fn forget(&self, folder: &Path) -> Result<bool, TrustError> {
         self.change(|folders| folders.remove(folder).is_some())
     }
 
-    /// The folders that were trusted.
+    /// The trusted folders.
     ///
     /// # Errors
-    /// If the file is there and cannot be read.
+    /// If the file exists and cannot be read.
     pub fn list(&self) -> Result<Vec<(PathBuf, TrustedFolder)>, TrustError> {
         Ok(self.read()?.into_iter().collect())
     }
@@ -158,12 +157,9 @@ impl TrustFile {
         let written = || -> std::io::Result<()> {
             let parent = self.path.parent().unwrap_or(Path::new("."));
             std::fs::create_dir_all(parent)?;
-            // Readable for its owner only, and whole or not at all.
-            let mut file = tempfile::NamedTempFile::new_in(parent)?;
-            file.write_all(&serde_json::to_vec_pretty(&folders)?)?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path)?;
-            Ok(())
+            weir_base::file::Replace::new()
+                .contended()
+                .bytes(&self.path, &serde_json::to_vec_pretty(&folders)?)
         };
         written().map_err(|source| TrustError::Io { file: self.path.clone(), source })?;
         Ok(result)
@@ -179,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_asks_again() {
+    fn a_changed_folder_has_to_be_trusted_again() {
         let place = tempfile::tempdir().unwrap();
         let file = TrustFile::new(place.path().join("deep/trust.json"));
         let folder = Path::new("/project");

@@ -1,13 +1,13 @@
 //! What a repository's own configuration makes git run. Pure.
 //!
-//! The CLI runs `git status` and other commands of that kind without asking anyone, older versions already when they
-//! start, and git runs programs that the configuration names.
+//! The CLI runs `git status` and similar commands without asking, older versions even at startup, and git runs
+//! programs named in the configuration.
 
 use crate::finding::{Finding, FindingKind};
 use crate::git_config::{Entry, entries};
 use crate::settings::finding;
 
-/// Whether git runs the value of this setting, or takes its configuration or its programs from there.
+/// Whether git runs the value of this setting, or loads configuration or programs from it.
 fn is_program(entry: &Entry) -> bool {
     let (section, name) = (entry.section.as_str(), entry.name.as_str());
     let is_known = match section {
@@ -33,14 +33,14 @@ fn is_program(entry: &Entry) -> bool {
         "pager" | "hook" => true,
         _ => false,
     };
-    // Names that git and the programs around it use for what they run, in whatever section.
+    // Names that git and related tools use for commands, in any section.
     let ends = ["cmd", "command", "editor", "filter", "helper", "hook", "pager", "program", "prog", "tunnel"];
     is_known
         || ends.iter().any(|end| name.ends_with(end)) && section != "branch"
         || entry.value.starts_with('!')
 }
 
-/// Whether Weir keeps git from running this by variables of the environment.
+/// Whether Weir prevents git from running this through environment variables.
 fn is_switched_off(entry: &Entry) -> bool {
     entry.section == "core" && matches!(entry.name.as_str(), "fsmonitor" | "hookspath")
 }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_has_is_harmless() {
+    fn common_settings_are_harmless() {
         let text = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\
             [remote \"origin\"]\n\turl = git@example.org:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
             [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[user]\n\tname = Ann # of \"the\" mill\n\

@@ -1,21 +1,21 @@
-//! Reads a file of git's configuration in the way that git does. Pure.
+//! Parses git configuration files exactly as git does. Pure.
 //!
-//! What git takes for a setting has to be one here: a line that only one of the two understands would hide a program.
+//! Everything git takes for a setting has to be one here: a line that only git understands would hide a program.
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// In lower case.
     pub(crate) section: String,
-    /// As it is written; empty where there is none.
+    /// As written; empty if there is none.
     pub(crate) subsection: String,
     /// In lower case.
     pub(crate) name: String,
-    /// `true` where a name stands alone.
+    /// `true` for a name without a value.
     pub(crate) value: String,
 }
 
-/// The settings of a file, and whether it could be read to its end.
+/// The settings in a file, and whether it could be parsed to the end.
 pub(crate) fn entries(text: &[u8]) -> (Vec<Entry>, bool) {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut reader = Reader { rest: text };
@@ -29,7 +29,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// None where git would give up as well.
+    /// Returns `None` where git would give up, too.
     fn read_all(&mut self, found: &mut Vec<Entry>) -> Option<()> {
         let (mut section, mut subsection) = (String::new(), String::new());
         while let Some(byte) = self.next() {
@@ -48,7 +48,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// The next byte; a carriage return before a line feed does not count.
+    /// The next byte; a carriage return before a line feed is skipped.
     fn next(&mut self) -> Option<u8> {
         if self.rest.starts_with(b"\r\n") {
             self.rest = self.rest.get(1..)?;
@@ -62,7 +62,7 @@ impl Reader<'_> {
         while self.next().is_some_and(|byte| byte != b'\n') {}
     }
 
-    /// After the bracket: the section, and the subsection after a dot or in quotes.
+    /// Reads a section header after its bracket: the section, and the subsection after a dot or in quotes.
     fn head(&mut self) -> Option<(String, String)> {
         let mut section = Vec::new();
         loop {
@@ -112,14 +112,14 @@ impl Reader<'_> {
         match byte {
             None | Some(b'\n') => Some((lower(&name), "true".to_owned())),
             Some(b'=') => Some((lower(&name), plain(&self.value()?))),
-            // A comment after a name alone is an error to git. To be sure it counts here.
+            // Git rejects a comment after a name without a value. To be safe it is accepted here.
             Some(_) => None,
         }
     }
 
     fn value(&mut self) -> Option<Vec<u8>> {
         let (mut value, mut is_quoted, mut is_comment) = (Vec::new(), false, false);
-        // What of it stays when white space at the end is cut off.
+        // The length without trailing white space.
         let mut kept = 0;
         loop {
             match self.next() {
@@ -135,7 +135,7 @@ impl Reader<'_> {
                 Some(b'#' | b';') if !is_quoted => is_comment = true,
                 Some(b'"') => is_quoted = !is_quoted,
                 Some(b'\\') => match self.next()? {
-                    // Goes on in the next line.
+                    // Continues on the next line.
                     b'\n' => continue,
                     b't' => value.push(b'\t'),
                     b'n' => value.push(b'\n'),
@@ -166,7 +166,7 @@ fn lower(text: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// What git says is in a file.
+    /// The settings git finds in a file.
     #[expect(clippy::disallowed_methods, reason = "git itself is what this is compared with")]
     fn as_git_reads(text: &[u8]) -> Option<Vec<(String, String)>> {
         let place = tempfile::tempdir().unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_git_reads_it() {
+    fn it_parses_files_as_git_does() {
         for text in [
             &b""[..],
             b"[a]b=c",
@@ -210,7 +210,7 @@ mod tests {
             b"[a]\n1b = c\n",
             b"[a]\n b-c = d   e \t\n# x\n; y\n\n[d]\n",
         ] {
-            // Where git gives up, nothing may be taken for whole here. Where it does not, both find the same.
+            // If git gives up, the result here must not count as complete. If it does not, both find the same.
             assert_eq!(as_read_here(text), as_git_reads(text), "{}", String::from_utf8_lossy(text));
         }
     }

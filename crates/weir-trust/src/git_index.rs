@@ -1,15 +1,14 @@
 //! Finds the submodules in git's index. Pure.
 //!
-//! `git status` looks into each of them and honours the configuration that it finds there, whether `.gitmodules` names
-//! them or not.
+//! `git status` looks into each of them and applies the configuration there, whether or not `.gitmodules` lists them.
 
-/// Where the mode of an entry stands, and where its flags do, with object names of 20 bytes.
+/// Offsets of an entry's mode and flags, for object names of 20 bytes.
 const MODE: usize = 24;
 const FLAGS: usize = 60;
 /// The mode of a submodule.
 const SUBMODULE: u32 = 0o160_000;
 
-/// The paths of the submodules. None where the index is of a kind that is not known here.
+/// The paths of the submodules; `None` for an unknown kind of index.
 pub(crate) fn submodules(index: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut rest = index.strip_prefix(b"DIRC")?;
     let version = number(rest, 0)?;
@@ -25,7 +24,7 @@ pub(crate) fn submodules(index: &[u8]) -> Option<Vec<Vec<u8>>> {
         let mut name = rest.get(start..)?;
         match version {
             2 | 3 => path.clear(),
-            // The beginning is that of the path before it.
+            // The path starts with a prefix of the previous one.
             4 => {
                 let cut = offset(&mut name)?;
                 path.truncate(path.len().checked_sub(cut)?);
@@ -38,11 +37,11 @@ pub(crate) fn submodules(index: &[u8]) -> Option<Vec<Vec<u8>>> {
             found.push(path.clone());
         }
         let used = rest.len() - name.len() + length;
-        // Ends with one to eight zeros, so that the next begins at a multiple of eight.
+        // Padded with one to eight zeros, so that the next one begins at a multiple of eight.
         let end = if version == 4 { used + 1 } else { (used + 8) & !7 };
         rest = rest.get(end..)?;
     }
-    // A part of the entries may be in another file.
+    // Some of the entries may be in another file.
     let mut extension = rest;
     while let Some(name) = extension.get(..4).filter(|_| extension.len() > 28) {
         if name == b"link" {
@@ -58,7 +57,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// A number in git's own notation.
+/// A number in git's own encoding.
 fn offset(bytes: &mut &[u8]) -> Option<usize> {
     let mut value = 0_usize;
     loop {
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_not_understood() {
+    fn nonsense_is_rejected() {
         for index in [&b""[..], b"DIRC", b"DIRC\0\0\0\x09\0\0\0\x01", b"DIRC\0\0\0\x02\xff\xff\xff\xff"] {
             assert_eq!(submodules(index), None);
         }

@@ -1,11 +1,11 @@
-//! What a folder would run by itself, and which folders a person has trusted.
+//! What a folder would run unasked, and which folders the user has trusted.
 //!
-//! A CLI that is started in a folder honours the settings that lie there: hooks, a command that prints an API key, MCP
-//! servers, environment variables. All of that runs before anyone is asked. So a folder's own settings are left out
-//! until a person has seen what they would run ([`scan`]) and has said so once ([`TrustFile::trust`]). What was trusted
-//! is remembered with a fingerprint of the files: when they change, the folder has to be trusted again.
+//! A CLI that is started in a folder applies the settings there: hooks, a command that prints an API key, MCP
+//! servers, environment variables. All of that runs before the user is asked. So a folder's own settings are ignored
+//! until the user has seen what they would run ([`scan`]) and has trusted it once ([`TrustFile::trust`]). The file
+//! stores a fingerprint of the files: when they change, the folder has to be trusted again.
 //!
-//! This crate reads files and keeps one file of its own. It starts nothing and decides nothing about sessions.
+//! This crate reads files and maintains one file of its own. It starts nothing and decides nothing about sessions.
 
 mod file;
 mod finding;

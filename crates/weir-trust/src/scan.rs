@@ -1,4 +1,4 @@
-//! Looks for everything that a CLI would honour in a folder.
+//! Finds everything in a folder that a CLI would apply.
 
 use std::collections::HashSet;
 use std::io::Read as _;
@@ -14,16 +14,16 @@ const DEFINITIONS: [&str; 8] =
     ["agents", "commands", "hooks", "output-styles", "plugins", "rules", "skills", "workflows"];
 /// Files that are text for the model.
 const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md"];
-/// How many files a folder may define things in, and how large they may be together. Beyond that nobody could look
-/// through it, and neither can we.
+/// Limits for the number of files with definitions in a folder, and for their total size. No person could review
+/// more, and neither can we.
 const MAX_FILES: usize = 5_000;
 const MAX_BYTES: u64 = 32 << 20;
-/// The largest index of git that is read.
+/// The largest git index that is read.
 const MAX_INDEX: u64 = 256 << 20;
-/// How many findings are told one by one.
+/// Maximum number of findings listed one by one.
 const MAX_FINDINGS: usize = 200;
 
-/// Why it is not known what a folder would run.
+/// Why it could not be determined what a folder would run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScanError {
@@ -32,23 +32,23 @@ pub enum ScanError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// There is too much to look at.
-    #[error("{} holds too many or too large files to check ({MAX_FILES} files, {} MiB)", folder.display(), MAX_BYTES >> 20)]
+    /// There is too much to check.
+    #[error("{} has too many files, or files that are too large, to check (limits: {MAX_FILES} files, {} MiB)", folder.display(), MAX_BYTES >> 20)]
     TooMuch {
         /// The folder.
         folder: PathBuf,
     },
 }
 
-/// Looks at what a CLI would honour if it were started in this folder: the folder's own settings, and the MCP servers and
-/// definitions of the folders above. `home` is the person's own home folder, whose settings are the person's.
+/// Finds what a CLI would apply if it were started in this folder: the folder's own settings, and the MCP servers and
+/// definitions in the folders above. `home` is the user's home folder, whose settings are the user's own.
 ///
 /// # Errors
-/// If a file is there and cannot be read, or there is too much to read. Such a folder is not to be trusted.
+/// If a file exists and cannot be read, or there is too much to read. Such a folder should not be trusted.
 pub fn scan(folder: &Path, home: Option<&Path>) -> Result<Findings, ScanError> {
     let mut scan = Scan { found: Vec::new(), hash: Sha256::new(), files: 0, bytes: 0, folder };
     scan.level(folder, home)?;
@@ -65,14 +65,14 @@ pub fn scan(folder: &Path, home: Option<&Path>) -> Result<Findings, ScanError> {
     Ok(Findings { items, more, fingerprint, inherited })
 }
 
-/// Whether a folder itself, without those above it, has anything that a CLI would honour apart from instructions.
+/// Whether a folder itself, ignoring those above it, has anything a CLI would apply apart from instructions.
 ///
 /// # Errors
-/// If a file is there and cannot be read, or there is too much to read.
+/// If a file exists and cannot be read, or there is too much to read.
 pub fn has_settings(folder: &Path, home: Option<&Path>) -> Result<bool, ScanError> {
     let mut scan = Scan { found: Vec::new(), hash: Sha256::new(), files: 0, bytes: 0, folder };
     scan.level(folder, home)?;
-    // An empty file counts as well: it is there, and may be filled.
+    // Empty files count, too: they may be filled later.
     Ok(scan.files > 0)
 }
 
@@ -109,7 +109,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Everything that a folder of definitions holds. Links are followed, as the CLI follows them.
+    /// Adds everything in a folder of definitions. Links are followed, as the CLI does.
     fn definitions(&mut self, folder: &Path) -> Result<(), ScanError> {
         let mut seen = HashSet::new();
         let mut waiting = vec![folder.to_owned()];
@@ -130,18 +130,18 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The configuration and the hooks of the repository that the folder is in.
+    /// Adds the configuration and the hooks of the repository that the folder is in.
     fn git(&mut self, folder: &Path) -> Result<(), ScanError> {
         for top in folder.ancestors() {
-            // A folder can be a repository without having one in it.
+            // A folder can be a repository without containing a `.git`.
             for directory in [top.join(".git"), top.to_owned()] {
-                let directory = self.led_to(&directory, top)?;
+                let directory = self.follow_git_file(&directory, top)?;
                 if std::fs::symlink_metadata(directory.join("HEAD")).is_err() {
                     continue;
                 }
                 self.repository(&directory, top)?;
-                // Git looks further up where it does not take this for a repository.
-                if self.is_repository(&directory)? {
+                // Git looks further up if it does not consider this a repository.
+                if self.detect_repository(&directory)? {
                     return Ok(());
                 }
             }
@@ -149,21 +149,21 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// In a worktree `.git` is a file that says where the rest is.
-    fn led_to(&mut self, directory: &Path, top: &Path) -> Result<PathBuf, ScanError> {
+    /// Follows `.git` if it is a file, as in a worktree.
+    fn follow_git_file(&mut self, directory: &Path, top: &Path) -> Result<PathBuf, ScanError> {
         let place = self.content(directory)?;
         let place = place.as_deref().and_then(|text| text.trim_ascii().strip_prefix(b"gitdir:"));
         Ok(place.map_or_else(|| directory.to_owned(), |place| top.join(path(place.trim_ascii()))))
     }
 
-    /// Where the worktrees of a repository keep what they share.
+    /// The directory that the worktrees of a repository share.
     fn common(&mut self, directory: &Path) -> Result<PathBuf, ScanError> {
         let common = self.content(&directory.join("commondir"))?;
         Ok(common.map_or_else(|| directory.to_owned(), |text| directory.join(path(text.trim_ascii()))))
     }
 
-    /// Whether git certainly takes this for a repository and looks no further.
-    fn is_repository(&mut self, directory: &Path) -> Result<bool, ScanError> {
+    /// Whether git certainly considers this a repository and looks no further.
+    fn detect_repository(&mut self, directory: &Path) -> Result<bool, ScanError> {
         let common = self.common(directory)?;
         let head = self.content(&directory.join("HEAD"))?.unwrap_or_default();
         let head = head.trim_ascii();
@@ -173,7 +173,7 @@ impl Scan<'_> {
         Ok(is_head && ["objects/.", "refs/."].iter().all(|folder| common.join(folder).is_dir()))
     }
 
-    /// A repository and its submodules, into which git looks as well.
+    /// Adds a repository and its submodules, into which git also looks.
     fn repository(&mut self, directory: &Path, top: &Path) -> Result<(), ScanError> {
         let mut seen = HashSet::new();
         let mut waiting = vec![(directory.to_owned(), top.to_owned())];
@@ -183,15 +183,15 @@ impl Scan<'_> {
             }
             self.programs(&directory, &top)?;
             let index = directory.join("index");
-            // It grows with the repository, and is not something to look through.
+            // The index grows with the repository, so it does not count towards the limits.
             let Some((file, _)) = regular(&index)? else { continue };
             let content = read_up_to(file, MAX_INDEX, &index)?;
             let Some(submodules) = crate::git_index::submodules(&content) else {
-                self.git_program(FindingKind::Git, &index, "an index that is not understood".to_owned());
+                self.git_program(FindingKind::Git, &index, "an index in an unknown format".to_owned());
                 continue;
             };
             for submodule in submodules.iter().map(|below| top.join(path(below))) {
-                let directory = self.led_to(&submodule.join(".git"), &submodule)?;
+                let directory = self.follow_git_file(&submodule.join(".git"), &submodule)?;
                 if std::fs::symlink_metadata(&directory).is_ok() {
                     waiting.push((directory, submodule));
                 }
@@ -207,7 +207,7 @@ impl Scan<'_> {
         self.found.push(finding(kind, &file, what));
     }
 
-    /// What the configuration and the hooks of one repository make git run.
+    /// Adds what the configuration and the hooks of one repository make git run.
     fn programs(&mut self, directory: &Path, top: &Path) -> Result<(), ScanError> {
         let common = self.common(directory)?;
         let mut found = Vec::new();
@@ -215,13 +215,13 @@ impl Scan<'_> {
             match self.content(&file)? {
                 Some(text) => found.extend(crate::git::configuration(&self.name(&file), &text)),
                 None if file.exists() => {
-                    let what = "no regular file".to_owned();
+                    let what = "not a regular file".to_owned();
                     found.push(finding(FindingKind::Git, &self.name(&file), what));
                 }
                 None => {}
             }
         }
-        // A submodule says where it is checked out, which is where it was found.
+        // A submodule's configuration names its working tree, which is where it was found.
         let here = |place: &str| directory.join(place).canonicalize().ok() == top.canonicalize().ok();
         found.retain(|found| !found.what.strip_prefix("core.worktree: ").is_some_and(here));
         for hook in entries(&common.join("hooks"))? {
@@ -238,7 +238,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Reads a file without counting it in. None where there is none.
+    /// Reads a file without adding it to the fingerprint. Returns `None` if it does not exist.
     fn content(&mut self, path: &Path) -> Result<Option<Vec<u8>>, ScanError> {
         let Some((file, size)) = regular(path)? else { return Ok(None) };
         self.files += 1;
@@ -249,7 +249,7 @@ impl Scan<'_> {
         read_up_to(file, MAX_BYTES, path).map(Some)
     }
 
-    /// Reads a file and counts it in. None where there is none.
+    /// Reads a file and adds it to the fingerprint. Returns `None` if it does not exist.
     fn read(&mut self, path: &Path) -> Result<Option<String>, ScanError> {
         let Some(content) = self.content(path)? else { return Ok(None) };
         self.hash.update(self.name(path).as_bytes());
@@ -259,7 +259,7 @@ impl Scan<'_> {
         Ok(Some(String::from_utf8_lossy(&content).into_owned()))
     }
 
-    /// The path relative to the folder, where it lies in it.
+    /// The path relative to the folder, if it is inside.
     fn name(&self, path: &Path) -> String {
         path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy().into_owned()
     }
@@ -274,8 +274,8 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// Opens a regular file and tells its size. None where there is none: a pipe could be written to later, and reading it would
-/// wait for that.
+/// Opens a regular file and returns its size. Returns `None` for anything else: reading a pipe would block until
+/// something is written to it.
 fn regular(path: &Path) -> Result<Option<(std::fs::File, u64)>, ScanError> {
     let failed = |source| ScanError::Read { path: path.to_owned(), source };
     match path.metadata() {
@@ -293,7 +293,7 @@ fn read_up_to(file: std::fs::File, limit: u64, path: &Path) -> Result<Vec<u8>, S
     Ok(content)
 }
 
-/// Opens a file. One that has become a pipe meanwhile is not waited for.
+/// Opens a file without blocking if it has become a pipe in the meantime.
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<std::fs::File> {
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
@@ -305,7 +305,7 @@ fn open(path: &Path) -> std::io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 
-/// What is in a folder, in order; nothing where there is none.
+/// The entries of a folder, sorted; empty if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, ScanError> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_that_a_cli_looks_at_counts() {
+    fn every_location_that_a_cli_reads_counts() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("parent/project");
         std::fs::create_dir_all(&folder).unwrap();
@@ -377,7 +377,7 @@ mod tests {
             assert!(!seen.iter().any(known), "{file} changes nothing");
             seen.push(found);
         }
-        // Instructions are text. They change all the time.
+        // Instructions are text and change all the time.
         let before = scan(&folder, None).unwrap();
         write(folder.join("CLAUDE.md"), "be kind");
         let after = scan(&folder, None).unwrap();
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_own_settings_are_not_the_folders() {
+    fn the_users_own_settings_are_not_the_folders() {
         let home = tempfile::tempdir().unwrap();
         write(home.path().join(".claude/settings.json"), "{\"model\":\"opus\"}");
         let folder = home.path().join("project");
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_elsewhere_counts_by_its_content() {
+    fn linked_files_count_by_their_content() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("project");
         write(place.path().join("elsewhere/x.md"), "one");
@@ -408,7 +408,7 @@ mod tests {
         assert_ne!(scan(&folder, None).unwrap().fingerprint, before.fingerprint);
     }
 
-    /// What makes a folder a repository to git.
+    /// Creates what git needs to consider a folder a repository.
     fn make_repository(directory: &Path, config: &str) {
         write(directory.join("HEAD"), "ref: refs/heads/main\n");
         write(directory.join("config"), config);
@@ -420,14 +420,14 @@ mod tests {
     const PROGRAM: &str = "[core]\nsshcommand = ./evil\n";
 
     #[test]
-    fn every_way_to_a_repository_is_looked_at() {
+    fn every_way_to_a_repository_is_followed() {
         use std::os::unix::ffi::OsStrExt as _;
         let place = tempfile::tempdir().unwrap();
         let at = |path: &str| place.path().join(path);
         make_repository(&at("bare"), PROGRAM);
         make_repository(&at("plain/.git"), PROGRAM);
         std::fs::create_dir_all(at("plain/deep/below")).unwrap();
-        // Git goes on to the folders above where this is none.
+        // Git continues with the folders above if this is not a repository.
         make_repository(&at("hidden/.git"), PROGRAM);
         std::fs::create_dir_all(at("hidden/empty/.git")).unwrap();
         write(at("hidden/broken/.git/HEAD"), "nothing");
@@ -442,10 +442,10 @@ mod tests {
         {
             assert!(scan(&at(folder), None).unwrap().has_git_programs(), "{folder}");
         }
-        // A repository of its own ends the search.
+        // A nested repository ends the search.
         make_repository(&at("plain/own/.git"), "");
         assert!(scan(&at("plain/own"), None).unwrap().is_harmless());
-        // A submodule says where it is checked out, and may say nothing else.
+        // A submodule may name its working tree and nothing else.
         make_repository(&at("plain/.git/modules/sub"), "[core]\nworktree = ../../../sub\n");
         write(at("plain/sub/.git"), "gitdir: ../.git/modules/sub\n");
         assert!(scan(&at("plain/sub"), None).unwrap().is_harmless());
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_are_told_and_count() {
+    fn hooks_are_listed_and_count() {
         let place = tempfile::tempdir().unwrap();
         make_repository(&place.path().join(".git"), "");
         write(place.path().join(".git/hooks/pre-commit.sample"), "");
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_of_git_are_found_in_worktrees_too() {
+    fn git_programs_are_found_in_worktrees_too() {
         let place = tempfile::tempdir().unwrap();
         make_repository(&place.path().join("repo/.git"), PROGRAM);
         write(place.path().join("repo/.git/worktrees/w/HEAD"), "ref: refs/heads/w\n");

@@ -1,12 +1,12 @@
-//! What a settings file and a file of MCP servers say. Pure.
+//! Interprets settings files and MCP server files. Pure.
 
 use serde_json::Value;
 
 use crate::finding::{Finding, FindingKind};
 
-/// Settings whose value is a command that runs by itself.
+/// Settings whose value is a command that runs unasked.
 const COMMANDS: [&str; 4] = ["statusLine", "fileSuggestion", "subagentStatusLine", "footer"];
-/// Settings whose value is a command that prints a key or a login.
+/// Settings whose value is a command that prints a key or login.
 const CREDENTIALS: [&str; 5] =
     ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper"];
 /// Settings about plugins.
@@ -73,7 +73,7 @@ fn hooks(file: &str, value: &Value, found: &mut Vec<Finding>) {
     }
     let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
     if found.len() == before && !is_empty {
-        // In a shape that is not known here, which does not mean that the CLI does not know it.
+        // An unknown shape here may still be known to the CLI.
         found.push(finding(FindingKind::Hook, file, value.to_string()));
     }
 }
@@ -91,7 +91,7 @@ fn servers(file: &str, value: &Value) -> Vec<Finding> {
     described.collect()
 }
 
-/// A string as it is, anything else as JSON.
+/// A string unchanged, anything else as JSON.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_all_the_same() {
+    fn unknown_settings_are_listed_anyway() {
         assert_eq!(settings("s", "not json")[0].kind, FindingKind::Unreadable);
         assert_eq!(lines(&settings("s", r#"{"hooks":[1]}"#)), ["Hook [1]"]);
         assert_eq!(settings("s", r#"{"hooks":{}}"#), []);
     }
 
     #[test]
-    fn mcp_servers_are_told_with_their_command() {
+    fn mcp_servers_are_listed_with_their_command() {
         let text = r#"{"mcpServers":{"a":{"command":"npx","args":["-y","evil"]},"b":{"url":"http://x"}}}"#;
         assert_eq!(lines(&mcp_file("m", text)), ["McpServer a: npx -y evil", "McpServer b: http://x"]);
     }

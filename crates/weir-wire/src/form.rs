@@ -1,4 +1,4 @@
-//! Forms of MCP servers (elicitation): the few shapes that their schemas may have, what fits them, and what was typed.
+//! Forms of MCP servers (elicitation): reads their schemas, checks answers and parses typed input.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -7,75 +7,75 @@ use serde_json::{Map, Number, Value};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FormField {
-    /// The member of the answer.
+    /// Key of the value in the answer.
     pub name: String,
-    /// What people see.
+    /// Text shown to people.
     pub label: String,
-    /// What it is about.
+    /// What the field is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the answer needs it.
+    /// Whether the answer must contain it.
     pub required: bool,
-    /// What it is if nobody changes it.
+    /// The default value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// What it holds.
+    /// The kind of value it holds.
     pub kind: FieldKind,
 }
 
-/// What a field holds.
+/// The kind of value a field holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FieldKind {
-    /// A text.
+    /// A string.
     Text {
         /// `email`, `uri`, `date` or `date-time`.
         format: Option<String>,
-        /// Fewest characters.
+        /// Minimum number of characters.
         min_length: Option<u64>,
-        /// Most characters.
+        /// Maximum number of characters.
         max_length: Option<u64>,
     },
     /// A number.
     Number {
-        /// Whether it must be a whole one.
+        /// Whether it must be a whole number.
         integer: bool,
-        /// The smallest.
+        /// Smallest allowed value.
         minimum: Option<f64>,
-        /// The largest.
+        /// Largest allowed value.
         maximum: Option<f64>,
     },
     /// Yes or no.
     Boolean,
-    /// One of these.
+    /// One of several options.
     Choice {
-        /// What can be chosen.
+        /// The options.
         options: Vec<FormOption>,
     },
-    /// Any of these.
+    /// Any number of options.
     Choices {
-        /// What can be chosen.
+        /// The options.
         options: Vec<FormOption>,
-        /// Fewest choices.
+        /// Minimum number of choices.
         min_items: Option<u64>,
-        /// Most choices.
+        /// Maximum number of choices.
         max_items: Option<u64>,
     },
 }
 
-/// Something that can be chosen.
+/// An option of a choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FormOption {
-    /// What the answer holds.
+    /// Value to use in the answer.
     pub value: String,
-    /// What people see.
+    /// Text shown to people.
     pub label: String,
 }
 
-/// The fields of a form, in the order in which the server listed them; none for a schema that is not a form.
+/// The fields of a form, in the order in which the server listed them; `None` for a schema that is not a form.
 pub fn form_fields(schema: &Value, order: &[String]) -> Option<Vec<FormField>> {
     let properties = schema.get("properties")?.as_object()?;
     let required: Vec<&str> = schema
@@ -149,10 +149,10 @@ fn options(about: &Value) -> Option<Vec<FormOption>> {
     list("oneOf").or_else(|| list("anyOf"))?.iter().map(option).collect()
 }
 
-/// Whether an answer fits the fields; if not, why.
+/// Checks an answer against the fields of a form.
 ///
 /// # Errors
-/// What does not fit, and where.
+/// Returns what does not match, and in which field.
 pub fn check_form(fields: &[FormField], content: &Map<String, Value>) -> Result<(), String> {
     if let Some(name) = content.keys().find(|name| !fields.iter().any(|field| field.name == **name)) {
         return Err(format!("the form has no field {name:?}"));
@@ -167,7 +167,7 @@ pub fn check_form(fields: &[FormField], content: &Map<String, Value>) -> Result<
     Ok(())
 }
 
-/// Whether a text has the form that a field asks for. Formats that are not known fit everything.
+/// Checks a string against a field's format. Unknown formats accept everything.
 fn check_format(format: &str, text: &str) -> Result<(), String> {
     let (fits, wanted) = match format {
         "email" => (is_email(text), "an e-mail address is needed, such as anna@example.org"),
@@ -196,7 +196,7 @@ fn is_uri(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| is_scheme(scheme) && has_rest(rest))
 }
 
-/// `2026-01-31`, with a day that the month has.
+/// `2026-01-31`, with a day that exists in the month.
 fn is_date(text: &str) -> bool {
     let Some((year, month, day)) = numbers(text, '-', [4, 2, 2]) else { return false };
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -209,7 +209,7 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// `2026-01-31T12:00:00Z`, with fractions of a second and an offset if it has them.
+/// `2026-01-31T12:00:00Z`, optionally with fractions of a second and an offset.
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't', ' ']) else { return false };
     let zone = time.find(['Z', 'z', '+', '-']);
@@ -226,11 +226,11 @@ fn is_date_time(text: &str) -> bool {
     is_date(date) && is_clock && is_fraction && is_zone
 }
 
-/// Three numbers of so many digits.
+/// Three numbers with the given counts of digits.
 fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<(u32, u32, u32)> {
     let mut parts = text.split(between).zip(digits).map(|(part, digits)| {
-        let is_it = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
-        part.parse::<u32>().ok().filter(|_| is_it)
+        let matches = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse::<u32>().ok().filter(|_| matches)
     });
     let found = (parts.next()??, parts.next()??, parts.next()??);
     (text.split(between).count() == 3).then_some(found)
@@ -243,13 +243,13 @@ impl FormField {
         };
         match &self.kind {
             FieldKind::Text { min_length, max_length, format } => {
-                let text = value.as_str().ok_or("a text is needed")?;
+                let text = value.as_str().ok_or("a string is needed")?;
                 let length = text.chars().count() as u64;
                 if self.required && length == 0 || min_length.is_some_and(|least| length < least) {
                     return Err(format!("at least {} characters are needed", min_length.unwrap_or(1)));
                 }
                 match (max_length, format.as_deref()) {
-                    (Some(most), _) if length > *most => Err(format!("at most {most} characters fit")),
+                    (Some(most), _) if length > *most => Err(format!("at most {most} characters allowed")),
                     (_, Some(format)) if length > 0 => check_format(format, text),
                     _ => Ok(()),
                 }
@@ -281,7 +281,7 @@ impl FormField {
                     .enumerate()
                     .any(|(place, value)| chosen.iter().take(place).any(|other| other == value))
                 {
-                    return Err("choose each option once".to_owned());
+                    return Err("choose each option only once".to_owned());
                 }
                 let count = chosen.len() as u64;
                 match (min_items, max_items) {
@@ -293,10 +293,10 @@ impl FormField {
         }
     }
 
-    /// What was typed, as the field holds it; nothing where it was left out.
+    /// Converts typed input to a value of the field; `None` if it was left out.
     ///
     /// # Errors
-    /// If it does not fit.
+    /// Returns why the input does not match the field.
     pub fn read(&self, typed: &[String]) -> Result<Option<Value>, String> {
         let words = typed.join(", ");
         let words = words.trim();
@@ -304,10 +304,10 @@ impl FormField {
             return if self.required { Err("an answer is needed".to_owned()) } else { Ok(None) };
         }
         let option = |options: &[FormOption], word: &str| {
-            let is_it = |option: &&FormOption| {
+            let matches = |option: &&FormOption| {
                 option.label.eq_ignore_ascii_case(word) || option.value.eq_ignore_ascii_case(word)
             };
-            let found = options.iter().find(is_it);
+            let found = options.iter().find(matches);
             found
                 .map(|option| Value::String(option.value.clone()))
                 .ok_or_else(|| format!("{word:?} is not an option"))
@@ -336,7 +336,7 @@ impl FormField {
         Ok(Some(value))
     }
 
-    /// What can be chosen, for people.
+    /// The labels of the options.
     pub fn choices(&self) -> Vec<String> {
         match &self.kind {
             FieldKind::Choice { options } | FieldKind::Choices { options, .. } => {
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_a_form_in_the_order_of_its_server() {
+    fn the_fields_of_a_form_are_in_the_order_of_the_server() {
         let fields = fields();
         assert_eq!(fields[0].name, "size");
         assert_eq!(fields.len(), 5);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_fits_is_an_answer() {
+    fn only_matching_answers_are_accepted() {
         let fields = fields();
         let check = |content: Value| check_form(&fields, content.as_object().unwrap());
         assert_eq!(
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_read_by_the_field() {
+    fn typed_input_is_converted_by_the_field() {
         let fields = fields();
         let read = |name: &str, typed: &str| {
             let field = fields.iter().find(|field| field.name == name).unwrap();

@@ -1,11 +1,11 @@
-//! From bytes to lines, without IO.
+//! Splits bytes into lines, without IO.
 //!
-//! Whoever owns the pipe reads straight into [`Framer::space`], says how much came with [`Framer::filled`] and
-//! takes lines with [`Framer::next_frame`] until there is none. A line that is complete in the buffer is handed
-//! out where it lies. The framer looks for line feeds and for nothing else: what the bytes mean is the
-//! decoder's business, and a raw log gets them verbatim.
+//! The owner of the pipe reads straight into [`Framer::space`], reports how many bytes arrived with
+//! [`Framer::filled`] and takes lines with [`Framer::next_frame`] until there are no more. A line that is
+//! complete in the buffer is returned without a copy. The framer looks only for line feeds: what the bytes mean
+//! is up to the decoder, and a raw log gets them verbatim.
 
-/// A line, or what is left of one that was too long.
+/// A line, or the beginning of one that was too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A line without its line feed; a carriage return before it is kept.
@@ -14,7 +14,7 @@ pub enum Frame<'a> {
     Oversize {
         /// The first bytes of the line.
         head: &'a [u8],
-        /// How long the line was, without its line feed.
+        /// Length of the line, without its line feed.
         length: u64,
     },
 }
@@ -35,11 +35,11 @@ pub enum Frame<'a> {
 #[derive(Debug)]
 pub struct Framer {
     buffer: Vec<u8>,
-    /// Start of the bytes that were not handed out yet.
+    /// Start of the bytes that have not been returned yet.
     start: usize,
-    /// End of the bytes that came in.
+    /// End of the received bytes.
     end: usize,
-    /// Up to here there is no line feed, so no byte is looked at twice.
+    /// End of the bytes that were already searched for a line feed, so no byte is searched twice.
     searched: usize,
     limit: usize,
     /// Set while the rest of an oversize line is skipped: its length so far. Its head is in `oversize_head`.
@@ -54,10 +54,10 @@ impl Default for Framer {
 }
 
 impl Framer {
-    /// Longest line by default: 64 MiB.
+    /// Default maximum length of a line: 64 MiB.
     pub const DEFAULT_LIMIT: usize = 64 << 20;
 
-    /// How much of an oversize line is kept; less where the limit itself is less.
+    /// Bytes of an oversize line that are kept; fewer if the limit itself is lower.
     pub const HEAD: usize = 4 << 10;
 
     const READ_SIZE: usize = 256 << 10;
@@ -67,7 +67,8 @@ impl Framer {
         Self::with_limit(Self::DEFAULT_LIMIT)
     }
 
-    /// A framer that takes lines of up to `limit` bytes. A limit of 4 GiB or more is taken as just below it.
+    /// A framer that accepts lines of up to `limit` bytes. A limit of 4 GiB or more is reduced to just below 4
+    /// GiB.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -80,7 +81,7 @@ impl Framer {
         }
     }
 
-    /// Where the next bytes are to be read to. Never empty.
+    /// The buffer to read the next bytes into. Never empty.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.rewind();
@@ -93,18 +94,18 @@ impl Framer {
         self.buffer.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// Says that `count` bytes were written to the front of [`Framer::space`].
+    /// Records that `count` bytes were written to the front of [`Framer::space`].
     pub fn filled(&mut self, count: usize) {
         self.end = self.buffer.len().min(self.end.saturating_add(count));
     }
 
-    /// The last `count` bytes that came, if no line was taken since.
+    /// The last `count` bytes received, if no line has been taken since.
     pub fn newest(&self, count: usize) -> &[u8] {
         let from = self.end.saturating_sub(count);
         self.buffer.get(from..self.end).unwrap_or_default()
     }
 
-    /// Takes bytes from elsewhere, at the price of a copy.
+    /// Appends bytes from elsewhere, at the cost of a copy.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let space = self.space();
@@ -138,7 +139,7 @@ impl Framer {
         self.frame(line_start, line_end)
     }
 
-    /// What stands after the last line feed, once no more bytes come.
+    /// The bytes after the last line feed. Call this when no more bytes will come.
     pub fn finish(&mut self) -> Option<Frame<'_>> {
         if self.skipping.is_some() {
             self.skip();
@@ -158,7 +159,7 @@ impl Framer {
         Some(Frame::Oversize { head, length: (end - start) as u64 })
     }
 
-    /// The same however the bytes came in chunks: an oversize line is always longer than this.
+    /// Does not depend on how the bytes were chunked: an oversize line is always longer than this.
     fn head_length(&self) -> usize {
         Self::HEAD.min(self.limit)
     }
@@ -171,7 +172,7 @@ impl Framer {
         (self.start, self.searched) = (self.end, self.end);
     }
 
-    /// Forgets what came of an oversize line, up to its line feed.
+    /// Drops the received part of an oversize line, up to its line feed.
     fn skip(&mut self) {
         let fresh = self.buffer.get(self.start..self.end).unwrap_or_default();
         let skipped = memchr::memchr(b'\n', fresh).unwrap_or(fresh.len());
@@ -191,10 +192,10 @@ impl Framer {
         Some(Frame::Oversize { head: &self.oversize_head, length })
     }
 
-    /// Everything was handed out: start over at the front.
+    /// Everything has been returned: start over at the front.
     fn rewind(&mut self) {
         (self.start, self.end, self.searched) = (0, 0, 0);
-        self.give_back();
+        self.release_memory();
     }
 
     /// A part of a line is at the end of the buffer: move it to the front, or grow.
@@ -204,7 +205,7 @@ impl Framer {
             self.end -= self.start;
             self.searched -= self.start;
             self.start = 0;
-            self.give_back();
+            self.release_memory();
         }
         if self.buffer.len() - self.end < Self::READ_SIZE / 2 {
             // A quarter at a time: a huge line never holds much more memory than it is long, and growing by a
@@ -215,13 +216,13 @@ impl Framer {
         }
     }
 
-    /// Whether a huge line has left a buffer behind that what is in it now does not need.
+    /// Whether a huge line has left behind a buffer larger than its current contents need.
     fn is_too_large(&self) -> bool {
         self.buffer.len() > 4 * Self::READ_SIZE && self.end - self.start < Self::READ_SIZE
     }
 
-    /// Gives back the memory that a huge line took, once it is not needed any more.
-    fn give_back(&mut self) {
+    /// Releases the memory that a huge line took, once it is no longer needed.
+    fn release_memory(&mut self) {
         if self.is_too_large() {
             self.buffer.truncate(2 * Self::READ_SIZE);
             self.buffer.shrink_to_fit();
@@ -260,7 +261,7 @@ mod tests {
         out
     }
 
-    /// What the framer must give, written down without a buffer.
+    /// The frames that the framer must return, computed without a buffer.
     fn expected(bytes: &[u8], limit: usize) -> Vec<Owned> {
         let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').collect();
         if lines.last().is_some_and(|last| last.is_empty()) {
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn also_where_a_part_of_the_next_line_is_always_there() {
+    fn the_memory_of_a_huge_line_is_given_back_even_if_part_of_the_next_line_is_always_buffered() {
         let mut framer = Framer::new();
         framer.push(&vec![b'x'; 20 << 20]);
         framer.push(b"\npart of ");
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_counted_over_lines() {
+    fn the_limit_applies_to_each_line_separately() {
         let mut framer = Framer::with_limit(100);
         for _ in 0..10_000 {
             framer.push(&[b'y'; 90]);

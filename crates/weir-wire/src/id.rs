@@ -1,4 +1,4 @@
-//! Identifiers as types of their own, so that one kind is never passed where another is meant.
+//! Identifiers as distinct types, so that one kind is never passed where another is expected.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -18,7 +18,7 @@ macro_rules! string_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Takes an identifier as it is.
+            /// Wraps an identifier without checking it.
             pub fn new(id: impl Into<Arc<str>>) -> Self {
                 Self(id.into())
             }
@@ -68,31 +68,32 @@ macro_rules! string_id {
 }
 
 string_id! {
-    /// A conversation, as the CLI names it in `system/init`.
+    /// A session, by the id that the CLI reports in `system/init`.
     SessionId
 }
 string_id! {
-    /// One call of a tool (`toolu_…`); also names the sub-agent that the call started.
+    /// One tool call (`toolu_…`); also identifies the sub-agent that the call started.
     ToolUseId
 }
 string_id! {
-    /// A message that we sent: the `uuid` that we stamped on it.
+    /// A message that we sent, by the `uuid` that we gave it.
     MessageId
 }
 string_id! {
-    /// A message of the model (`msg_…`); several lines can carry parts of one.
+    /// A message from the model (`msg_…`); several lines can carry parts of the same message.
     ApiMessageId
 }
 string_id! {
-    /// A control request, in either direction, and its answer.
+    /// A control request, in either direction, and its response.
     RequestId
 }
 string_id! {
-    /// A task that runs beside the conversation: a sub-agent or a background command.
+    /// A task that runs concurrently with the session: a sub-agent or a background command.
     TaskId
 }
 
-/// A turn, counted from one in the order in which turns begin. The CLI has no name for turns; this is ours.
+/// A turn, numbered from one in the order in which turns begin. The CLI has no ids for turns; this one is
+/// Weir's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
@@ -104,7 +105,7 @@ impl fmt::Display for TurnId {
     }
 }
 
-/// An identifier that still stands in its line.
+/// An identifier borrowed from its line.
 ///
 /// ```
 /// use weir_wire::{IdRef, RawJson, SessionId};
@@ -127,7 +128,7 @@ impl<'a, T> IdRef<'a, T> {
 }
 
 impl<'a, T: From<Text<'a>>> IdRef<'a, T> {
-    /// An identifier that can be kept.
+    /// The identifier as an owned value.
     pub fn to_id(&self) -> T {
         self.text.into()
     }

@@ -19,7 +19,7 @@
 //! }
 //! ```
 //!
-//! This crate knows no runtime, no file and no clock.
+//! This crate uses no runtime, no files and no clock.
 
 mod decode;
 mod form;

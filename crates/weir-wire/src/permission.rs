@@ -1,4 +1,4 @@
-//! Permission requests as owned data: what the CLI says about one, and the changes of its rules that it suggests.
+//! Permission requests as owned data: what the CLI says about one, and the rule changes that it suggests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,25 +10,25 @@ use crate::send::PermissionUpdate;
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct PermissionContext {
-    /// Whether approving must take more than one stray key.
+    /// Whether a single stray key press must not approve the request.
     #[serde(skip_serializing_if = "is_false")]
     pub default_to_no: bool,
-    /// Whether no rule may be offered that lets such calls pass from now on.
+    /// Whether a rule that always allows such calls must not be offered.
     #[serde(skip_serializing_if = "is_false")]
     pub suppress_always_allow_rule: bool,
-    /// Whether only a person may answer, and no program in a person's place.
+    /// Whether only a person may decide, and no program on a person's behalf.
     #[serde(skip_serializing_if = "is_false")]
     pub requires_user_interaction: bool,
     /// The kind of reason: `rule`, `mode`, `hook`, `safetyCheck`, `workingDir`, `other` and more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision_reason_type: Option<String>,
-    /// Present where a safety check is involved: false where only a person may pass it.
+    /// Present if a safety check is involved: false if only a person may approve the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classifier_approvable: Option<bool>,
-    /// The rule of the user's settings that demands a person's answer.
+    /// The rule in the user's settings that requires a person's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched_ask_rule: Option<AskRule>,
-    /// The MCP server whose tool it is.
+    /// The MCP server that provides the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp_server: Option<McpServerName>,
 }
@@ -39,12 +39,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl PermissionContext {
-    /// Whether nothing is said.
+    /// Whether every field has its default value.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a program that answers by rules of its own must leave the request to a person.
+    /// Whether a program that decides by its own rules must leave the request to a person.
     pub fn needs_a_person(&self) -> bool {
         self.requires_user_interaction
             || self.default_to_no
@@ -53,24 +53,24 @@ impl PermissionContext {
     }
 }
 
-/// A rule of the user's settings that demands a person's answer.
+/// A rule in the user's settings that requires a person's decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AskRule {
-    /// Which settings have it, such as `userSettings`.
+    /// The settings that contain it, such as `userSettings`.
     pub source: Option<String>,
     /// The rule.
     #[serde(flatten)]
     pub rule: PermissionRule,
 }
 
-/// Which calls a rule is about.
+/// The calls that a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PermissionRule {
     /// The tool.
     pub tool_name: String,
-    /// Which calls of the tool; all where there is none.
+    /// Which calls of the tool; all if absent.
     pub rule_content: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl std::fmt::Display for PermissionRule {
     }
 }
 
-/// An MCP server, as a permission request names it.
+/// An MCP server named by a permission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct McpServerName {
@@ -93,12 +93,12 @@ pub struct McpServerName {
     pub source: Option<String>,
 }
 
-/// Where a change of the rules is kept, by the CLI's own names.
+/// Where a rule change is stored, with the CLI's own names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum RuleDestination {
-    /// In the memory of the CLI's process.
+    /// In the memory of the CLI process.
     Session,
     /// In the project, for this user: `.claude/settings.local.json`.
     LocalSettings,
@@ -109,7 +109,7 @@ pub enum RuleDestination {
 }
 
 impl RuleDestination {
-    /// All of them, the shortest-lived first.
+    /// All destinations, the shortest-lived first.
     pub const ALL: [Self; 4] =
         [Self::Session, Self::LocalSettings, Self::ProjectSettings, Self::UserSettings];
 
@@ -124,28 +124,28 @@ impl RuleDestination {
     }
 }
 
-/// A change of the rules that the CLI suggests with a permission request, if it is one that makes such calls pass.
+/// A rule change that the CLI suggests with a permission request, of a kind that allows such calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// What would change.
     pub kind: SuggestionKind,
-    /// Where the CLI would keep it; none where it names a place that Weir does not know.
+    /// Where the CLI would store it; `None` for a destination that Weir does not know.
     pub destination: Option<RuleDestination>,
 }
 
 /// What a suggestion would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SuggestionKind {
-    /// These calls need no permission any more.
+    /// These calls no longer need permission.
     AllowRules(Vec<PermissionRule>),
-    /// Another permission mode.
+    /// The permission mode changes.
     SetMode(String),
-    /// More folders to work in.
+    /// The CLI may also work in these folders.
     AddDirectories(Vec<String>),
 }
 
 impl Suggestion {
-    /// Reads a suggestion of the CLI; none for kinds that Weir does not offer, such as rules that deny.
+    /// Reads a suggestion of the CLI; `None` for kinds that Weir does not offer, such as deny rules.
     pub fn read(suggestion: &Value) -> Option<Self> {
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let list = |name: &str| suggestion.get(name).and_then(Value::as_array);
@@ -176,7 +176,7 @@ impl Suggestion {
         (!is_empty).then_some(Self { kind, destination })
     }
 
-    /// The change that keeps it in this place.
+    /// The update that stores the change in this destination.
     pub fn update(&self, destination: RuleDestination) -> PermissionUpdate {
         let destination = destination.as_str();
         match &self.kind {
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_suggestion_is_kept_where_it_is_asked_to_be() {
+    fn a_suggestion_is_stored_in_the_requested_destination() {
         let suggested = json!({"type": "addRules", "destination": "localSettings", "behavior": "allow",
             "rules": [{"toolName": "Bash", "ruleContent": "git push:*"}, {"toolName": "mcp__a__b"}]});
         let suggestion = Suggestion::read(&suggested).unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_make_calls_pass_is_not_offered() {
+    fn suggestions_that_do_not_allow_calls_are_not_offered() {
         for suggested in [
             json!({"type": "addRules", "behavior": "deny", "rules": [{"toolName": "Bash"}]}),
             json!({"type": "addRules", "behavior": "allow", "rules": []}),

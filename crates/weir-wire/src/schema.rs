@@ -1,4 +1,4 @@
-//! How the types that are not derived describe themselves for an OpenAPI document.
+//! OpenAPI schemas for the types whose schema is not derived.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ impl ToSchema for OwnedJson {
 
 impl PartialSchema for OwnedText {
     fn schema() -> RefOr<Schema> {
-        text("A text.").into()
+        text("A string.").into()
     }
 }
 
@@ -42,7 +42,7 @@ impl PartialSchema for QuestionOption {
             .description(Some("A choice."))
             .property("label", text("The choice."))
             .required("label")
-            .property("description", text("What it means."))
+            .property("description", text("What the choice means."))
             .additional_properties(Some(AdditionalProperties::FreeForm(true)))
             .into()
     }
@@ -57,12 +57,12 @@ impl PartialSchema for Question {
             .description(Some("The choices."));
         let several = ObjectBuilder::new()
             .schema_type(Type::Boolean)
-            .description(Some("Whether several may be chosen."));
+            .description(Some("Whether more than one choice is allowed."));
         ObjectBuilder::new()
             .description(Some("A question with its choices."))
             .property("question", text("The question."))
             .required("question")
-            .property("header", text("The same in a word or two."))
+            .property("header", text("A label of a word or two for the question."))
             .property("options", choices)
             .property("multiSelect", several)
             .additional_properties(Some(AdditionalProperties::FreeForm(true)))

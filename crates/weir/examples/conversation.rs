@@ -1,4 +1,4 @@
-//! A conversation of several turns in one process.
+//! A session of several turns in one process.
 //!
 //! `cargo run --example conversation -- "first question" "second question"`
 

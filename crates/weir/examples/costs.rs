@@ -1,4 +1,4 @@
-//! Counts what a conversation costs and ends it at a limit.
+//! Tracks what a session costs and ends it at a limit.
 //!
 //! `cargo run --example costs -- 0.50 "first question" "second question"`
 
@@ -17,7 +17,7 @@ async fn main() -> Result<(), SessionError> {
     for prompt in arguments {
         match session.ask(prompt).await {
             Ok(answer) => {
-                // Unknown is unknown, and not nothing.
+                // An unknown cost is not zero.
                 let cost = answer.cost_usd().map_or("unknown".to_owned(), |usd| format!("${usd:.4}"));
                 println!("{}\n({cost})\n", answer.text);
             }

@@ -1,4 +1,4 @@
-//! Asks one thing and prints the answer.
+//! Asks one question and prints the answer.
 //!
 //! `cargo run --example one_answer -- "What is a weir?"`
 

@@ -1,4 +1,5 @@
-//! Decides what the CLI may do: it may read, it is asked about everything else, and questions get the first choice.
+//! Decides what the CLI may do: reading is allowed, everything else is decided here, and questions get the
+//! first choice.
 //!
 //! `cargo run --example permissions -- "Make a file called hello.txt"`
 
@@ -29,7 +30,7 @@ async fn decide(ask: Ask) -> Decision {
             }
             Decision::Answers(answers)
         }
-        _ => Decision::deny("not here"),
+        _ => Decision::deny("not supported here"),
     }
 }
 
@@ -40,7 +41,7 @@ async fn main() -> Result<(), weir::SessionError> {
     let answer = session.ask(prompt).await?;
     println!("{}", answer.text);
     for denial in answer.turn.result.iter().flat_map(|result| &result.denials) {
-        println!("was not allowed: {}", denial.tool_name);
+        println!("denied: {}", denial.tool_name);
     }
     session.stop().await;
     Ok(())

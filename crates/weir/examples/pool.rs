@@ -1,4 +1,4 @@
-//! Many conversations, each under a name, with a process kept ready for the next one.
+//! Many sessions, each under its own key, with a spare process ready for the next one.
 //!
 //! `cargo run --example pool -- alice="What is a weir?" bob="What is a sluice?" alice="How high is one?"`
 
@@ -13,7 +13,7 @@ async fn main() -> Result<(), PoolError> {
     let pool = Pool::new(PoolOptions::default());
     pool.prewarm(SessionOptions::new);
     for argument in std::env::args().skip(1) {
-        let (key, prompt) = argument.split_once('=').unwrap_or(("somebody", &argument));
+        let (key, prompt) = argument.split_once('=').unwrap_or(("default", &argument));
         let conversation = pool.conversation(key, SessionOptions::new());
         let answer = conversation.ask(prompt).await?;
         println!("{key}: {}\n", answer.text);

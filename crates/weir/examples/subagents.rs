@@ -22,7 +22,7 @@ async fn main() -> Result<(), weir::SessionError> {
         }
     });
     let answer = session.ask(prompt).await?;
-    // Agents in the background may still be at work.
+    // Agents in the background may still be running.
     session.settled().await?;
     println!("{}", answer.text);
     session.stop().await;

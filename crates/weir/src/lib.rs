@@ -10,15 +10,15 @@
 //! # }
 //! ```
 //!
-//! A conversation is a [`Session`], many of them are a [`Pool`]. Who may do what is decided by a [`Handler`]; what
-//! happens is seen by an [`Observer`], by [`Session::follow`], or in the [`View`] that [`Session::view`] gives. The
-//! folder `examples` has a program for each of these.
+//! A [`Session`] has many turns, and a [`Pool`] has many sessions. A [`Handler`] decides what the CLI may do.
+//! To watch what happens, use an [`Observer`], [`Session::follow`], or the [`View`] that [`Session::view`]
+//! returns. The folder `examples` has a program for each of these.
 //!
-//! With the feature `mcp`, tools can be functions of your own program: `SessionOptions::mcp_server`.
+//! With the feature `mcp`, functions of your own program can be tools: `SessionOptions::mcp_server`.
 //!
-//! This crate holds no logic of its own. The layers below can be used by themselves: [`wire`] for the protocol,
-//! [`transcript`] for the pure fold from lines to a view, [`process`] for starting and stopping, [`session`] for
-//! the state machine.
+//! This crate has no logic of its own. The layers below it can also be used directly: [`wire`] for the
+//! protocol, [`transcript`] for the pure fold from lines to a view, [`process`] for starting and stopping,
+//! [`session`] for the state machine.
 
 pub use weir_process as process;
 pub use weir_session as session;
@@ -38,7 +38,7 @@ pub use weir_wire::{
     MessageId, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId, SessionId, ToolUseId,
 };
 
-/// The examples of the library page run as tests.
+/// Runs the examples of the library page as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct LibraryPageExamples;

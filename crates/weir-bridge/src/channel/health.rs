@@ -1,4 +1,4 @@
-//! How the channels of a running bridge are doing.
+//! Health of the channels of a running bridge.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::ChannelName;
 
-/// How a channel is doing.
+/// Health of a channel.
 #[derive(Debug, Default)]
 pub struct Health {
     heard: AtomicI64,
@@ -18,7 +18,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Something came in.
+    /// Records that something came in.
     pub(crate) fn heard(&self, at: i64) {
         self.heard.store(at, Ordering::Relaxed);
         self.connected.store(true, Ordering::Relaxed);
@@ -42,14 +42,14 @@ impl Health {
     }
 }
 
-/// How all channels are doing. Cloning gives another handle to the same.
+/// Health of all channels. Clones share the same state.
 #[derive(Debug, Clone)]
-pub struct HealthOfAll {
+pub struct ChannelsHealth {
     channels: BTreeMap<ChannelName, Arc<Health>>,
     changed: Arc<Notify>,
 }
 
-/// How a channel was doing when somebody looked.
+/// A snapshot of the health of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealthReport {
     /// Whether the channel could be reached.
@@ -58,19 +58,19 @@ pub struct HealthReport {
     pub last_inbound: Option<i64>,
 }
 
-impl HealthOfAll {
+impl ChannelsHealth {
     pub(crate) fn new<'a>(names: impl Iterator<Item = &'a ChannelName>) -> Self {
         let changed = Arc::new(Notify::new());
         let fresh = || Arc::new(Health { changed: Arc::clone(&changed), ..Health::default() });
         Self { channels: names.map(|name| (name.clone(), fresh())).collect(), changed }
     }
 
-    /// How one of them is doing.
+    /// Health of one channel.
     pub(crate) fn of(&self, name: &ChannelName) -> Arc<Health> {
         self.channels.get(name).cloned().unwrap_or_default()
     }
 
-    /// How each of them is doing now.
+    /// A snapshot of the health of every channel.
     pub fn look(&self) -> BTreeMap<String, HealthReport> {
         let report = |health: &Health| HealthReport {
             connected: health.is_connected(),
@@ -79,7 +79,7 @@ impl HealthOfAll {
         self.channels.iter().map(|(name, health)| (name.to_string(), report(health))).collect()
     }
 
-    /// Waits until something is new. One who waits is enough.
+    /// Waits for a change. Supports a single waiter.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }

@@ -1,4 +1,4 @@
-//! What comes in from a channel.
+//! Incoming messages and other events of a channel.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use super::{ChatId, MessageRef, Place, Sender};
 /// Something that happened in a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
-    /// Names the delivery. The same name again is the same delivery, however often it comes.
+    /// Key of the delivery. Deliveries with the same key are the same delivery, however often they come.
     pub key: String,
-    /// Where.
+    /// Where it happened.
     pub place: Place,
-    /// Who.
+    /// Who sent it.
     pub sender: Sender,
-    /// The chat has nobody else in it.
+    /// Whether only the sender and the bot are in the chat.
     pub direct: bool,
-    /// It is meant for us: a mention, or a reply to one of our messages. Always true in a direct chat.
+    /// Whether it is addressed to the bot: a mention, or a reply to one of its messages. Always true in a direct chat.
     pub addressed: bool,
-    /// The channel's order of messages in a chat: a number that grows.
+    /// Position in the chat, by the channel's order. Later messages have higher numbers.
     pub order: i64,
     /// The message itself, for replies to it.
     pub message: Option<MessageRef>,
-    /// What.
+    /// What happened.
     pub body: IncomingBody,
 }
 
@@ -30,30 +30,30 @@ pub struct Incoming {
 pub enum IncomingBody {
     /// A message.
     Text(IncomingText),
-    /// Somebody changed a message that they had sent.
+    /// The sender edited an earlier message.
     Edited {
         /// The message.
         message: MessageRef,
-        /// What it says now.
+        /// Its new text.
         text: String,
     },
-    /// The chat goes on from another one, as the channel itself vouches for.
+    /// The chat replaces another one, as the channel itself reports.
     Moved {
-        /// The chat that it was before.
+        /// The id of the chat before.
         from: ChatId,
     },
-    /// A button below one of our messages.
+    /// A button of one of our messages was pressed.
     Button {
         /// The message.
         to: MessageRef,
-        /// What the button carries.
+        /// Data of the button.
         data: String,
     },
     /// A reaction to one of our messages.
     Reaction {
         /// The message.
         to: MessageRef,
-        /// Which.
+        /// The reaction.
         key: String,
     },
 }
@@ -61,59 +61,59 @@ pub enum IncomingBody {
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IncomingText {
-    /// What it says.
+    /// Text of the message.
     pub text: String,
-    /// What is attached to it and kept already.
+    /// Attached files that are stored already.
     pub attachments: Vec<Attachment>,
-    /// What is attached to it and still with the channel. It is fetched if its sender may talk to the agent.
+    /// Attached files that the channel still holds. They are fetched if the sender may talk to the agent.
     pub files: Vec<RemoteFile>,
-    /// The album that it is a part of, where the channel says so. All of an album is one prompt.
+    /// The album that it belongs to, if the channel says so. An album becomes one prompt.
     pub album: Option<String>,
     /// The message that it replies to.
     pub reply_to: Option<MessageRef>,
 }
 
 impl IncomingText {
-    /// A message that says this.
+    /// A message with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
 
-/// A file that came with a message and is still with the channel.
+/// A file that came with a message and that the channel still holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteFile {
-    /// The file's name, as its sender calls it. Never a path to write to.
+    /// Name given by the sender. Never use it as a path to write to.
     pub name: String,
-    /// What it is, such as `image/png`, by its sender's word.
+    /// Media type, such as `image/png`, as claimed by the sender.
     pub media_type: String,
-    /// How many bytes it has, where that is known, by its sender's word.
+    /// Size in bytes, if known, as claimed by the sender.
     pub size: Option<u64>,
-    /// What the channel needs to fetch it.
+    /// Whatever the channel needs to fetch it.
     pub reference: String,
 }
 
-/// A picture or a file, whose bytes are kept apart, under `blob`.
+/// A picture or file. Its bytes are stored separately under the key `blob`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The file's name, as its sender calls it. Never a path to write to.
+    /// Name given by the sender. Never use it as a path to write to.
     pub name: String,
-    /// What it is, such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: String,
-    /// How many bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Where the bytes are kept.
+    /// Key of the stored bytes.
     pub blob: String,
 }
 
 impl Attachment {
-    /// Whether the model can look at it as a picture.
+    /// Whether the model can see it as a picture.
     pub fn is_picture(&self) -> bool {
         is_picture(&self.media_type)
     }
 }
 
-/// The kinds of pictures that models and chats know.
+/// Whether models and chats support this type of picture.
 pub(crate) fn is_picture(media_type: &str) -> bool {
     matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
 }

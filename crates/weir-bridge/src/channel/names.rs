@@ -1,4 +1,4 @@
-//! Names that channels give to things. They are opaque here: only the channel that made one can read it.
+//! Ids assigned by channels. They are opaque here: only the channel that made one can interpret it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ macro_rules! name {
         pub struct $name(String);
 
         impl $name {
-            /// The name as it is written.
+            /// The id as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -31,46 +31,46 @@ macro_rules! name {
 }
 
 name!(
-    /// A channel, as the configuration names it.
+    /// Name of a channel in the configuration.
     ChannelName
 );
 name!(
-    /// A chat, a room, a group.
+    /// Id of a chat, room or group.
     ChatId
 );
 name!(
-    /// A thread or a topic inside a chat.
+    /// Id of a thread or topic in a chat.
     ThreadId
 );
 name!(
-    /// A person or a bot.
+    /// Id of a person or bot.
     UserId
 );
 name!(
-    /// A message that the channel shows.
+    /// Id of a message in a channel.
     MessageRef
 );
 
-/// Where a message stands.
+/// The location of a message.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// The channel.
     pub channel: ChannelName,
-    /// The chat in it.
+    /// The chat in the channel.
     pub chat: ChatId,
-    /// The thread in the chat, where it has threads.
+    /// The thread in the chat, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
 }
 
-/// Who wrote something.
+/// The sender of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
-    /// The channel's name for them, which they cannot choose.
+    /// Id assigned by the channel. The person cannot choose it.
     pub id: UserId,
-    /// What they call themselves. Only for showing.
+    /// Display name, chosen by the person.
     pub name: String,
-    /// The channel says that it is a bot, or it is ourselves.
+    /// Whether the sender is a bot, according to the channel, or the bridge itself.
     #[serde(default)]
     pub is_bot: bool,
 }

@@ -1,22 +1,22 @@
-//! What goes out to a channel, and how that can fail.
+//! Operations in a channel, and how they can fail.
 
 use serde::{Deserialize, Serialize};
 
 use super::{MessageRef, Place};
 use crate::markup::{Markup, Rendered};
 
-/// What a channel can do. Channels differ only here and in how they talk.
+/// What a channel can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// How text is written.
+    /// Markup of its messages.
     pub markup: Markup,
-    /// Longest message, in the units of the markup.
+    /// Maximum message length, in the units of the markup.
     pub longest: usize,
     /// Messages can be edited.
     pub edits: bool,
     /// Messages can be deleted.
     pub deletes: bool,
-    /// It can show that we write.
+    /// The channel can show that the bot is typing.
     pub typing: bool,
     /// Messages can have buttons.
     pub buttons: bool,
@@ -24,71 +24,71 @@ pub struct Capabilities {
     pub reactions: bool,
     /// Long answers can be sent as files.
     pub files: bool,
-    /// Largest picture that can be sent, in bytes; none where there are no pictures.
+    /// Maximum size of a picture in bytes, or `None` if the channel has no pictures.
     pub largest_picture: Option<u64>,
-    /// A post with the same key as an earlier one is the same message, also after a restart.
+    /// Posting twice with the same key makes one message, even across a restart.
     pub posts_once: bool,
-    /// Shortest time between two edits in a chat, in milliseconds.
+    /// Minimum time between two edits in a chat, in milliseconds.
     pub edit_interval_ms: i64,
 }
 
-/// Something to be done in a chat.
+/// An operation in a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// Writes a message.
+    /// Posts a message.
     Post {
-        /// Where.
+        /// Where to post it.
         place: Place,
-        /// What.
+        /// Content of the message.
         content: Content,
         /// The message that it replies to.
         reply_to: Option<MessageRef>,
-        /// Names the post, so that a channel can recognise it when it comes again.
+        /// Key by which a channel recognises a repeated post.
         key: String,
     },
-    /// Changes a message.
+    /// Edits a message.
     Edit {
-        /// Where.
+        /// Where the message is.
         place: Place,
-        /// Which.
+        /// The message.
         message: MessageRef,
-        /// What it says from now on.
+        /// Its new content.
         content: Content,
     },
-    /// Takes a message away.
+    /// Deletes a message.
     Delete {
-        /// Where.
+        /// Where the message is.
         place: Place,
-        /// Which.
+        /// The message.
         message: MessageRef,
     },
-    /// Shows that we write. It ends by itself, or with the next message.
+    /// Shows that the bot is typing, until the next message or a timeout of the channel.
     Typing {
-        /// Where.
+        /// Where to show it.
         place: Place,
     },
-    /// Puts a reaction on a message.
+    /// Adds a reaction to a message.
     React {
-        /// Where.
+        /// Where the message is.
         place: Place,
-        /// Which message.
+        /// The message.
         message: MessageRef,
-        /// Which reaction.
+        /// The reaction.
         reaction: String,
     },
     /// Sends a file or a picture.
     Upload {
-        /// Where.
+        /// Where to send it.
         place: Place,
         /// The file.
         file: OutgoingFile,
-        /// Names the upload.
+        /// Key by which a channel recognises a repeated upload.
         key: String,
     },
 }
 
 impl Operation {
-    /// Where it is to be done.
+    /// Where the operation takes place.
     pub fn place(&self) -> &Place {
         match self {
             Self::Post { place, .. }
@@ -101,19 +101,19 @@ impl Operation {
     }
 }
 
-/// A file or a picture that is sent.
+/// A file or picture to send.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OutgoingFile {
     /// Its name, without a folder.
     pub name: String,
-    /// What it is, such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: String,
     /// Its bytes.
     pub data: Vec<u8>,
 }
 
 impl OutgoingFile {
-    /// A text. It is sent as plain text, which browsers show and do not run.
+    /// A text file, sent as plain text, which browsers show rather than run.
     pub fn text(name: impl Into<String>, text: String) -> Self {
         Self {
             name: name.into(),
@@ -122,7 +122,7 @@ impl OutgoingFile {
         }
     }
 
-    /// Whether people can look at it in a chat.
+    /// Whether chats can show it as a picture.
     pub fn is_picture(&self) -> bool {
         super::incoming::is_picture(&self.media_type)
     }
@@ -139,35 +139,35 @@ impl std::fmt::Debug for OutgoingFile {
 pub struct Content {
     /// The text.
     pub text: Rendered,
-    /// What can be chosen, where the channel has buttons.
+    /// Buttons, if the channel has them.
     pub buttons: Vec<Button>,
 }
 
 /// A button.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Button {
-    /// What it says.
+    /// Label of the button.
     pub label: String,
-    /// What it carries; at most 64 bytes.
+    /// Data sent back when it is pressed. At most 64 bytes.
     pub data: String,
 }
 
-/// Why an operation was not done.
+/// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OperationError {
-    /// Too much at once.
+    /// Too many operations at once.
     #[error("the channel asks to wait {retry_after_ms} ms")]
     RateLimited {
-        /// How long to wait.
+        /// How long to wait, in milliseconds.
         retry_after_ms: i64,
     },
-    /// The network or the channel has a problem that will pass. It is not known whether it was done.
+    /// A temporary problem of the network or the channel. The operation may or may not have taken effect.
     #[error("{0}")]
     Passing(String),
-    /// The message to be changed is not there, or cannot be changed any more.
+    /// The message no longer exists, or can no longer be edited.
     #[error("{0}")]
     Gone(String),
-    /// It will never work: the chat is closed to us, or the content is not accepted.
+    /// The operation will never succeed: no access to the chat, or the content is not accepted.
     #[error("{0}")]
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! A channel as the driver sees it.
+//! The interface between the driver and a channel.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
+use weir_base::time::now_ms;
 
 use super::{
     Attachment, Capabilities, ChannelName, Health, Incoming, IncomingBody, MessageRef, Operation,
@@ -15,63 +16,63 @@ use super::{
 use crate::error::BridgeError;
 use crate::store::BridgeStore;
 
-/// Something that is being done.
-pub type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A boxed future.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A channel: it delivers what comes in, and does what it is told.
+/// A channel delivers messages to the bridge and performs operations.
 pub trait Channel: Debug + Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Delivers what comes in. It goes on for ever, whatever happens to the network; it ends when it is dropped, or
-    /// with an error that a person has to mend.
-    fn run(self: Arc<Self>, inlet: Inlet) -> Doing<'static, Result<(), BridgeError>>;
+    /// Delivers incoming messages. Retries forever if the network fails. Ends when dropped, or with an error that a
+    /// person has to fix.
+    fn run(self: Arc<Self>, inlet: Inlet) -> BoxFuture<'static, Result<(), BridgeError>>;
 
-    /// Does something in a chat.
-    fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>>;
+    /// Performs an operation in a chat.
+    fn perform(&self, operation: Operation) -> BoxFuture<'_, Result<Option<MessageRef>, OperationError>>;
 
-    /// Fetches a file that came with a message, of at most this many bytes; or says why not, in a few words. It may be
+    /// Fetches a file that came with a message, up to `max_bytes`. The error is a short reason. The future may be
     /// dropped at any time.
-    fn fetch<'a>(&'a self, file: &'a RemoteFile, max_bytes: u64) -> Doing<'a, Result<Vec<u8>, String>> {
+    fn fetch<'a>(&'a self, file: &'a RemoteFile, max_bytes: u64) -> BoxFuture<'a, Result<Vec<u8>, String>> {
         let _ = (file, max_bytes);
         Box::pin(std::future::ready(Err("this channel has no files to fetch".to_owned())))
     }
 
-    /// Logs in and says what works, a sentence a line.
-    fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>>;
+    /// Logs in and describes what works, one sentence per line.
+    fn check(&self) -> BoxFuture<'_, Result<Vec<String>, BridgeError>>;
 }
 
-/// A file that came with a message, before it is kept.
+/// A file that came with a message and is not stored yet.
 #[derive(Debug, Clone)]
 pub struct IncomingFile {
-    /// Its name, as the sender calls it.
+    /// Name given by the sender.
     pub name: String,
-    /// What it is.
+    /// Media type.
     pub media_type: String,
     /// Its bytes.
     pub data: Vec<u8>,
 }
 
-/// What came in, with somebody who waits for it to be kept.
+/// An incoming message, and where to confirm that it is stored.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     pub(crate) incoming: Incoming,
     pub(crate) kept: oneshot::Sender<()>,
 }
 
-/// Where a channel delivers what comes in.
+/// Delivers the incoming messages of a channel to the bridge.
 #[derive(Debug, Clone)]
 pub struct Inlet {
     pub(crate) channel: ChannelName,
     pub(crate) store: Arc<BridgeStore>,
     pub(crate) deliveries: mpsc::Sender<Delivery>,
     pub(crate) health: Arc<Health>,
-    /// Who may talk to the agent by the configuration.
+    /// People who may talk to the agent according to the configuration.
     pub(crate) people: Arc<BTreeSet<(ChannelName, UserId)>>,
     pub(crate) notes: mpsc::UnboundedSender<String>,
 }
 
-/// The bridge is over, or cannot keep anything. What was delivered will have to be delivered again.
+/// The bridge has ended or cannot store anything. The message has to be delivered again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the bridge takes no more messages")]
 pub struct NotKept;
@@ -82,10 +83,10 @@ impl Inlet {
         &self.channel
     }
 
-    /// Delivers something. When this returns, it is kept and need not be delivered again. Files that came with it are
-    /// kept for people who may talk to the agent, and for nobody else.
+    /// Delivers a message. When this returns `Ok`, the message is stored and need not be delivered again. Its files are
+    /// stored only if the sender may talk to the agent.
     pub async fn deliver(&self, mut incoming: Incoming, files: Vec<IncomingFile>) -> Result<(), NotKept> {
-        self.health.heard(crate::now());
+        self.health.heard(now_ms());
         let is_known = !files.is_empty() && !incoming.sender.is_bot && self.knows(&incoming.sender.id).await;
         if let IncomingBody::Text(message) = &mut incoming.body
             && is_known
@@ -99,27 +100,26 @@ impl Inlet {
                     blob: blob.clone(),
                 };
                 let store = Arc::clone(&self.store);
-                let kept =
-                    tokio::task::spawn_blocking(move || store.put_blob(&blob, &file.data, crate::now()));
+                let kept = tokio::task::spawn_blocking(move || store.put_blob(&blob, &file.data, now_ms()));
                 kept.await.map_err(|_| NotKept)?.map_err(|_| NotKept)?;
                 message.attachments.push(attachment);
             }
         }
-        let (kept, waits) = oneshot::channel();
+        let (kept, confirmed) = oneshot::channel();
         self.deliveries.send(Delivery { incoming, kept }).await.map_err(|_| NotKept)?;
-        waits.await.map_err(|_| NotKept)
+        confirmed.await.map_err(|_| NotKept)
     }
 
-    /// Where the channel goes on after a restart.
+    /// Where the channel resumes after a restart.
     pub async fn cursor(&self) -> Option<String> {
         let (store, name) = (Arc::clone(&self.store), self.channel.clone());
         tokio::task::spawn_blocking(move || store.cursor(name.as_str())).await.ok()?.ok()?
     }
 
-    /// Keeps where the channel goes on after a restart.
+    /// Stores where the channel resumes after a restart.
     pub async fn set_cursor(&self, value: String) {
         let (store, name) = (Arc::clone(&self.store), self.channel.clone());
-        // Where it is lost, deliveries come again, and are recognised.
+        // If this fails, messages are delivered again and recognised as duplicates.
         let _ = tokio::task::spawn_blocking(move || store.set_cursor(name.as_str(), &value)).await;
     }
 
@@ -132,10 +132,10 @@ impl Inlet {
         self.look_up(move |store| store.is_paired(&channel, &person)).await
     }
 
-    /// Whether an invitation by this person into a chat may be accepted: they may talk to the agent, or somebody
-    /// can be let in with a code right now.
+    /// Whether an invitation by this person to a chat may be accepted: they may talk to the agent, or a pairing code is
+    /// currently valid.
     pub async fn may_invite(&self, person: &UserId) -> bool {
-        self.knows(person).await || self.look_up(|store| store.has_open_code(crate::now())).await
+        self.knows(person).await || self.look_up(|store| store.has_open_code(now_ms())).await
     }
 
     async fn look_up(
@@ -143,18 +143,18 @@ impl Inlet {
         question: impl FnOnce(&BridgeStore) -> Result<bool, BridgeError> + Send + 'static,
     ) -> bool {
         let store = Arc::clone(&self.store);
-        // Where it cannot be known, nobody is let in.
+        // On failure, access is denied.
         let answer = tokio::task::spawn_blocking(move || question(&store)).await;
         answer.is_ok_and(|answer| answer.unwrap_or(false))
     }
 
-    /// Something for the log.
+    /// Writes a line to the log.
     pub fn note(&self, note: impl std::fmt::Display) {
-        // Where nobody reads the log there is nobody to tell.
+        // Fails only if the log is no longer read.
         let _ = self.notes.send(format!("{}: {note}", self.channel));
     }
 
-    /// Tells whether the channel can be reached.
+    /// Records whether the channel can be reached.
     pub fn connected(&self, connected: bool) {
         self.health.set_connected(connected);
     }

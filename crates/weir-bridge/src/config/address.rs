@@ -1,9 +1,9 @@
-//! Addresses in the configuration.
+//! Checks of URLs in the configuration.
 
 use crate::error::BridgeError;
 
-/// Checks an address that messages are sent to: `https`, or `http` on this machine, and a host that a person reads as
-/// what it is.
+/// Checks a URL that messages are sent to: `https`, or `http` on this machine, and a host that cannot be mistaken for
+/// another one.
 pub fn check_address(setting: &str, address: &str) -> Result<(), BridgeError> {
     let url = check_host(setting, address)?;
     let is_local = url.host_str().is_some_and(|host| ["127.0.0.1", "localhost", "[::1]"].contains(&host));
@@ -12,39 +12,39 @@ pub fn check_address(setting: &str, address: &str) -> Result<(), BridgeError> {
         "http" if is_local => Ok(()),
         _ => Err(wrong(
             setting,
-            "the address must be https, or http on this machine: what is sent would be readable on the way",
+            "the address must be https, or http on this machine; otherwise messages could be read in transit",
         )),
     }
 }
 
-/// Checks that a person reads the host of an address as what it is.
+/// Checks that the host of a URL cannot be mistaken for another one.
 pub(super) fn check_host(setting: &str, address: &str) -> Result<reqwest::Url, BridgeError> {
     let is_odd = |character: char| character.is_whitespace() || character.is_control() || character == '\\';
     if address.chars().any(is_odd) {
         return Err(wrong(
             setting,
-            "the address has spaces, control characters or backslashes in it; take them out",
+            "the address contains spaces, control characters or backslashes; remove them",
         ));
     }
     let url = reqwest::Url::parse(address).map_err(|error| {
-        wrong(setting, &format!("not a valid address ({error}); it must be like https://example.org"))
+        wrong(setting, &format!("not a valid address ({error}); use one like https://example.org"))
     })?;
-    // Before the host it reads like a host: https://good.example@evil.example goes to evil.example.
+    // Credentials can look like the host: https://good.example@evil.example goes to evil.example.
     let authority = address.split_once("://").map_or("", |(_, rest)| rest);
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') || !url.username().is_empty() || url.password().is_some() {
         return Err(wrong(
             setting,
-            "the address has a name or a password before its host (an @); take it out, the shared secret says who sends",
+            "the address has a name or a password before its host (an @); remove it, the shared secret identifies the sender",
         ));
     }
     if url.host_str().is_none_or(str::is_empty) {
-        return Err(wrong(setting, "the address has no host; it must be like https://example.org"));
+        return Err(wrong(setting, "the address has no host; use one like https://example.org"));
     }
     Ok(url)
 }
 
-/// The error does not repeat the address, which may hold a secret.
+/// The error does not repeat the URL, which may contain a secret.
 fn wrong(setting: &str, why: &str) -> BridgeError {
     BridgeError::Configuration(format!("{setting}: {why}"))
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::check_address;
 
     #[test]
-    fn an_address_is_what_it_reads_like() {
+    fn misleading_addresses_are_refused() {
         for address in [
             "https://example.org/x",
             "https://example.org:8443/hook?key=1",

@@ -1,4 +1,4 @@
-//! The sections of the configuration that switch channels on.
+//! The sections of the configuration that enable channels.
 
 use std::net::SocketAddr;
 
@@ -7,33 +7,33 @@ use serde::Deserialize;
 use super::{Secret, SecretSource};
 use crate::error::BridgeError;
 
-/// Matrix.
+/// Settings of the Matrix channel.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatrixConfig {
-    /// The homeserver: its address, or the name of the server.
+    /// URL or server name of the homeserver.
     pub homeserver: String,
     /// The bot's account, as in `@weir:example.org`. Needed with a password.
     pub user: Option<String>,
     /// Its password.
     pub password: Option<SecretSource>,
-    /// A token of a login that was made elsewhere, instead of a password.
+    /// Access token of an existing login, instead of a password.
     pub access_token: Option<SecretSource>,
-    /// Encrypts what is kept of Matrix on this machine.
+    /// Passphrase that encrypts the Matrix data on this machine.
     pub store_passphrase: Option<SecretSource>,
 }
 
-/// How the bridge gets into its account on Matrix.
+/// How the bridge logs in to Matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MatrixLogin {
-    /// With a password, once; the login is kept.
+    /// With a password, once. The login is stored.
     Password {
         /// The account.
         user: String,
         /// The password.
         password: Secret,
     },
-    /// With the token of a login that was made elsewhere.
+    /// With the access token of an existing login.
     AccessToken(Secret),
 }
 
@@ -54,46 +54,46 @@ impl MatrixConfig {
             }
             (_, None, Some(token)) => Ok(MatrixLogin::AccessToken(token.read("matrix.access_token")?)),
             _ => Err(BridgeError::Configuration(
-                "matrix: name `user` and `password`, or `access_token`, but not both".to_owned(),
+                "matrix: set `user` and `password`, or `access_token`, but not both".to_owned(),
             )),
         }
     }
 
-    /// Reads the passphrase, if there is one.
+    /// Reads the passphrase, if one is configured.
     pub fn passphrase(&self) -> Result<Option<Secret>, BridgeError> {
         self.store_passphrase.as_ref().map(|source| source.read("matrix.store_passphrase")).transpose()
     }
 }
 
-/// Telegram.
+/// Settings of the Telegram channel.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TelegramConfig {
     /// The bot's token.
     pub token: SecretSource,
-    /// Another server of the Bot API than Telegram's.
+    /// URL of a Bot API server other than Telegram's.
     pub api_url: Option<String>,
 }
 
-/// A webhook.
+/// Settings of the webhook channel.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookConfig {
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// Where to send.
+    /// URL to send to.
     pub url: String,
-    /// The secret that both sides know.
+    /// The shared secret.
     pub secret: SecretSource,
-    /// The other side can change messages.
+    /// Whether the other side can edit messages.
     #[serde(default)]
     pub edits: bool,
-    /// Longest message, in characters.
-    #[serde(default = "longest")]
+    /// Maximum message length in characters.
+    #[serde(default = "default_max_length")]
     pub longest: usize,
 }
 
-fn longest() -> usize {
+fn default_max_length() -> usize {
     16_000
 }
 
@@ -116,7 +116,7 @@ mod tests {
         let login = matrix(&format!("access_token = {secret}")).login().unwrap();
         assert!(!format!("{login:?}").contains("opened"), "{login:?}");
         for text in [String::new(), format!("password = {secret}"), "user = \"@w:e.org\"".to_owned()] {
-            assert!(matrix(&text).login().unwrap_err().to_string().contains("matrix: name `user`"), "{text}");
+            assert!(matrix(&text).login().unwrap_err().to_string().contains("matrix: set `user`"), "{text}");
         }
     }
 }

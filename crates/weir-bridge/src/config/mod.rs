@@ -1,4 +1,4 @@
-//! The configuration of the bridge, as it is written in a file.
+//! The configuration file of the bridge.
 
 mod address;
 mod channels;
@@ -24,24 +24,24 @@ use crate::machine::{Per, QueueMode, Role, ScopeRule, ScopeSettings, Settings};
 
 /// The permission modes that a chat may have.
 const PERMISSION_MODES: [&str; 4] = ["default", "acceptEdits", "plan", "dontAsk"];
-/// Longest time for an answer: a week.
+/// Maximum for `limits.ask_timeout_minutes`: a week.
 const MAX_ASK_MINUTES: u32 = 7 * 24 * 60;
 
-/// The configuration.
+/// The configuration of the bridge.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where messages and conversations are kept.
+    /// Folder for messages and sessions.
     pub data_dir: Option<PathBuf>,
-    /// The CLI to drive; looked for where none is named.
+    /// The CLI to use. Found automatically if not set.
     pub claude: Option<PathBuf>,
-    /// Folders below which conversations may work. The workspaces are always among them.
+    /// Folders in which sessions may work. The workspaces are always included.
     pub roots: Vec<PathBuf>,
-    /// What holds everywhere.
+    /// Settings that apply everywhere.
     pub defaults: ScopeConfig,
-    /// What holds in some chats.
+    /// Settings that apply to some chats.
     pub scopes: Vec<ScopeRuleConfig>,
-    /// Who may talk to the agent.
+    /// People who may talk to the agent.
     pub people: Vec<PersonConfig>,
     /// Limits.
     pub limits: LimitsConfig,
@@ -49,11 +49,11 @@ pub struct Config {
     pub matrix: Option<MatrixConfig>,
     /// Telegram.
     pub telegram: Option<TelegramConfig>,
-    /// A webhook.
+    /// Webhook.
     pub webhook: Option<WebhookConfig>,
 }
 
-/// What holds in a scope. What is not said is as in the defaults.
+/// Settings of a scope. Missing ones are taken from the defaults.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "each is documented in the sample configuration and in ScopeSettings")]
@@ -78,57 +78,57 @@ pub struct ScopeConfig {
     pub pictures: Option<Pictures>,
 }
 
-/// What is read in groups.
+/// Which messages are read in groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Groups {
-    /// What mentions us or replies to us.
+    /// Mentions of the bot and replies to it.
     Addressed,
     /// Everything.
     All,
 }
 
-/// What holds in some chats.
+/// Settings that apply to some chats.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub struct ScopeRuleConfig {
     /// The channel.
     pub channel: String,
-    /// The chat; all of the channel where none is named.
+    /// The chat, or `None` for all chats of the channel.
     pub chat: Option<String>,
-    /// The thread, where each is a scope.
+    /// The thread, if each thread is a scope.
     pub thread: Option<String>,
-    /// The person, where each has a scope.
+    /// The person, if each person has a scope.
     pub user: Option<String>,
-    /// What holds there.
+    /// The settings that apply there.
     pub settings: ScopeConfig,
 }
 
 impl TryFrom<toml::Table> for ScopeRuleConfig {
     type Error = String;
 
-    /// By hand, because a flattened table would take any misspelt name without a word.
+    /// By hand, because a flattened table would silently accept misspelt keys.
     fn try_from(mut table: toml::Table) -> Result<Self, String> {
         let mut text = |name: &str| match table.remove(name) {
             None => Ok(None),
             Some(toml::Value::String(text)) => Ok(Some(text)),
             Some(toml::Value::Integer(number)) => Ok(Some(number.to_string())),
-            Some(_) => Err(format!("{name} must be a text, as in {name} = \"...\"")),
+            Some(_) => Err(format!("{name} must be a string, as in {name} = \"...\"")),
         };
         let (channel, chat, thread, user) = (text("channel")?, text("chat")?, text("thread")?, text("user")?);
-        let channel = channel.ok_or("a scope needs the name of its channel")?;
+        let channel = channel.ok_or("a scope must name its channel")?;
         let settings = table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         Ok(Self { channel, chat, thread, user, settings })
     }
 }
 
-/// Somebody who may talk to the agent.
+/// A person who may talk to the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PersonConfig {
     /// The channel.
     pub channel: String,
-    /// The channel's name for them: a number on Telegram, with or without quotes; `@name:server` on Matrix.
+    /// Id of the person in the channel: a number on Telegram, with or without quotes; `@name:server` on Matrix.
     #[serde(deserialize_with = "text_or_number")]
     pub id: String,
     /// What they may do.
@@ -140,7 +140,7 @@ fn text_or_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<S
     match toml::Value::deserialize(deserializer)? {
         toml::Value::String(text) => Ok(text),
         toml::Value::Integer(number) => Ok(number.to_string()),
-        _ => Err(serde::de::Error::custom("it must be a text or a number, as in id = \"123456789\"")),
+        _ => Err(serde::de::Error::custom("it must be a string or a number, as in id = \"123456789\"")),
     }
 }
 
@@ -164,25 +164,25 @@ pub struct LimitsConfig {
 }
 
 impl Config {
-    /// Reads a configuration. Paths in it begin at its folder.
+    /// Reads a configuration file. Paths in it are relative to its folder.
     pub fn read(path: &Path) -> Result<Self, BridgeError> {
         let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
             ErrorKind::NotFound => BridgeError::Configuration(format!(
-                "{} is not there; `weir bridge init` writes one, and --config names another",
+                "{} does not exist; create it with `weir bridge init`, or use --config to name another file",
                 path.display()
             )),
             _ => BridgeError::File { path: path.to_owned(), source },
         })?;
         let mut config = Self::parse(&text)
             .map_err(|error| BridgeError::Configuration(format!("{}: {error}", path.display())))?;
-        // Folders must be known by their full names: conversations are kept with them, wherever the bridge is started.
+        // Folders must be absolute, because sessions are stored with them and the bridge may be started anywhere.
         let whole = std::path::absolute(path)
             .map_err(|source| BridgeError::File { path: path.to_owned(), source })?;
         config.resolve(whole.parent().unwrap_or(&whole));
         Ok(config)
     }
 
-    /// Reads a configuration from a text.
+    /// Parses a configuration.
     pub fn parse(text: &str) -> Result<Self, BridgeError> {
         toml::from_str(text).map_err(|error| BridgeError::Configuration(error.to_string()))
     }
@@ -200,7 +200,7 @@ impl Config {
         secrets.filter_map(|secret| secret.file.as_mut()).for_each(below);
     }
 
-    /// The variables of the environment that hold secrets. They are for the bridge, and not for the agent: whoever may talk
+    /// The environment variables that hold secrets. They must be hidden from the agent, because anyone who may talk
     /// to it could ask for them.
     pub fn secret_variables(&self) -> Vec<String> {
         let matrix = self.matrix.iter().flat_map(MatrixConfig::secrets);
@@ -209,7 +209,7 @@ impl Config {
         matrix.chain(telegram).chain(webhook).filter_map(|secret| secret.env.clone()).collect()
     }
 
-    /// The folders that conversations may work in.
+    /// The folders that sessions may work in.
     pub fn all_roots(&self) -> Vec<PathBuf> {
         let workspaces = self.scopes.iter().filter_map(|rule| rule.settings.workspace.clone());
         let mut roots = self.roots.clone();
@@ -219,7 +219,7 @@ impl Config {
         roots
     }
 
-    /// Numbers that would make a bridge that does nothing, or never ends.
+    /// Refuses numbers with which the bridge would do nothing, or never end, and unknown permission modes.
     fn check_numbers(&self) -> Result<(), BridgeError> {
         let wrong = |name: &str, why: &str| Err(BridgeError::Configuration(format!("{name}: {why}")));
         let limits = &self.limits;
@@ -228,8 +228,8 @@ impl Config {
             ("limits.messages_per_ten_minutes", limits.messages_per_ten_minutes.map(u64::from)),
             ("limits.ask_timeout_minutes", limits.ask_timeout_minutes.map(u64::from)),
             ("limits.download_timeout_seconds", limits.download_timeout_seconds.map(u64::from)),
-            ("limits.most_waiting", limits.most_waiting.map(|most| most as u64)),
-            ("limits.most_parts", limits.most_parts.map(|most| most as u64)),
+            ("limits.most_waiting", limits.most_waiting.map(|max| max as u64)),
+            ("limits.most_parts", limits.most_parts.map(|max| max as u64)),
         ];
         if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == Some(0)) {
             return wrong(name, "it must be 1 or more");
@@ -245,14 +245,14 @@ impl Config {
             if scope.debounce_ms.is_some_and(|time| !(0..=600_000).contains(&time)) {
                 return wrong("debounce_ms", "it must be 0 to 600000, which is ten minutes");
             }
-            if scope.max_cost_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
+            if scope.max_cost_usd.is_some_and(|max| !max.is_finite() || max <= 0.0) {
                 return wrong("max_cost_usd", "it must be more than 0; leave it out for no limit");
             }
             let mode = scope.permission_mode.as_deref();
             if mode == Some("bypassPermissions") {
                 return wrong(
                     "permission_mode",
-                    "a chat cannot have bypassPermissions, because everybody in it could run anything; name what needs no permission in allowed_tools",
+                    "a chat cannot use bypassPermissions, because everyone in it could run anything; list tools that need no permission in allowed_tools",
                 );
             }
             if mode.is_some_and(|mode| !PERMISSION_MODES.contains(&mode)) {
@@ -263,7 +263,7 @@ impl Config {
         Ok(())
     }
 
-    /// Addresses that messages and secrets are sent to.
+    /// Checks the URLs that messages and secrets are sent to.
     fn check_addresses(&self) -> Result<(), BridgeError> {
         if let Some(webhook) = &self.webhook {
             check_address("webhook.url", &webhook.url)?;
@@ -271,7 +271,7 @@ impl Config {
         if let Some(address) = self.telegram.as_ref().and_then(|telegram| telegram.api_url.as_deref()) {
             check_host("telegram.api_url", address)?;
         }
-        // It may be the name of a server, too.
+        // It may also be a server name.
         let homeserver = self.matrix.as_ref().map(|matrix| matrix.homeserver.as_str());
         if let Some(address) = homeserver.filter(|name| name.contains("://") || name.contains('@')) {
             check_host("matrix.homeserver", address)?;
@@ -279,12 +279,12 @@ impl Config {
         Ok(())
     }
 
-    /// What the machine needs of it.
+    /// The settings of the machine.
     pub fn settings(&self) -> Result<Settings, BridgeError> {
-        let usual = Settings::default();
+        let base = Settings::default();
         let Some(workspace) = &self.defaults.workspace else {
             return Err(BridgeError::Configuration(
-                "defaults.workspace: name the folder in which the agent works".to_owned(),
+                "defaults.workspace: set the folder in which the agent works".to_owned(),
             ));
         };
         let default_scope = self.defaults.over(&ScopeSettings {
@@ -302,7 +302,7 @@ impl Config {
             .chain(self.scopes.iter().map(|rule| &rule.channel));
         if let Some(unknown) = named.into_iter().find(|name| !known.contains(&name.as_str())) {
             return Err(BridgeError::Configuration(format!(
-                "there is no channel {unknown:?}: it must be one of {}",
+                "unknown channel {unknown:?}: it must be one of {}",
                 known.join(", ")
             )));
         }
@@ -324,7 +324,7 @@ impl Config {
                 settings: rule.settings.over(&default_scope),
             })
             .collect();
-        // What is shared cannot have other settings for each who shares it.
+        // A shared scope cannot have different settings for each thread or person.
         let named = |rule: &ScopeRule| (rule.thread.is_some(), rule.user.is_some(), rule.settings.per);
         let wanted = scopes.iter().find_map(|rule| match named(rule) {
             (true, _, Per::Chat | Per::User) => Some(("thread", "thread")),
@@ -339,54 +339,54 @@ impl Config {
         Ok(Settings {
             people,
             scopes,
-            messages_per_minute: limits.messages_per_minute.unwrap_or(usual.messages_per_minute),
+            messages_per_minute: limits.messages_per_minute.unwrap_or(base.messages_per_minute),
             messages_per_ten_minutes: limits
                 .messages_per_ten_minutes
-                .unwrap_or(usual.messages_per_ten_minutes),
+                .unwrap_or(base.messages_per_ten_minutes),
             ask_timeout_ms: limits
                 .ask_timeout_minutes
-                .map_or(usual.ask_timeout_ms, |minutes| i64::from(minutes) * 60_000),
+                .map_or(base.ask_timeout_ms, |minutes| i64::from(minutes) * 60_000),
             fetch_timeout_ms: limits
                 .download_timeout_seconds
-                .map_or(usual.fetch_timeout_ms, |seconds| i64::from(seconds) * 1_000),
-            only_admins_allow: limits.only_admins_allow.unwrap_or(usual.only_admins_allow),
-            most_waiting: limits.most_waiting.unwrap_or(usual.most_waiting),
-            most_parts: limits.most_parts.unwrap_or(usual.most_parts),
-            most_pictures: limits.most_pictures.unwrap_or(usual.most_pictures),
+                .map_or(base.fetch_timeout_ms, |seconds| i64::from(seconds) * 1_000),
+            only_admins_allow: limits.only_admins_allow.unwrap_or(base.only_admins_allow),
+            max_waiting: limits.most_waiting.unwrap_or(base.max_waiting),
+            max_parts: limits.most_parts.unwrap_or(base.max_parts),
+            max_pictures: limits.most_pictures.unwrap_or(base.max_pictures),
             default_scope,
-            ..usual
+            ..base
         })
     }
 }
 
 impl ScopeConfig {
-    /// These settings where they say something, the others where they do not.
-    fn over(&self, usual: &ScopeSettings) -> ScopeSettings {
-        let usual = usual.clone();
+    /// These settings on top of others, which fill in what is not set here.
+    fn over(&self, base: &ScopeSettings) -> ScopeSettings {
+        let base = base.clone();
         ScopeSettings {
-            per: self.scope.unwrap_or(usual.per),
-            queue: self.queue.unwrap_or(usual.queue),
-            debounce_ms: self.debounce_ms.unwrap_or(usual.debounce_ms).max(0),
+            per: self.scope.unwrap_or(base.per),
+            queue: self.queue.unwrap_or(base.queue),
+            debounce_ms: self.debounce_ms.unwrap_or(base.debounce_ms).max(0),
             only_when_addressed: self
                 .groups
-                .map_or(usual.only_when_addressed, |groups| groups == Groups::Addressed),
+                .map_or(base.only_when_addressed, |groups| groups == Groups::Addressed),
             workspace: self
                 .workspace
                 .as_ref()
-                .map_or(usual.workspace, |workspace| workspace.to_string_lossy().into_owned()),
-            model: self.model.clone().or(usual.model),
-            models: self.models.clone().unwrap_or(usual.models),
-            allow_for_session: self.allow_for_session.unwrap_or(usual.allow_for_session),
-            permission_mode: self.permission_mode.clone().or(usual.permission_mode),
-            tools: self.tools.clone().or(usual.tools),
-            allowed_tools: self.allowed_tools.clone().unwrap_or(usual.allowed_tools),
-            disallowed_tools: self.disallowed_tools.clone().unwrap_or(usual.disallowed_tools),
-            append_system_prompt: self.append_system_prompt.clone().or(usual.append_system_prompt),
-            max_cost_usd: self.max_cost_usd.or(usual.max_cost_usd),
-            no_session_persistence: self.no_session_persistence.unwrap_or(usual.no_session_persistence),
-            footer: self.footer.unwrap_or(usual.footer),
-            show_tools: self.show_tools.unwrap_or(usual.show_tools),
-            pictures: self.pictures.unwrap_or(usual.pictures),
+                .map_or(base.workspace, |workspace| workspace.to_string_lossy().into_owned()),
+            model: self.model.clone().or(base.model),
+            models: self.models.clone().unwrap_or(base.models),
+            allow_for_session: self.allow_for_session.unwrap_or(base.allow_for_session),
+            permission_mode: self.permission_mode.clone().or(base.permission_mode),
+            tools: self.tools.clone().or(base.tools),
+            allowed_tools: self.allowed_tools.clone().unwrap_or(base.allowed_tools),
+            disallowed_tools: self.disallowed_tools.clone().unwrap_or(base.disallowed_tools),
+            append_system_prompt: self.append_system_prompt.clone().or(base.append_system_prompt),
+            max_cost_usd: self.max_cost_usd.or(base.max_cost_usd),
+            no_session_persistence: self.no_session_persistence.unwrap_or(base.no_session_persistence),
+            footer: self.footer.unwrap_or(base.footer),
+            show_tools: self.show_tools.unwrap_or(base.show_tools),
+            pictures: self.pictures.unwrap_or(base.pictures),
         }
     }
 }
@@ -397,7 +397,7 @@ mod tests {
     use crate::machine::{QueueMode, Role};
 
     #[test]
-    fn every_variable_with_a_secret_is_known() {
+    fn secret_variables_lists_every_secret() {
         let text = "[telegram]\ntoken = { env = 'A' }\n[webhook]\nlisten = '127.0.0.1:0'\nurl = 'https://x.example'\n\
                     secret = { env = 'B' }\n[matrix]\nhomeserver = 'https://y.example'\nuser = '@w:y.example'\n\
                     password = { env = 'C' }\naccess_token = { env = 'D' }\nstore_passphrase = { env = 'E' }\n";
@@ -407,14 +407,14 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_can_be_read() {
+    fn the_sample_is_valid() {
         let config = Config::parse(super::SAMPLE).unwrap();
         assert!(config.settings().is_ok());
         assert!(config.telegram.is_none());
     }
 
     #[test]
-    fn rules_are_laid_over_the_defaults() {
+    fn rules_override_the_defaults() {
         let text = "
             [defaults]
             workspace = \"/w\"
@@ -437,27 +437,27 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn errors_name_the_setting() {
         let error =
             |text: &str| Config::parse(text).and_then(|config| config.settings()).unwrap_err().to_string();
         assert!(error("").contains("defaults.workspace"));
         assert!(error("colour = 1").contains("unknown field `colour`"));
         assert!(
             error("[defaults]\nworkspace='/w'\n[[people]]\nchannel='icq'\nid='1'")
-                .contains("no channel \"icq\"")
+                .contains("unknown channel \"icq\"")
         );
         assert!(error("[defaults]\nqueue='later'").contains("unknown variant `later`"));
         for (more, expected) in [
             ("[[scopes]]\nchannel='telegram'\nquue='steer'", "unknown field `quue`"),
-            ("[[scopes]]\nqueue='steer'", "a scope needs the name of its channel"),
-            ("[[scopes]]\nchannel='telegram'\nchat=true", "chat must be a text"),
-            ("[[people]]\nchannel='telegram'\nid=[1]", "it must be a text or a number"),
+            ("[[scopes]]\nqueue='steer'", "a scope must name its channel"),
+            ("[[scopes]]\nchannel='telegram'\nchat=true", "chat must be a string"),
+            ("[[people]]\nchannel='telegram'\nid=[1]", "it must be a string or a number"),
             ("[[scopes]]\nchannel='telegram'\nthread=7", "needs scope = \"thread\""),
             ("[[scopes]]\nchannel='telegram'\nuser=7\nscope='chat'", "needs scope = \"user\""),
             ("[limits]\nmessages_per_minute=0", "limits.messages_per_minute: it must be 1 or more"),
             ("[limits]\nask_timeout_minutes=10081", "limits.ask_timeout_minutes: it must be 10080"),
             ("[limits]\ndownload_timeout_seconds=0", "limits.download_timeout_seconds: it must be 1"),
-            ("[[scopes]]\nchannel='telegram'\npermission_mode='bypassPermissions'", "a chat cannot have"),
+            ("[[scopes]]\nchannel='telegram'\npermission_mode='bypassPermissions'", "a chat cannot use"),
             ("[[scopes]]\nchannel='telegram'\npermission_mode='yolo'", "it must be one of default, "),
             (
                 "[webhook]\nlisten='127.0.0.1:0'\nurl='https://a:b@c.example'\nsecret={env='X'}",

@@ -1,57 +1,57 @@
 //! The configuration that `weir bridge init` writes.
 
-/// A commented configuration in which nothing is switched on but the workspace.
-pub const SAMPLE: &str = r#"# The chat bridge of Weir. Paths begin at the folder of this file.
-# Secrets never stand here: name a file or a variable of the environment.
+/// A commented configuration in which no channel is enabled.
+pub const SAMPLE: &str = r#"# The chat bridge of Weir. Paths are relative to the folder of this file.
+# Secrets are never written here: name a file or an environment variable instead.
 
-# Where messages and conversations are kept. Usually in the state folder of Weir.
+# Folder for messages and sessions. By default in Weir's state folder.
 # data_dir = "data"
 
-# The CLI to drive. It is looked for where none is named.
+# The CLI to use. Found automatically if not set.
 # claude = "/usr/local/bin/claude"
 
-# Folders below which /cd may go. The workspaces are always among them.
+# Folders in which /cd may change folders. The workspaces are always included.
 # roots = ["/home/me/projects"]
 
 [defaults]
 # The folder in which the agent works.
 workspace = "workspace"
-# Who shares a conversation: "chat" (everybody in it), "thread", or "user" (each alone).
+# Who shares a session: "chat" (everyone in it), "thread", or "user" (each person alone).
 scope = "chat"
-# Messages while a turn runs: "collect" (they wait and become one prompt), "steer" (they go into the turn),
-# "followup" (they wait and each becomes a prompt), "interrupt" (they end the turn).
+# Messages while a turn runs: "collect" (they wait and become one prompt), "steer" (they are added to the turn),
+# "followup" (they wait and each becomes a prompt), "interrupt" (they interrupt the turn).
 queue = "collect"
-# How long it has to be quiet before collected messages become a prompt.
+# How long to wait for more messages before collected messages become a prompt.
 debounce_ms = 1000
-# What is read in groups: "addressed" (mentions and replies) or "all".
+# Which messages are read in groups: "addressed" (mentions and replies) or "all".
 groups = "addressed"
 # model = "sonnet"
-# The models that /model may choose. Without a list any can be chosen.
+# The models that /model may choose. Without a list, any model.
 # models = ["sonnet", "haiku"]
-# "default" (people are asked), "acceptEdits", "plan" or "dontAsk". Nobody can change it from a chat.
+# "default" (people are asked), "acceptEdits", "plan" or "dontAsk". It cannot be changed from a chat.
 # permission_mode = "default"
-# The tools that there are. What is not named does not exist for the agent, whatever is allowed; without a list it has all.
+# The tools that the agent has. It has no others, whatever is allowed; without a list it has all.
 # tools = ["Read", "Glob", "Grep", "Edit", "Bash"]
-# Tools that are used without asking. Nobody can add to them from a chat.
+# Tools that are used without asking. The list cannot be extended from a chat.
 # allowed_tools = ["Read", "Bash(git status:*)"]
 # disallowed_tools = ["WebFetch"]
-# People may allow what the CLI suggests until the session ends. With false they allow each call by itself.
+# People may allow what the CLI suggests until the session ends. With false they allow each call separately.
 # allow_for_session = true
-# append_system_prompt = "You talk in a chat: be brief."
-# Most that one conversation may cost, in dollars, by the CLI's estimate.
+# append_system_prompt = "You are talking in a chat: be brief."
+# Maximum cost of a session in dollars, by the CLI's estimate.
 # max_cost_usd = 5.0
-# With true the CLI keeps nothing of a conversation on disk. It ends with its process, and /new begins another one.
+# With true the CLI keeps sessions off the disk. A session ends with its process, and /new starts another one.
 # no_session_persistence = false
-# A line with cost, tokens and time below each answer.
+# Show cost, tokens and time below each answer.
 footer = false
-# A live line tells which tool is at work.
+# Show which tool is running.
 show_tools = true
-# Pictures of the agent in the chat: "tools" (those that tools give back), "named" (also files that it wrote and that
-# its answer names), or "none".
+# Pictures from the agent: "tools" (those that tools return), "named" (also files that it wrote and that its answer
+# names), or "none".
 pictures = "tools"
 
 # Other settings for one channel, one chat of it, one thread (scope = "thread") or one person (scope = "user"). The
-# first that fits holds.
+# first match applies.
 # [[scopes]]
 # channel = "telegram"
 # chat = "-1001234567890"
@@ -59,23 +59,23 @@ pictures = "tools"
 # scope = "thread"
 # workspace = "other"
 
-# Who may talk to the agent. Others can be let in with `weir bridge pair`.
+# People who may talk to the agent. Others can be added with `weir bridge pair`.
 # [[people]]
 # channel = "telegram"
 # id = "123456789"
 # role = "admin"
 
 [limits]
-# Messages of one sender.
+# Maximum number of messages per sender.
 messages_per_minute = 30
 messages_per_ten_minutes = 120
-# How long a person has to answer a question of the agent; after that it is denied.
+# How long people have to answer a request of the agent. After that it is denied.
 ask_timeout_minutes = 10
-# How long files that came with a message may take; what is not there by then is left out.
+# Time limit for downloading the files of a message. Files that take longer are left out.
 # download_timeout_seconds = 120
 # Only administrators may allow tools.
 only_admins_allow = false
-# Pictures of the agent in one turn that are shown.
+# Maximum number of pictures shown per turn.
 # most_pictures = 5
 
 # An account on Matrix, if Weir was built with it (`--features matrix`). See docs/bridge.md.
@@ -84,7 +84,7 @@ only_admins_allow = false
 # user = "@weir:example.org"
 # password = { file = "matrix-password" }
 
-# A bot of @BotFather. Its privacy mode decides what it sees in groups.
+# A bot made with @BotFather. Its privacy mode decides what it sees in groups.
 # [telegram]
 # token = { file = "telegram-token" }
 

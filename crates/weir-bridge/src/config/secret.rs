@@ -12,12 +12,12 @@ use crate::error::BridgeError;
 pub struct Secret(String);
 
 impl Secret {
-    /// A secret, without the line feed that files end with.
+    /// Makes a secret. Surrounding whitespace is removed, such as the newline at the end of a file.
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// The secret itself, for whoever needs it.
+    /// The secret in plain text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -34,18 +34,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a secret is: in a file, or in a variable of the environment.
+/// Where a secret comes from: a file or an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretSource {
-    /// A file with nothing else in it.
+    /// A file that contains only the secret.
     pub file: Option<PathBuf>,
-    /// A variable of the environment.
+    /// An environment variable.
     pub env: Option<String>,
 }
 
 impl SecretSource {
-    /// Reads the secret. `what` is its place in the configuration.
+    /// Reads the secret. `what` is its key in the configuration.
     pub fn read(&self, what: &str) -> Result<Secret, BridgeError> {
         let secret = match (&self.file, &self.env) {
             (Some(path), None) => {
@@ -53,15 +53,16 @@ impl SecretSource {
                 read.map_err(|error| {
                     let path = path.display();
                     BridgeError::Configuration(format!(
-                        "{what}: {path} cannot be read: {error}; put the secret there"
+                        "{what}: cannot read {path}: {error}; put the secret there"
                     ))
                 })?
             }
-            (None, Some(name)) => std::env::var(name)
-                .map_err(|_| BridgeError::Configuration(format!("{what}: the variable {name} is not set")))?,
+            (None, Some(name)) => std::env::var(name).map_err(|_| {
+                BridgeError::Configuration(format!("{what}: the environment variable {name} is not set"))
+            })?,
             _ => {
                 return Err(BridgeError::Configuration(format!(
-                    "{what}: name a file, as in {{ file = \"secret\" }}, or a variable, as in {{ env = \"NAME\" }}, but not both"
+                    "{what}: set a file, as in {{ file = \"secret\" }}, or an environment variable, as in {{ env = \"NAME\" }}, but not both"
                 )));
             }
         };
@@ -88,9 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_missing() {
+    fn errors_name_the_missing_secret() {
         let error = SecretSource { file: None, env: None }.read("telegram.token").unwrap_err();
-        assert!(error.to_string().contains("telegram.token: name a file"));
+        assert!(error.to_string().contains("telegram.token: set a file"));
         let error =
             SecretSource { file: None, env: Some("WEIR_NO_SUCH_VARIABLE".into()) }.read("x").unwrap_err();
         assert!(error.to_string().contains("WEIR_NO_SUCH_VARIABLE is not set"));

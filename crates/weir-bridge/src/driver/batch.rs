@@ -1,13 +1,13 @@
-//! Steps of the machine that are kept together: one write to the disk for all that happened at once.
+//! Steps of the machine that share one write to disk.
 //!
-//! Pure. A crash may come between any two actions, so it does no harm that records of a later step are kept before an
-//! earlier step is acted on: what is kept never says that an action was done.
+//! Pure. Records of a later step may be stored before the actions of an earlier step are done. That is safe, because a
+//! crash may come between any two actions anyway, and no record claims that an action was done.
 
 use std::collections::BTreeMap;
 
 use crate::machine::{Action, Change, Kind};
 
-/// Steps that are kept together.
+/// Steps that share one write to disk.
 #[derive(Debug, Default)]
 pub struct Batch {
     changes: BTreeMap<(Kind, String), Change>,
@@ -16,7 +16,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Adds what is to be done for a step. Of two changes of a record the later one holds.
+    /// Adds the actions of a step. If a record changes twice, the later change wins.
     pub fn add(&mut self, actions: Vec<Action>) {
         self.steps += 1;
         for action in actions {
@@ -30,12 +30,12 @@ impl Batch {
         }
     }
 
-    /// How many steps it has.
+    /// The number of steps.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// What is to be done: first everything is kept, then the rest is done in its order.
+    /// The actions of all steps: all changes first, then the rest in order.
     pub fn into_actions(self) -> Vec<Action> {
         let changes: Vec<Change> = self.changes.into_values().collect();
         let keep = (!changes.is_empty()).then_some(Action::Keep(changes));
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_kept_first_and_the_last_word_holds() {
+    fn changes_come_first_and_the_last_one_wins() {
         let mut batch = Batch::default();
         batch.add(vec![keep("1", Some(1)), Action::Note("a".into())]);
         batch.add(vec![Action::Note("b".into())]);
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_writes_nothing() {
+    fn steps_without_changes_write_nothing() {
         let mut batch = Batch::default();
         batch.add(vec![Action::Note("a".into())]);
         assert_eq!(batch.into_actions(), [Action::Note("a".into())]);

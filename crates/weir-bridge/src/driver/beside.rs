@@ -1,4 +1,4 @@
-//! The door for those who say and ask something in a chat and are no conversation of it.
+//! Lets a program outside the chats, such as the unattended loop, post messages and questions in them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,27 +9,27 @@ use tokio::sync::{mpsc, oneshot};
 use crate::channel::Place;
 use crate::engine::{Answer, Ask};
 use crate::error::BridgeError;
-use crate::machine::{Beside, Event};
+use crate::machine::{Event, External};
 
-/// An answer from a chat to a question that was asked by [`BesideHandle::ask`].
+/// An answer from a chat to a question posted with [`ExternalHandle::ask`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct BesideAnswer {
-    /// Names the question.
+pub struct ExternalAnswer {
+    /// Id of the question.
     pub request: String,
     /// The answer.
     pub answer: Answer,
-    /// Who gave it.
+    /// Name of the person who gave it.
     pub by: String,
 }
 
-/// Says and asks things in chats.
+/// Posts messages and questions in chats.
 #[derive(Debug, Clone)]
-pub struct BesideHandle {
+pub struct ExternalHandle {
     events: mpsc::UnboundedSender<Event>,
     waiting: Waiting,
 }
 
-/// Those who wait until something is kept, by number.
+/// Callers that wait until something is stored, by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Waiting {
     last: Arc<AtomicU64>,
@@ -44,45 +44,45 @@ impl Waiting {
         (number, receiver)
     }
 
-    /// It is kept.
-    pub(super) fn told(&self, number: u64) {
+    /// Confirms that it is stored.
+    pub(super) fn confirm(&self, number: u64) {
         let waiting = self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         if let Some(waiting) = waiting {
-            // Whoever said it may have gone.
+            // The caller may have given up.
             let _ = waiting.send(());
         }
     }
 }
 
-impl BesideHandle {
+impl ExternalHandle {
     pub(super) fn new(events: mpsc::UnboundedSender<Event>, waiting: Waiting) -> Self {
         Self { events, waiting }
     }
 
-    /// Says something. It cannot be lost any more when this is done, and comes into the chat in its turn.
+    /// Posts a message. It is stored when this returns, and is posted in its turn.
     pub async fn tell(&self, place: Place, markdown: String) -> Result<(), BridgeError> {
-        self.kept(|number| Beside::Tell { number, place, markdown }).await
+        self.kept(|number| External::Tell { number, place, markdown }).await
     }
 
-    /// Asks something. It cannot be lost any more when this is done, as long as this bridge works.
+    /// Posts a question. It is stored when this returns, but is closed if the bridge restarts.
     pub async fn ask(&self, place: Place, ask: Ask) -> Result<(), BridgeError> {
-        self.kept(|number| Beside::Ask { number, place, ask }).await
+        self.kept(|number| External::Ask { number, place, ask }).await
     }
 
-    /// The answer from the chat was the first, and counts.
+    /// Reports that the answer from the chat was the first and counts.
     pub fn taken(&self, request: String) {
-        let _ = self.events.send(Event::Beside(Beside::Taken { request }));
+        let _ = self.events.send(Event::External(External::Taken { request }));
     }
 
-    /// A question was answered elsewhere, or is no longer asked.
+    /// Reports that a question was answered elsewhere or withdrawn.
     pub fn settled(&self, request: String, how: String) {
-        let _ = self.events.send(Event::Beside(Beside::Settled { request, how }));
+        let _ = self.events.send(Event::External(External::Settled { request, how }));
     }
 
-    async fn kept(&self, beside: impl FnOnce(u64) -> Beside) -> Result<(), BridgeError> {
+    async fn kept(&self, external: impl FnOnce(u64) -> External) -> Result<(), BridgeError> {
         let gone = || BridgeError::Failed("the bridge has ended".to_owned());
         let (number, kept) = self.waiting.add();
-        self.events.send(Event::Beside(beside(number))).map_err(|_| gone())?;
+        self.events.send(Event::External(external(number))).map_err(|_| gone())?;
         kept.await.map_err(|_| gone())
     }
 }

@@ -1,87 +1,90 @@
-//! The engine as the driver sees it.
+//! The interface between the driver and an engine.
 
 use std::fmt::Debug;
 
 use tokio::sync::mpsc;
 
-use crate::channel::{Doing, OutgoingFile};
+use crate::channel::{BoxFuture, OutgoingFile};
 use crate::engine::{Answer, ConversationSettings, Ending, Facts, Report, WantedPictures};
 
 /// A prompt with the bytes of its files.
 #[derive(Debug, Clone)]
 pub struct Prompt {
-    /// Names it.
+    /// Client id.
     pub client_id: String,
-    /// What it says.
+    /// Text.
     pub text: String,
-    /// What is with it.
+    /// Files that come with it.
     pub files: Vec<PromptFile>,
-    /// Into the turn that runs, if one does.
+    /// Whether to add it to the running turn, if there is one.
     pub steer: bool,
-    /// Who says it.
+    /// Name of the sender.
     pub by: String,
 }
 
-/// A file that is with a prompt.
+/// A file that comes with a prompt.
 #[derive(Debug, Clone)]
 pub struct PromptFile {
-    /// What the sender calls it.
+    /// Name given by the sender.
     pub name: String,
-    /// What it is.
+    /// Media type.
     pub media_type: String,
-    /// The model can look at it.
+    /// Whether the model can see it as a picture.
     pub is_picture: bool,
     /// Its bytes.
     pub data: Vec<u8>,
 }
 
-/// Why the engine did not do something.
+/// Why a call of the engine failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EngineError {
-    /// Why, in a sentence for the person in the chat.
+    /// The reason, in a sentence for the people in the chat.
     pub message: String,
-    /// It may work later.
+    /// Whether a later attempt may succeed.
     pub passing: bool,
 }
 
-/// Conversations with the agent.
+/// Runs sessions with the agent.
 pub trait Engine: Debug + Send + Sync {
-    /// Begins a conversation, or finds the one of this key. Gives the engine's name for it.
-    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>>;
+    /// Finds the session with this key, or starts one. Returns its id.
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> BoxFuture<'a, Result<String, EngineError>>;
 
-    /// Gives a prompt to a conversation. The same client id is the same prompt. Gives the engine's name for it.
-    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>>;
+    /// Sends a prompt. Prompts with the same client id are the same prompt. Returns the engine's id of the message.
+    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> BoxFuture<'a, Result<String, EngineError>>;
 
     /// Waits for the end of the turn that a prompt belongs to.
-    fn finished<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>>;
+    fn finished<'a>(
+        &'a self,
+        session: &'a str,
+        message: &'a str,
+    ) -> BoxFuture<'a, Result<Ending, EngineError>>;
 
-    /// Tells what happens in a conversation from now on, until it is dropped. `ready` is told when nothing is missed
-    /// any more.
+    /// Reports what happens in a session from now on, until dropped. Signals `ready` once no event can be missed.
     fn follow<'a>(
         &'a self,
         session: &'a str,
         ready: tokio::sync::oneshot::Sender<()>,
         reports: mpsc::UnboundedSender<Report>,
-    ) -> Doing<'a, ()>;
+    ) -> BoxFuture<'a, ()>;
 
-    /// Ends the turn that runs.
-    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>>;
+    /// Interrupts the running turn.
+    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), EngineError>>;
 
-    /// Ends one task in the background: the one at this place of [`Facts::tasks`], from 1, or of this name. Says which it
-    /// was. An engine without tasks need not look.
+    /// Stops a background task, given by its 1-based position in [`Facts::tasks`] or by its id. Returns its
+    /// description. Engines without tasks need not implement this.
     fn stop_task<'a>(
         &'a self,
         _session: &'a str,
         _task: &'a str,
         _by: &'a str,
-    ) -> Doing<'a, Result<String, EngineError>> {
+    ) -> BoxFuture<'a, Result<String, EngineError>> {
         let message = "Nothing runs in the background.".to_owned();
         Box::pin(std::future::ready(Err(EngineError { message, passing: false })))
     }
 
-    /// Ends the process.
-    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>>;
+    /// Stops the process.
+    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), EngineError>>;
 
     /// Answers a request.
     fn answer<'a>(
@@ -90,37 +93,40 @@ pub trait Engine: Debug + Send + Sync {
         request: &'a str,
         answer: Answer,
         by: &'a str,
-    ) -> Doing<'a, Result<(), EngineError>>;
+    ) -> BoxFuture<'a, Result<(), EngineError>>;
 
-    /// Takes another model.
-    fn set_model<'a>(&'a self, session: &'a str, model: Option<String>)
-    -> Doing<'a, Result<(), EngineError>>;
+    /// Changes the model.
+    fn set_model<'a>(
+        &'a self,
+        session: &'a str,
+        model: Option<String>,
+    ) -> BoxFuture<'a, Result<(), EngineError>>;
 
-    /// Pictures of a conversation. An engine without pictures need not say so.
+    /// Loads pictures of a session. Engines without pictures need not implement this.
     fn pictures<'a>(
         &'a self,
         _session: &'a str,
         _wanted: &'a WantedPictures,
-    ) -> Doing<'a, Vec<OutgoingFile>> {
+    ) -> BoxFuture<'a, Vec<OutgoingFile>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// The calls of tools that gave pictures back, in the turn of a prompt.
-    fn calls_with_pictures<'a>(&'a self, _session: &'a str, _message: &'a str) -> Doing<'a, Vec<String>> {
+    /// Ids of the tool calls that returned pictures in the turn of a message.
+    fn calls_with_pictures<'a>(&'a self, _session: &'a str, _message: &'a str) -> BoxFuture<'a, Vec<String>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// Whether nothing can come of a conversation before somebody says something: no process is there for it.
-    fn is_at_rest<'a>(&'a self, _session: &'a str) -> Doing<'a, bool> {
+    /// Whether nothing can happen in a session until it gets a message: it has no process and no queued messages.
+    fn is_idle<'a>(&'a self, _session: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(std::future::ready(true))
     }
 
-    /// A folder by its full name, if conversations may work in it. Nothing is begun by this. An engine without folders
-    /// need not look.
-    fn folder<'a>(&'a self, folder: &'a str) -> Doing<'a, Result<String, EngineError>> {
+    /// The absolute path of a folder, if sessions may work in it. Does not start a session. Engines without folders
+    /// need not implement this.
+    fn folder<'a>(&'a self, folder: &'a str) -> BoxFuture<'a, Result<String, EngineError>> {
         Box::pin(std::future::ready(Ok(folder.to_owned())))
     }
 
-    /// How a conversation is doing; nothing if it has not begun. It is not begun by this.
-    fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>>;
+    /// The state of the session with this key, or `None` if there is none. Does not start one.
+    fn facts<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<Facts>>;
 }

@@ -1,23 +1,24 @@
-//! Fetches files that came with messages, a few at a time for each chat. Nothing else waits for them.
+//! Fetches files that came with messages, a few at a time per chat, without holding up anything else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc};
+use weir_base::time::now_ms;
 
 use crate::channel::{Attachment, Channel, ChannelName, ChatId, Place, RemoteFile};
 use crate::machine::{Event, InboxId};
 use crate::store::BridgeStore;
 
-/// No larger files are fetched.
-const LARGEST_FILE: u64 = 20 << 20;
-/// How long one file may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Files of one chat that are fetched at once. A chat with slow files holds up its own files only.
-const PER_CHAT: usize = 4;
-/// Files of all chats that are fetched at once.
-const OVERALL: usize = 64;
+/// Maximum size of a file in bytes.
+const MAX_FILE_BYTES: u64 = 20 << 20;
+/// Time limit for fetching one file.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum number of files fetched concurrently per chat, so that slow files hold up only their own chat.
+const MAX_PER_CHAT: usize = 4;
+/// Maximum number of files fetched concurrently overall.
+const MAX_OVERALL: usize = 64;
 
 /// A file to be fetched.
 #[derive(Debug)]
@@ -40,23 +41,25 @@ pub(super) struct Fetcher {
 
 impl Fetcher {
     pub(super) fn new(store: Arc<BridgeStore>, tell: mpsc::UnboundedSender<Event>) -> Self {
-        Self { store, tell, chats: HashMap::new(), overall: Arc::new(Semaphore::new(OVERALL)) }
+        Self { store, tell, chats: HashMap::new(), overall: Arc::new(Semaphore::new(MAX_OVERALL)) }
     }
 
-    /// Fetches a file, keeps it, and tells the machine.
+    /// Fetches a file, stores it, and reports it to the machine.
     pub(super) fn fetch(&mut self, channel: Arc<dyn Channel>, wanted: Wanted) {
-        // A chat in which nothing is fetched is forgotten.
+        // Forgets chats in which nothing is being fetched.
         self.chats.retain(|_, chat| Arc::strong_count(chat) > 1);
         let key = (wanted.place.channel.clone(), wanted.place.chat.clone());
-        let chat = Arc::clone(self.chats.entry(key).or_insert_with(|| Arc::new(Semaphore::new(PER_CHAT))));
+        let chat =
+            Arc::clone(self.chats.entry(key).or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_CHAT))));
         let (overall, store, tell) = (Arc::clone(&self.overall), Arc::clone(&self.store), self.tell.clone());
         tokio::spawn(async move {
             let Wanted { message, index, file, blob, .. } = wanted;
             let result = {
                 let _of_chat = chat.acquire().await;
                 let _of_all = overall.acquire().await;
-                let fetched = tokio::time::timeout(PATIENCE, fetch(channel.as_ref(), &file)).await;
-                fetched.unwrap_or_else(|_| Err(format!("it took more than {} seconds", PATIENCE.as_secs())))
+                let fetched = tokio::time::timeout(FETCH_TIMEOUT, fetch(channel.as_ref(), &file)).await;
+                fetched
+                    .unwrap_or_else(|_| Err(format!("it took more than {} seconds", FETCH_TIMEOUT.as_secs())))
             };
             let result = match result {
                 Ok(data) => keep(store, file, blob, data).await,
@@ -68,13 +71,13 @@ impl Fetcher {
 }
 
 async fn fetch(channel: &dyn Channel, file: &RemoteFile) -> Result<Vec<u8>, String> {
-    let too_large = || format!("it has more than {} MB", LARGEST_FILE >> 20);
-    if file.size.is_some_and(|size| size > LARGEST_FILE) {
+    let too_large = || format!("it is larger than {} MB", MAX_FILE_BYTES >> 20);
+    if file.size.is_some_and(|size| size > MAX_FILE_BYTES) {
         return Err(too_large());
     }
-    let data = channel.fetch(file, LARGEST_FILE).await?;
-    // The size above was only its sender's word.
-    let is_small = u64::try_from(data.len()).is_ok_and(|size| size <= LARGEST_FILE);
+    let data = channel.fetch(file, MAX_FILE_BYTES).await?;
+    // The size above was only the sender's claim.
+    let is_small = u64::try_from(data.len()).is_ok_and(|size| size <= MAX_FILE_BYTES);
     is_small.then_some(data).ok_or_else(too_large)
 }
 
@@ -87,7 +90,7 @@ async fn keep(
     let RemoteFile { name, media_type, .. } = file;
     let size = u64::try_from(data.len()).unwrap_or(u64::MAX);
     let attachment = Attachment { name, media_type, size, blob: blob.clone() };
-    let kept = tokio::task::spawn_blocking(move || store.put_blob(&blob, &data, crate::now())).await;
+    let kept = tokio::task::spawn_blocking(move || store.put_blob(&blob, &data, now_ms())).await;
     match kept {
         Ok(Ok(())) => Ok(attachment),
         Ok(Err(error)) => Err(error.to_string()),

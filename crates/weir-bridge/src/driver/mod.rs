@@ -1,6 +1,7 @@
-//! Does what the machine says: keeps records, talks to the channels and to the engine, and tells it what happened.
+//! Carries out the actions of the machine: stores records, talks to the channels and the engine, and feeds the results
+//! back as events.
 //!
-//! It decides nothing.
+//! It makes no decisions.
 
 mod batch;
 mod beside;
@@ -17,13 +18,14 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
+use weir_base::time::now_ms;
 
 pub use batch::Batch;
-pub use beside::{BesideAnswer, BesideHandle};
+pub use beside::{ExternalAnswer, ExternalHandle};
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
 use crate::channel::{
-    Attachment, Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet, Operation,
+    Attachment, Capabilities, Channel, ChannelName, ChannelsHealth, Delivery, Incoming, Inlet, Operation,
     OperationError, OutgoingFile, Place, UserId,
 };
 use crate::error::BridgeError;
@@ -32,21 +34,21 @@ use crate::store::BridgeStore;
 use conversations::Conversations;
 use fetch::{Fetcher, Wanted};
 
-/// Most deliveries that wait for the machine; a channel with more to deliver waits.
-const MOST_DELIVERIES: usize = 64;
-/// Most steps that wait for one write to the disk. More would let the first of them wait for the last.
-const MOST_STEPS: usize = 256;
-/// Files that came with messages are kept for so long.
-const KEEP_FILES: i64 = 7 * 24 * 60 * 60 * 1000;
+/// Maximum number of deliveries that wait for the machine. A channel with more to deliver waits.
+const MAX_DELIVERIES: usize = 64;
+/// Maximum number of steps that share one write to disk. With more, the first would wait too long for the last.
+const MAX_STEPS: usize = 256;
+/// How long files that came with messages are kept, in milliseconds.
+const KEEP_FILES_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// A running bridge's parts.
+/// Runs a bridge.
 #[derive(Debug)]
 pub struct Driver {
     bridge: Bridge,
     first: Vec<Action>,
     store: Arc<BridgeStore>,
     channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
-    health: HealthOfAll,
+    health: ChannelsHealth,
     people: Arc<BTreeSet<(ChannelName, UserId)>>,
     conversations: Conversations,
     fetcher: Fetcher,
@@ -55,24 +57,24 @@ pub struct Driver {
     waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
     notes: mpsc::UnboundedSender<String>,
     quiet: watch::Sender<bool>,
-    beside: beside::Waiting,
-    answers: Option<mpsc::UnboundedSender<BesideAnswer>>,
+    external: beside::Waiting,
+    answers: Option<mpsc::UnboundedSender<ExternalAnswer>>,
 }
 
-/// Tells when a bridge has nothing left to do.
+/// Signals when a bridge has nothing left to do.
 #[derive(Debug, Clone)]
 pub struct Idle(watch::Receiver<bool>);
 
 impl Idle {
-    /// Waits until every message that was delivered has its outcome and every reply is there.
+    /// Waits until every delivered message has its outcome and every reply has been sent.
     pub async fn wait(mut self) {
-        // A bridge that is gone has nothing left to do either.
+        // A bridge that has ended has nothing left to do either.
         let _ = self.0.wait_for(|quiet| *quiet).await;
     }
 }
 
 impl Driver {
-    /// Puts a bridge together from what was kept. Notes for the log go to `notes`.
+    /// Restores a bridge from its stored records. Log lines go to `notes`.
     pub fn new(
         settings: Settings,
         channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
@@ -83,13 +85,12 @@ impl Driver {
         let capabilities: BTreeMap<ChannelName, Capabilities> =
             channels.iter().map(|(name, channel)| (name.clone(), channel.capabilities())).collect();
         let people = Arc::new(settings.people.keys().cloned().collect());
-        let (bridge, first) =
-            Bridge::restore(settings, capabilities, button_key()?, store.load()?, crate::now());
-        store.forget_blobs(crate::now() - KEEP_FILES)?;
+        let (bridge, first) = Bridge::restore(settings, capabilities, button_key()?, store.load()?, now_ms());
+        store.forget_blobs(now_ms() - KEEP_FILES_MS)?;
         let (tell, events) = mpsc::unbounded_channel();
         let conversations = Conversations::new(engine, Arc::clone(&store), tell.clone());
         let fetcher = Fetcher::new(Arc::clone(&store), tell.clone());
-        let health = HealthOfAll::new(channels.keys());
+        let health = ChannelsHealth::new(channels.keys());
         Ok(Self {
             bridge,
             first,
@@ -104,33 +105,33 @@ impl Driver {
             waiting: HashMap::new(),
             notes,
             quiet: watch::Sender::new(false),
-            beside: beside::Waiting::default(),
+            external: beside::Waiting::default(),
             answers: None,
         })
     }
 
-    /// Tells when there is nothing left to do.
+    /// A handle that waits until there is nothing left to do.
     pub fn idle(&self) -> Idle {
         Idle(self.quiet.subscribe())
     }
 
-    /// A door for somebody who says and asks something in chats and is no conversation, and the answers to what they
-    /// ask. There is one such somebody.
-    pub fn beside(&mut self) -> (BesideHandle, mpsc::UnboundedReceiver<BesideAnswer>) {
+    /// A handle for a program outside the chats, such as the unattended loop, to post messages and questions in them,
+    /// and a receiver for the answers. There can be one such program.
+    pub fn external(&mut self) -> (ExternalHandle, mpsc::UnboundedReceiver<ExternalAnswer>) {
         let (sender, answers) = mpsc::unbounded_channel();
         self.answers = Some(sender);
-        (BesideHandle::new(self.tell.clone(), self.beside.clone()), answers)
+        (ExternalHandle::new(self.tell.clone(), self.external.clone()), answers)
     }
 
-    /// How each channel is doing.
-    pub fn health(&self) -> HealthOfAll {
+    /// Health of the channels.
+    pub fn health(&self) -> ChannelsHealth {
         self.health.clone()
     }
 
-    /// Works until `stop` is done, or until something breaks that a person has to mend.
+    /// Runs until `stop` completes, or until an error occurs that a person has to fix.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<(), BridgeError> {
         let mut tasks = JoinSet::new();
-        let (deliver, mut deliveries) = mpsc::channel(MOST_DELIVERIES);
+        let (deliver, mut deliveries) = mpsc::channel(MAX_DELIVERIES);
         for (name, channel) in &self.channels {
             let inlet = Inlet {
                 channel: name.clone(),
@@ -158,15 +159,15 @@ impl Driver {
                 () = wake => batch.add(self.event(Event::Tick)),
                 Some(ended) = tasks.join_next() => channel_ended(ended)?,
             }
-            self.add_what_else_happened(&mut batch, &mut deliveries);
+            self.add_pending(&mut batch, &mut deliveries);
             self.act(batch.into_actions()).await?;
         }
     }
 
-    /// What came while the last write was done shares the next one: a hundred chats wait for one write, and not for
-    /// a hundred.
-    fn add_what_else_happened(&mut self, batch: &mut Batch, deliveries: &mut mpsc::Receiver<Delivery>) {
-        while batch.steps() < MOST_STEPS {
+    /// Adds everything that came in during the last write, so that it shares the next one: a hundred chats wait for one
+    /// write, not for a hundred.
+    fn add_pending(&mut self, batch: &mut Batch, deliveries: &mut mpsc::Receiver<Delivery>) {
+        while batch.steps() < MAX_STEPS {
             let actions = if let Ok(event) = self.events.try_recv() {
                 self.event(event)
             } else if let Ok(delivery) = deliveries.try_recv() {
@@ -179,7 +180,7 @@ impl Driver {
     }
 
     fn until_deadline(&self) -> impl Future<Output = ()> + use<> {
-        let wait = self.bridge.next_deadline().map(|due| due.saturating_sub(crate::now()).max(1));
+        let wait = self.bridge.next_deadline().map(|due| due.saturating_sub(now_ms()).max(1));
         async move {
             match wait.and_then(|wait| u64::try_from(wait).ok()) {
                 Some(wait) => tokio::time::sleep(Duration::from_millis(wait)).await,
@@ -189,7 +190,7 @@ impl Driver {
     }
 
     fn delivered(&mut self, delivery: Delivery) -> Vec<Action> {
-        // Before whoever delivered it hears that it is kept.
+        // Must come before the delivery is confirmed.
         self.quiet.send_replace(false);
         let Incoming { place, key, .. } = &delivery.incoming;
         self.waiting.entry((place.channel.clone(), key.clone())).or_default().push(delivery.kept);
@@ -197,7 +198,7 @@ impl Driver {
     }
 
     fn event(&mut self, event: Event) -> Vec<Action> {
-        self.bridge.handle(event, crate::now())
+        self.bridge.handle(event, now_ms())
     }
 
     async fn act(&mut self, actions: Vec<Action>) -> Result<(), BridgeError> {
@@ -210,7 +211,7 @@ impl Driver {
                 }
                 Action::Acknowledge { channel, key } => {
                     for kept in self.waiting.remove(&(channel, key)).into_iter().flatten() {
-                        // Whoever delivered it may have given up; then it comes again, and is recognised.
+                        // The channel may have given up. Then it delivers again, and that is recognised.
                         let _ = kept.send(());
                     }
                 }
@@ -227,14 +228,14 @@ impl Driver {
                 Action::CheckCode { place, sender, code } => {
                     let (store, tell) = (Arc::clone(&self.store), self.tell.clone());
                     tokio::task::spawn_blocking(move || {
-                        let role = store.take_code(&code, crate::now()).ok().flatten();
+                        let role = store.take_code(&code, now_ms()).ok().flatten();
                         let _ = tell.send(Event::CodeChecked { place, sender, role });
                     });
                 }
-                Action::Told { number } => self.beside.told(number),
+                Action::Told { number } => self.external.confirm(number),
                 Action::Answered { request, answer, by } => {
                     if let Some(answers) = &self.answers {
-                        let _ = answers.send(BesideAnswer { request, answer, by });
+                        let _ = answers.send(ExternalAnswer { request, answer, by });
                     }
                 }
                 Action::Note(note) => {
@@ -245,7 +246,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Sends a file that is kept.
+    /// Sends a stored file.
     fn upload(&self, number: u64, place: Place, file: Attachment, key: String) {
         let Some(channel) = self.channels.get(&place.channel).cloned() else { return };
         let (store, tell) = (Arc::clone(&self.store), self.tell.clone());
@@ -257,7 +258,7 @@ impl Driver {
                     let file = OutgoingFile { name, media_type, data };
                     channel.perform(Operation::Upload { place, file, key }).await
                 }
-                Ok(Ok(None)) => Err(OperationError::Refused("the file is not kept any more".to_owned())),
+                Ok(Ok(None)) => Err(OperationError::Refused("the file is no longer stored".to_owned())),
                 Ok(Err(error)) => Err(OperationError::Passing(error.to_string())),
                 Err(error) => Err(OperationError::Passing(error.to_string())),
             };
@@ -275,13 +276,13 @@ impl Driver {
     }
 }
 
-/// A key for buttons, from the system's generator.
+/// A random key for signing buttons.
 fn button_key() -> Result<ButtonKey, BridgeError> {
     let mut bytes = [0; 32];
     let generator = rustls::crypto::ring::default_provider().secure_random;
     generator
         .fill(&mut bytes)
-        .map_err(|_| BridgeError::Failed("the system gives no random numbers".to_owned()))?;
+        .map_err(|_| BridgeError::Failed("the system provides no random numbers".to_owned()))?;
     Ok(ButtonKey::new(bytes))
 }
 

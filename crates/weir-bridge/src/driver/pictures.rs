@@ -1,16 +1,17 @@
-//! Pictures of the agent on their way to the chat: their bytes are kept until they are there, and each is told of once.
+//! The agent's pictures on their way to the chat: they are stored until they are sent, and reported once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, MutexGuard};
+use weir_base::time::now_ms;
 
 use crate::channel::{Attachment, OutgoingFile};
 use crate::store::BridgeStore;
 
-/// Keeps the bytes of files, under names that follow from what is in them. What cannot be kept is left out: the agent's
-/// log has it all the same.
+/// Stores files under keys derived from their contents. Files that cannot be stored are left out; they are still in the
+/// session's log.
 pub(super) async fn keep(store: &Arc<BridgeStore>, files: Vec<OutgoingFile>) -> Vec<Attachment> {
     let mut kept = Vec::new();
     for file in files {
@@ -20,7 +21,7 @@ pub(super) async fn keep(store: &Arc<BridgeStore>, files: Vec<OutgoingFile>) -> 
         let size = u64::try_from(data.len()).unwrap_or(u64::MAX);
         let attachment = Attachment { name, media_type, size, blob: format!("out/{mark}") };
         let (store, blob) = (Arc::clone(store), attachment.blob.clone());
-        let written = tokio::task::spawn_blocking(move || store.put_blob(&blob, &data, crate::now())).await;
+        let written = tokio::task::spawn_blocking(move || store.put_blob(&blob, &data, now_ms())).await;
         if matches!(written, Ok(Ok(()))) {
             kept.push(attachment);
         }
@@ -28,26 +29,27 @@ pub(super) async fn keep(store: &Arc<BridgeStore>, files: Vec<OutgoingFile>) -> 
     kept
 }
 
-/// How many calls are remembered, at the most, beside those of the last turn.
-const MOST_CALLS: usize = 256;
+/// Number of remembered calls above which those of earlier turns are forgotten.
+const MAX_CALLS: usize = 256;
 
-/// The calls whose pictures were told of, by session and call.
+/// The tool calls whose pictures have been reported, by session and call.
 ///
-/// A call is heard of when it ends, and again when its turn has ended, because after a restart nobody may have listened.
-/// Which comes first is not known: the first to come tells, and a turn is over only when all of its pictures are told.
+/// Pictures are reported when their call ends, and checked again when the turn ends, because events may have been
+/// missed during a restart. The two can come in either order: the first one reports, and the end of a turn is
+/// reported only after all of its pictures.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ToldCalls(Arc<Mutex<HashSet<(String, String)>>>);
+pub(super) struct ReportedCalls(Arc<Mutex<HashSet<(String, String)>>>);
 
-impl ToldCalls {
+impl ReportedCalls {
     pub(super) async fn lock(&self) -> MutexGuard<'_, HashSet<(String, String)>> {
         self.0.lock().await
     }
 
-    /// Forgets calls of earlier turns, of which nothing more is heard.
-    pub(super) async fn turn_has_ended(&self, session: &str, calls: &[String]) {
-        let mut told = self.lock().await;
-        if told.len() > MOST_CALLS {
-            told.retain(|(of, call)| of == session && calls.contains(call));
+    /// Forgets the calls of earlier turns if there are many. They are not reported again.
+    pub(super) async fn forget_earlier_turns(&self, session: &str, calls: &[String]) {
+        let mut reported = self.lock().await;
+        if reported.len() > MAX_CALLS {
+            reported.retain(|(of, call)| of == session && calls.contains(call));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Carries out the commands of one scope, one after another, and passes the engine's reports on.
+//! Carries out the commands of one scope, one after another, and forwards the engine's reports.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
+use weir_base::time::now_ms;
 
 use super::engine::{Engine, EngineError, Prompt, PromptFile};
-use super::pictures::{ToldCalls, keep};
+use super::pictures::{ReportedCalls, keep};
 use crate::channel::Attachment;
 use crate::engine::{Command, ConversationSettings, EndingOutcome, Pictures, Report, WantedPictures};
 use crate::machine::Event;
 use crate::store::BridgeStore;
 
-/// A conversation of which nothing was heard for so long is looked at: if it is at rest, it is not followed any more.
-pub(super) const REST: Duration = Duration::from_secs(11 * 60);
+/// After this long without a command or a running prompt, idle conversations are no longer followed.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(11 * 60);
 
-/// What a worker works with.
+/// The parts that all workers share.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     pub(super) engine: Arc<dyn Engine>,
@@ -32,8 +33,8 @@ impl Parts {
         let _ = self.tell.send(Event::Reported { scope, conversation, report });
     }
 
-    /// Tells of pictures, once their bytes are kept.
-    async fn tell_pictures(&self, scope: &str, conversation: &str, session: &str, wanted: &WantedPictures) {
+    /// Stores pictures and reports them.
+    async fn report_pictures(&self, scope: &str, conversation: &str, session: &str, wanted: &WantedPictures) {
         let files = self.engine.pictures(session, wanted).await;
         let kept = keep(&self.store, files).await;
         if !kept.is_empty() {
@@ -41,22 +42,23 @@ impl Parts {
         }
     }
 
-    /// Tells of the pictures of a call, unless that was done. When this is over it is done, whoever does it.
-    async fn tell_pictures_of(
+    /// Reports the pictures of a tool call, unless that was done before. They have been reported when this returns, by
+    /// this call or by a concurrent one.
+    async fn report_pictures_of_call(
         &self,
-        told: &ToldCalls,
+        reported: &ReportedCalls,
         scope: &str,
         conversation: &str,
         session: &str,
         call: &str,
     ) {
-        let mut told = told.lock().await;
+        let mut reported = reported.lock().await;
         let call = (session.to_owned(), call.to_owned());
-        if !told.contains(&call) {
+        if !reported.contains(&call) {
             let wanted = WantedPictures::OfTool { tool: call.1.clone() };
-            self.tell_pictures(scope, conversation, session, &wanted).await;
-            // Not before: whoever does it may be ended in the middle.
-            told.insert(call);
+            self.report_pictures(scope, conversation, session, &wanted).await;
+            // Only now, because this task may be aborted before.
+            reported.insert(call);
         }
     }
 }
@@ -65,14 +67,14 @@ impl Parts {
 pub(super) struct Worker {
     scope: String,
     parts: Parts,
-    /// How many commands it had got when it came to rest.
-    rested_after: Arc<AtomicU64>,
-    /// The conversations that are followed, by their keys.
+    /// Number of commands that it had received when it became idle.
+    idle_after: Arc<AtomicU64>,
+    /// The conversations that are followed, by key.
     follows: HashMap<String, Follow>,
     listening: JoinSet<()>,
     /// Prompts whose turns have not ended.
     prompts: JoinSet<()>,
-    told: ToldCalls,
+    reported: ReportedCalls,
 }
 
 struct Follow {
@@ -81,49 +83,49 @@ struct Follow {
 }
 
 impl Worker {
-    pub(super) fn new(scope: String, parts: Parts, rested_after: Arc<AtomicU64>) -> Self {
+    pub(super) fn new(scope: String, parts: Parts, idle_after: Arc<AtomicU64>) -> Self {
         Self {
             scope,
             parts,
-            rested_after,
+            idle_after,
             follows: HashMap::new(),
             listening: JoinSet::new(),
             prompts: JoinSet::new(),
-            told: ToldCalls::default(),
+            reported: ReportedCalls::default(),
         }
     }
 
-    /// Works until nobody can give it a command any more.
+    /// Runs until its handle is dropped.
     pub(super) async fn run(
         mut self,
         mut commands: mpsc::UnboundedReceiver<(ConversationSettings, Command)>,
     ) {
-        let mut got = 0;
-        let mut rests = false;
+        let mut received = 0;
+        let mut is_idle = false;
         loop {
             let next = tokio::select! {
                 next = commands.recv() => next,
                 Some(_) = self.prompts.join_next() => continue,
-                () = tokio::time::sleep(REST), if !rests && self.prompts.is_empty() => {
-                    rests = self.forget_what_rests().await;
-                    if rests {
-                        self.rested_after.store(got, Ordering::Release);
+                () = tokio::time::sleep(IDLE_TIMEOUT), if !is_idle && self.prompts.is_empty() => {
+                    is_idle = self.unfollow_idle().await;
+                    if is_idle {
+                        self.idle_after.store(received, Ordering::Release);
                     }
                     continue;
                 }
             };
             let Some((conversation, command)) = next else { return };
-            got += 1;
-            rests = false;
+            received += 1;
+            is_idle = false;
             self.carry_out(&conversation, command).await;
         }
     }
 
-    /// Does not listen any more to conversations of which nothing can come. Whether there are no others.
-    async fn forget_what_rests(&mut self) -> bool {
+    /// Stops following idle conversations. Returns whether no conversation is followed any more.
+    async fn unfollow_idle(&mut self) -> bool {
         let mut busy = HashMap::new();
         for (key, follow) in self.follows.drain() {
-            if self.parts.engine.is_at_rest(&follow.session).await {
+            if self.parts.engine.is_idle(&follow.session).await {
                 follow.task.abort();
             } else {
                 busy.insert(key, follow);
@@ -159,7 +161,7 @@ impl Worker {
                 let folder = engine.folder(&folder).await.map_err(|error| error.message);
                 self.report(key, Report::Folder { number, folder });
             }
-            // A conversation that was never talked to has nothing to end, to answer or to change.
+            // If there is no session, there is nothing to interrupt, stop or change.
             Command::Interrupt => {
                 if let Ok(session) = self.session(conversation).await {
                     let _ = engine.interrupt(&session, "the chat").await;
@@ -210,28 +212,28 @@ impl Worker {
         let sent = self.parts.engine.send(&session, prompt.clone()).await;
         let message = match sent {
             Err(error) if !error.passing => {
-                // Somebody may have archived or deleted the session on the page. Then the key names another one.
+                // The session may have been archived or deleted on the page. Then the key leads to another one.
                 session = self.follow_anew(conversation, session, error).await?;
                 self.parts.engine.send(&session, prompt).await?
             }
             sent => sent?,
         };
-        let (parts, scope, told) = (self.parts.clone(), self.scope.clone(), self.told.clone());
-        let (key, pictures, since) = (conversation.key.clone(), conversation.pictures, crate::now());
+        let (parts, scope, reported) = (self.parts.clone(), self.scope.clone(), self.reported.clone());
+        let (key, pictures, since) = (conversation.key.clone(), conversation.pictures, now_ms());
         self.prompts.spawn(async move {
             let report = match parts.engine.finished(&session, &message).await {
                 Ok(ending) => {
-                    // Most were told when their tools ended. After a restart nobody had listened to all of them.
+                    // Most were reported when their tool calls ended. After a restart, some events were missed.
                     if pictures != Pictures::None && is_first {
                         let calls = parts.engine.calls_with_pictures(&session, &message).await;
                         for call in &calls {
-                            parts.tell_pictures_of(&told, &scope, &key, &session, call).await;
+                            parts.report_pictures_of_call(&reported, &scope, &key, &session, call).await;
                         }
-                        told.turn_has_ended(&session, &calls).await;
+                        reported.forget_earlier_turns(&session, &calls).await;
                     }
                     if let (Pictures::Named, EndingOutcome::Answered(text)) = (pictures, &ending.outcome) {
                         let wanted = WantedPictures::Named { text: text.clone(), since };
-                        parts.tell_pictures(&scope, &key, &session, &wanted).await;
+                        parts.report_pictures(&scope, &key, &session, &wanted).await;
                     }
                     Report::Finished { client_id, ending }
                 }
@@ -242,7 +244,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Looks the session of a conversation up again; the error where it is still the same one.
+    /// Looks up the session of a conversation again. Returns `error` if it is still the same one.
     async fn follow_anew(
         &mut self,
         conversation: &ConversationSettings,
@@ -256,13 +258,13 @@ impl Worker {
         if found == session { Err(error) } else { Ok(found) }
     }
 
-    /// Makes sure that a conversation is followed, and gives the engine's name for it.
+    /// Makes sure that a conversation is followed, and returns the id of its session.
     async fn follow(&mut self, conversation: &ConversationSettings) -> Result<String, EngineError> {
         if let Some(follow) = self.follows.get(&conversation.key).filter(|follow| !follow.task.is_finished())
         {
             return Ok(follow.session.clone());
         }
-        // One conversation of a scope is talked to at a time.
+        // A scope has one current conversation.
         for (_, other) in self.follows.drain() {
             other.task.abort();
         }
@@ -270,23 +272,24 @@ impl Worker {
         let (reports, mut heard) = mpsc::unbounded_channel();
         let (ready, is_ready) = oneshot::channel();
         let (parts, name, scope) = (self.parts.clone(), session.clone(), self.scope.clone());
-        let (key, pictures, told) = (conversation.key.clone(), conversation.pictures, self.told.clone());
+        let (key, pictures, reported) =
+            (conversation.key.clone(), conversation.pictures, self.reported.clone());
         let task = self.listening.spawn(async move {
-            let pass_on = async {
+            let forward = async {
                 while let Some(report) = heard.recv().await {
                     match report {
                         Report::Pictured(_) if pictures == Pictures::None => {}
                         Report::Pictured(WantedPictures::OfTool { tool }) => {
-                            parts.tell_pictures_of(&told, &scope, &key, &name, &tool).await;
+                            parts.report_pictures_of_call(&reported, &scope, &key, &name, &tool).await;
                         }
-                        Report::Pictured(wanted) => parts.tell_pictures(&scope, &key, &name, &wanted).await,
+                        Report::Pictured(wanted) => parts.report_pictures(&scope, &key, &name, &wanted).await,
                         report => parts.tell(&scope, &key, report),
                     }
                 }
             };
-            tokio::join!(parts.engine.follow(&name, ready, reports), pass_on);
+            tokio::join!(parts.engine.follow(&name, ready, reports), forward);
         });
-        // Where following fails, the answer comes all the same, in one piece.
+        // If following fails, the answer still arrives, in one piece.
         let _ = is_ready.await;
         self.follows.insert(conversation.key.clone(), Follow { session: session.clone(), task });
         Ok(session)

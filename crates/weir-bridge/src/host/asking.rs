@@ -1,4 +1,4 @@
-//! What the CLI asks, as a person in a chat can judge it.
+//! Shows the CLI's requests so that a person in a chat can judge them.
 //!
 //! Pure: values in, values out.
 
@@ -8,10 +8,10 @@ use weir_wire::{FieldKind, FormField, Suggestion, SuggestionKind};
 
 use crate::engine::{AskKind, Question};
 
-/// Most characters of a tool's arguments that are shown.
-const MOST: usize = 1_500;
+/// Maximum number of characters shown of a text, such as the arguments of a tool.
+const MAX_SHOWN: usize = 1_500;
 
-/// What is asked; nothing where it is not for a person.
+/// The request for a person to answer, or `None` if it is not for a person.
 pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
     Some(match request {
         RequestKind::Permission {
@@ -29,11 +29,13 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
                 blocked_path.map(|path| format!("It is outside the allowed folders: {}", code(&path))),
             );
             if let Some(asks) = &context.matched_ask_rule {
-                details
-                    .push(format!("A rule of the settings asks for this: {}", code(&asks.rule.to_string())));
+                details.push(format!(
+                    "A rule in the settings requires asking: {}",
+                    code(&asks.rule.to_string())
+                ));
             }
             if context.classifier_approvable == Some(false) {
-                details.push("A safety check wants a person to look at this.".to_owned());
+                details.push("A safety check requires a person to look at this.".to_owned());
             }
             details.push(arguments(&input));
             let may_remember = !context.suppress_always_allow_rule && !context.default_to_no;
@@ -67,9 +69,9 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
                 .collect(),
         ),
         RequestKind::Elicitation { server, message, url: Some(url), .. } => AskKind::Permission {
-            tool: format!("a link of {}", reveal(&server)),
+            tool: format!("a link from {}", reveal(&server)),
             details: format!(
-                "{}\n\n{}\n\nOpen the link yourself; \"Allow\" says that you have done so.",
+                "{}\n\n{}\n\nOpen the link yourself; \"Allow\" confirms that you have done so.",
                 reveal(&message),
                 code(&url)
             ),
@@ -82,20 +84,20 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
     })
 }
 
-/// What is said of a request that cannot be answered in a chat.
+/// The notice about a request that cannot be answered in a chat.
 pub(super) fn other_request(request: &RequestKind) -> Option<String> {
     let RequestKind::Elicitation { server, message, .. } = request else { return None };
     let (server, message) = (fenced(server), fenced(message));
     Some(format!(
         "The MCP server\n\n{server}\n\nasks for something that cannot be answered in a chat:\n\n{message}\n\nUnless it \
-         is answered elsewhere, it is refused after a while."
+         is answered elsewhere, it is refused after some time."
     ))
 }
 
 /// A field of a form as a question.
 fn question(server: &str, message: &str, field: &FormField) -> Question {
     let about = field.description.as_deref().map(|about| format!(" ({about})")).unwrap_or_default();
-    let skip = if field.required { "" } else { ". Reply with - to leave it out" };
+    let skip = if field.required { "" } else { ". Reply with - to skip it" };
     let question = format!("{server}: {message} {}{about}{skip}", field.label);
     Question {
         question: reveal(&question).replace('\n', " "),
@@ -104,7 +106,7 @@ fn question(server: &str, message: &str, field: &FormField) -> Question {
     }
 }
 
-/// What was answered to the questions of a form, in their order.
+/// The values of a form, from the answers to its questions in order.
 pub(super) fn content(
     fields: &[FormField],
     answers: &[(String, Vec<String>)],
@@ -118,8 +120,8 @@ pub(super) fn content(
     Ok(content)
 }
 
-/// A rule that allows something, in words. Other suggestions, such as another permission mode, reach too far for a
-/// button in a chat.
+/// Describes a rule that allows something. Other suggestions, such as another permission mode, are too far-reaching for
+/// a button in a chat.
 pub(super) fn rule_in_words(suggestion: &Value) -> Option<String> {
     match Suggestion::read(suggestion)?.kind {
         SuggestionKind::AllowRules(rules) => {
@@ -129,7 +131,7 @@ pub(super) fn rule_in_words(suggestion: &Value) -> Option<String> {
     }
 }
 
-/// A short text as code, with everything visible and in one line.
+/// A short text as inline code, with invisible characters revealed.
 fn code(text: &str) -> String {
     let text = reveal(text).replace('\n', "␊");
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
@@ -138,7 +140,7 @@ fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
-/// The arguments of a tool, as a person can judge them: what would be run or written, and not how it is encoded.
+/// The arguments of a tool, readable for a person: what would be run or written, not its encoding.
 fn arguments(input: &Value) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     let known = |names: &[&str]| {
@@ -149,16 +151,16 @@ fn arguments(input: &Value) -> String {
             fenced(text("command").unwrap_or_default())
         }
         (Some(path), Some(content), None, None) if known(&["file_path", "content"]) => {
-            format!("{} gets this content, whatever is in it now:\n\n{}", code(path), fenced(content))
+            format!("Write this to {}, replacing any existing content:\n\n{}", code(path), fenced(content))
         }
         (Some(path), None, Some(old), Some(new))
             if known(&["file_path", "old_string", "new_string", "replace_all"]) =>
         {
             let all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
             let how = if all { "everywhere" } else { "once" };
-            format!("In {}, {how}, this:\n\n{}\n\nbecomes this:\n\n{}", code(path), fenced(old), fenced(new))
+            format!("In {}, replace {how}:\n\n{}\n\nwith:\n\n{}", code(path), fenced(old), fenced(new))
         }
-        // A member that is not known could be the one that matters.
+        // An unknown field could be the one that matters, so show everything.
         _ => fenced(&serde_json::to_string_pretty(input).unwrap_or_default()),
     }
 }
@@ -166,12 +168,12 @@ fn arguments(input: &Value) -> String {
 /// A text in a code block, shortened if it is long.
 fn fenced(text: &str) -> String {
     let text = reveal_command(text);
-    let mut shown: String = text.chars().take(MOST).collect();
+    let mut shown: String = text.chars().take(MAX_SHOWN).collect();
     if shown.len() < text.len() {
-        let more = text.chars().count() - MOST;
-        shown = format!("(this is cut: {more} more characters)\n{shown}\n(there is more)");
+        let more = text.chars().count() - MAX_SHOWN;
+        shown = format!("(shortened: {more} more characters)\n{shown}\n(there is more)");
     }
-    // A fence that is longer than any in the text cannot be closed by it.
+    // The text cannot close a fence that is longer than any in it.
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{}\n{fence}", shown.trim_end_matches('\n'))
@@ -183,18 +185,21 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_would_be_written_is_shown_as_it_would_be() {
+    fn file_contents_are_shown_as_they_would_be_written() {
         let shown = arguments(&json!({"file_path": "/w/a.py", "content": "print(\"a\")\n"}));
-        assert_eq!(shown, "`/w/a.py` gets this content, whatever is in it now:\n\n```\nprint(\"a\")\n```");
+        assert_eq!(
+            shown,
+            "Write this to `/w/a.py`, replacing any existing content:\n\n```\nprint(\"a\")\n```"
+        );
         let change =
             json!({"file_path": "/w/a.py", "old_string": "a", "new_string": "b", "replace_all": true});
         let shown = arguments(&change);
-        assert_eq!(shown, "In `/w/a.py`, everywhere, this:\n\n```\na\n```\n\nbecomes this:\n\n```\nb\n```");
+        assert_eq!(shown, "In `/w/a.py`, replace everywhere:\n\n```\na\n```\n\nwith:\n\n```\nb\n```");
         assert_eq!(arguments(&json!({"command": "ls"})), "```\nls\n```");
     }
 
     #[test]
-    fn nothing_hides_beside_a_command() {
+    fn invisible_characters_in_details_are_revealed() {
         let request = RequestKind::Permission {
             tool_name: "Write".to_owned(),
             input: json!({"file_path": "/w/\u{202e}a", "content": "x"}),
@@ -204,13 +209,13 @@ mod tests {
             suggestions: Vec::new(),
             context: Default::default(),
         };
-        let Some(AskKind::Permission { details, .. }) = kind(request) else { panic!("it is a permission") };
+        let Some(AskKind::Permission { details, .. }) = kind(request) else { panic!("not a permission") };
         assert!(!details.contains(['\u{202e}', '\u{200b}']), "{details}");
         assert!(details.starts_with("a ⟨U+200B⟩file") && details.contains("/w/⟨U+202E⟩a"), "{details}");
     }
 
     #[test]
-    fn nothing_hides_in_a_command() {
+    fn invisible_characters_in_a_command_are_revealed() {
         let turned = arguments(&json!({"command": "echo \u{202e}fr- mr\u{200b}\r"}));
         assert!(!turned.contains(['\u{202e}', '\u{200b}', '\r']), "{turned}");
         assert!(turned.contains("⟨U+202E⟩fr- mr⟨U+200B⟩"), "{turned}");
@@ -220,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_hidden_that_is_not_understood() {
+    fn unknown_arguments_are_shown() {
         let shown = arguments(&json!({"file_path": "/w/a", "content": "x", "mode": "0777"}));
         assert!(shown.contains("\"mode\": \"0777\""), "{shown}");
         let long = "x".repeat(2_000);
@@ -234,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cli_forbids_to_remember_is_not_offered() {
+    fn rules_that_the_cli_suppresses_are_not_offered() {
         let ask = |context: Value| {
             let request = json!({"kind": "permission", "tool_name": "Bash", "input": {"command": "ls"},
                 "suggestions": [{"type": "addRules", "behavior": "allow", "destination": "userSettings",
@@ -266,7 +271,7 @@ mod tests {
         let Some(AskKind::Questions(questions)) = kind(request) else { panic!() };
         assert_eq!(questions[0].question, "shop: Your order Size");
         assert_eq!(questions[0].options, [("Small".into(), String::new()), ("Large".into(), String::new())]);
-        assert!(questions[1].question.ends_with("Count. Reply with - to leave it out"));
+        assert!(questions[1].question.ends_with("Count. Reply with - to skip it"));
         let answered = |size: &str, count: &str| {
             let answers = [size, count].map(|word| (String::new(), vec![word.to_owned()]));
             content(&fields, &answers).map(Value::Object)

@@ -1,4 +1,4 @@
-//! The host's events as reports for the chat. System events are left out.
+//! Converts the host's events to reports for the chat. System events are left out.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,29 +10,30 @@ use weir_wire::{MessageId, RequestId, TurnId};
 use super::asking::{kind, other_request, rule_in_words};
 use crate::engine::{Ask, Report};
 
-/// Turns events into reports.
+/// Converts events to reports.
 #[derive(Debug)]
 pub(super) struct Listener {
-    /// Turns that nobody asked for.
+    /// Turns that do not answer a message.
     unasked: HashSet<TurnId>,
-    /// Turns of messages that did not come from a chat: somebody talks to the session on the page.
+    /// Turns of messages that did not come from a chat, for example from the page.
     others: HashSet<TurnId>,
-    /// Requests that the chat was told of, with the rules that would let them pass from now on.
+    /// Requests that were reported to the chat, with the rules that would allow them for the rest of the session.
     asked: Suggestions,
-    /// Tools that gave pictures back, of which the chat was not told.
+    /// Tool calls that returned pictures and are not reported yet.
     pictured: Vec<String>,
 }
 
-/// Rules that would let a request pass from now on, by request.
+/// Rules that would allow a request for the rest of the session, by request.
 pub(super) type Suggestions = Arc<Mutex<HashMap<String, Vec<Value>>>>;
 
 impl Listener {
-    /// A listener that keeps the rules of open requests here.
+    /// A listener that stores the rules of open requests in `asked`.
     pub(super) fn new(asked: Suggestions) -> Self {
         Self { unasked: HashSet::new(), others: HashSet::new(), asked, pictured: Vec::new() }
     }
 
-    /// The turn that an event begins, with its messages; nothing where it begins none, or one that nobody asked for.
+    /// The turn that an event starts, with its messages. `None` if it starts none, or one that does not answer a
+    /// message.
     pub(super) fn begins(event: &AgentEvent) -> Option<(TurnId, &[MessageId])> {
         match &event.kind {
             AgentEventKind::MessageStart { cause: TurnCause::Message, messages, .. } => {
@@ -42,12 +43,12 @@ impl Listener {
         }
     }
 
-    /// What is said in this turn is not for the chat. Its requests are.
+    /// Leaves out the text of this turn. Its requests are still reported.
     pub(super) fn leave_out(&mut self, turn: TurnId) {
         self.others.insert(turn);
     }
 
-    /// Tools that gave pictures back since this was asked last.
+    /// Tool calls that returned pictures since the last call.
     pub(super) fn take_pictured(&mut self) -> Vec<String> {
         std::mem::take(&mut self.pictured)
     }
@@ -56,7 +57,7 @@ impl Listener {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What an event means for the chat.
+    /// The report for an event, if any.
     pub(super) fn report(&mut self, event: &AgentEvent) -> Option<Report> {
         match &event.kind {
             AgentEventKind::Permission { request_id, request, state, .. } => {
@@ -65,7 +66,7 @@ impl Listener {
             AgentEventKind::Question { request_id: Some(request_id), request, state, .. } => {
                 return self.request(request_id, request, state);
             }
-            // What sub-agents say and do is summed up by the one that started them.
+            // Sub-agents are left out: the main agent sums up their work.
             _ if event.parent_tool_use_id.is_some() => return None,
             AgentEventKind::MessageStart { cause: TurnCause::Unasked { .. }, .. } => {
                 self.unasked.extend(event.turn_id);
@@ -127,7 +128,7 @@ impl Listener {
             }
             RequestState::Allowed { by, .. } => by_whom("Allowed", by.as_deref()),
             RequestState::Denied { by, .. } => by_whom("Denied", by.as_deref()),
-            RequestState::Expired => "Nobody answered in time, so it was denied.".to_owned(),
+            RequestState::Expired => "Not answered in time, so it was denied.".to_owned(),
             RequestState::Cancelled => "It is no longer needed.".to_owned(),
             _ => "It was answered elsewhere.".to_owned(),
         };

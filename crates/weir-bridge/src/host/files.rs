@@ -1,4 +1,4 @@
-//! Files that came with a message, put where the agent can read them.
+//! Writes files that came with a message to a folder that the agent can read.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,17 +6,17 @@ use std::path::Path;
 use crate::driver::{EngineError, PromptFile};
 use crate::file_names::{free_name, safe_name};
 
-/// The folder inside the workspace.
+/// Folder in the workspace for incoming files.
 const FOLDER: &str = ".weir-incoming";
 
-/// Writes files into the workspace. Gives their names inside it.
+/// Writes files to the workspace. Returns their paths relative to it.
 pub(super) fn write(workspace: &Path, files: &[PromptFile]) -> Result<Vec<String>, EngineError> {
     let folder = workspace.join(FOLDER);
     let failed = |error: std::io::Error| EngineError {
-        message: format!("The file could not be put into the workspace: {error}."),
+        message: format!("The file could not be written to the workspace: {error}."),
         passing: false,
     };
-    // A link in its place, which an agent could have made, would lead the files out of the workspace.
+    // A symlink in its place, which an agent could have made, would lead out of the workspace.
     match folder.symlink_metadata() {
         Ok(known) if known.is_dir() => {}
         Ok(_) => return Err(failed(std::io::Error::other(format!("{FOLDER} is not a folder")))),
@@ -26,7 +26,7 @@ pub(super) fn write(workspace: &Path, files: &[PromptFile]) -> Result<Vec<String
     for file in files {
         let name = free_name(&folder, &safe_name(&file.name));
         let mut new = std::fs::File::options();
-        // A new file and no other: a link of that name is not followed.
+        // Creates a new file only, so an existing symlink is not followed.
         let mut new = new.write(true).create_new(true).open(folder.join(&name)).map_err(failed)?;
         new.write_all(&file.data).map_err(failed)?;
         names.push(format!("{FOLDER}/{name}"));
@@ -34,11 +34,11 @@ pub(super) fn write(workspace: &Path, files: &[PromptFile]) -> Result<Vec<String
     Ok(names)
 }
 
-/// The prompt with the files that came with it.
+/// The prompt with a list of the files that came with it.
 pub(super) fn mention(text: &str, names: &[String]) -> String {
     let list = names.join(", ");
     if text.trim().is_empty() {
-        format!("These files came: {list}")
+        format!("These files arrived: {list}")
     } else {
         format!("{text}\n\n(Files: {list})")
     }

@@ -1,4 +1,4 @@
-//! The engine that people use: conversations of a [`weir_host::Host`].
+//! The engine for real use: sessions of a [`weir_host::Host`].
 
 mod asking;
 mod events;
@@ -20,7 +20,7 @@ use weir_wire::{
     MessageId, PermissionUpdate, QuestionAnswers, RequestId, RuleDestination, Suggestion, ToolUseId,
 };
 
-use crate::channel::{Doing, OutgoingFile};
+use crate::channel::{BoxFuture, OutgoingFile};
 use crate::driver::{Engine, EngineError, Prompt};
 use crate::engine::{
     Answer, ConversationSettings, Ending, EndingOutcome, Facts, PROMPT_PREFIX, Report, WantedPictures,
@@ -28,7 +28,7 @@ use crate::engine::{
 use asking::content;
 use events::{Listener, Suggestions};
 
-/// Conversations of a host.
+/// Runs sessions on a host.
 #[derive(Debug, Clone)]
 pub struct HostEngine {
     host: Host,
@@ -41,7 +41,7 @@ impl HostEngine {
         Self { host, suggestions: Suggestions::default() }
     }
 
-    /// Whether a turn answers messages that came from elsewhere than a chat, such as the page.
+    /// Whether the messages of a turn came from elsewhere than a chat, such as the page.
     async fn is_of_others(&self, id: &ConversationId, messages: &[MessageId]) -> bool {
         let Ok(known) = self.host.messages(id, None).await else { return false };
         let named = known.iter().filter(|message| messages.contains(&message.message_id));
@@ -51,11 +51,11 @@ impl HostEngine {
         !from_chat.is_empty() && !from_chat.contains(&true)
     }
 
-    /// The rules that would let such requests pass for the rest of the session, as the CLI suggested them.
+    /// The rules that would allow such requests for the rest of the session, as suggested by the CLI.
     fn rules(&self, request: &str) -> Vec<PermissionUpdate> {
         let known = self.suggestions.lock().unwrap_or_else(PoisonError::into_inner);
         let rules = known.get(request).into_iter().flatten();
-        // A chat stores nothing in anyone's settings.
+        // A chat must not change anyone's settings.
         let for_session = |suggestion: Suggestion| suggestion.update(RuleDestination::Session);
         rules.filter_map(|rule| Suggestion::read(rule).map(for_session)).collect()
     }
@@ -67,7 +67,7 @@ fn failed(error: &HostError) -> EngineError {
     EngineError { message: sentence(&error.to_string()), passing }
 }
 
-/// A sentence that begins with a capital and ends with a stop.
+/// A sentence with a capital letter and a full stop.
 fn sentence(text: &str) -> String {
     let text = text.trim();
     let mut characters = text.chars();
@@ -78,11 +78,11 @@ fn sentence(text: &str) -> String {
 
 fn session_id(name: &str) -> Result<ConversationId, EngineError> {
     ConversationId::from_str(name)
-        .map_err(|_| EngineError { message: format!("{name} is no session."), passing: false })
+        .map_err(|_| EngineError { message: format!("{name} is not a valid session id."), passing: false })
 }
 
 impl Engine for HostEngine {
-    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>> {
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> BoxFuture<'a, Result<String, EngineError>> {
         Box::pin(async move {
             let new = NewSession {
                 cwd: settings.workspace.clone(),
@@ -105,7 +105,7 @@ impl Engine for HostEngine {
         })
     }
 
-    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
+    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> BoxFuture<'a, Result<String, EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             let (pictures, others): (Vec<_>, Vec<_>) =
@@ -133,15 +133,19 @@ impl Engine for HostEngine {
             let by = Actor::new(prompt.by);
             let accepted = self.host.send(&id, message, &by).await.map_err(|error| failed(&error))?;
             if accepted.duplicate && accepted.state == MessageState::Queued {
-                // It was held by a restart. That there is nothing to release means that it is on its way. A turn that
-                // was cut off is not gone on with: its sender is told, and decides.
+                // It was held because of a restart. If there is nothing to release, it is already on its way. A turn
+                // that was cut off is not continued: its sender is told, and decides.
                 let _ = self.host.release(&id, &by).await;
             }
             Ok(accepted.message_id.to_string())
         })
     }
 
-    fn finished<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
+    fn finished<'a>(
+        &'a self,
+        session: &'a str,
+        message: &'a str,
+    ) -> BoxFuture<'a, Result<Ending, EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             let finished = self.host.finished(&id, &MessageId::from(message)).await;
@@ -154,7 +158,7 @@ impl Engine for HostEngine {
         session: &'a str,
         ready: oneshot::Sender<()>,
         reports: mpsc::UnboundedSender<Report>,
-    ) -> Doing<'a, ()> {
+    ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Ok(id) = session_id(session) else { return };
             let Ok(info) = self.host.info(&id).await else { return };
@@ -162,7 +166,7 @@ impl Engine for HostEngine {
             let mut query = WatchQuery { format: Format::Agent, cursor: Some(cursor), heartbeat: None };
             let mut ready = Some(ready);
             let mut listener = Listener::new(self.suggestions.clone());
-            // A viewer that was too slow comes back where it was.
+            // A viewer that was too slow reconnects where it left off.
             while let Ok(mut watch) = self.host.watch(&id, query.clone()).await {
                 let mut is_over = false;
                 while let Some(frame) = watch.next().await {
@@ -203,7 +207,7 @@ impl Engine for HostEngine {
         })
     }
 
-    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             self.host.interrupt(&id, &Actor::new(by)).await.map(|_| ()).map_err(|error| failed(&error))
@@ -215,14 +219,14 @@ impl Engine for HostEngine {
         session: &'a str,
         task: &'a str,
         by: &'a str,
-    ) -> Doing<'a, Result<String, EngineError>> {
+    ) -> BoxFuture<'a, Result<String, EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             let view = self.host.view(&id).await.map_err(|error| failed(&error))?;
             let place = task.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
             let named = || view.tasks.iter().find(|known| known.id.as_str() == task);
             let Some(found) = place.and_then(|place| view.tasks.get(place)).or_else(named) else {
-                let message = format!("There is no such task; {} run in the background.", view.tasks.len());
+                let message = format!("No such task; {} running in the background.", view.tasks.len());
                 return Err(EngineError { message, passing: false });
             };
             self.host.stop_task(&id, &found.id, &Actor::new(by)).await.map_err(|error| failed(&error))?;
@@ -230,7 +234,7 @@ impl Engine for HostEngine {
         })
     }
 
-    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             self.host.stop(&id, &Actor::new(by)).await.map_err(|error| failed(&error))
@@ -243,28 +247,28 @@ impl Engine for HostEngine {
         request: &'a str,
         answer: Answer,
         by: &'a str,
-    ) -> Doing<'a, Result<(), EngineError>> {
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             let found = self.host.request(&id, &RequestId::from(request)).await.ok().flatten();
             let kind = found.map(|request| request.kind);
             let decision = match (answer, kind) {
                 (Answer::Deny { message }, _) => Decision::deny(message),
-                // A link that was visited.
+                // A link that the person has opened.
                 (Answer::Allow { .. }, Some(RequestKind::Elicitation { .. })) => {
                     Decision::Value(json!({"action": "accept"}))
                 }
                 (Answer::Allow { always: true }, _) => {
                     Decision::Allow { input: None, remember: self.rules(request) }
                 }
-                // Left to itself, the CLI goes back to the mode before the plan, which may ask for nothing.
+                // By default the CLI returns to the mode before the plan, which may not ask at all.
                 (Answer::Allow { .. }, Some(RequestKind::Plan { .. })) => {
                     let remember = vec![PermissionUpdate::set_mode("default", "session")];
                     Decision::Allow { input: None, remember }
                 }
                 (Answer::Allow { .. }, _) => Decision::allow(),
                 (Answer::Choices(choices), Some(RequestKind::Elicitation { form: Some(fields), .. })) => {
-                    // What does not fit is a no: the card is closed, and the server may ask again.
+                    // Invalid values count as a denial: the card is closed, and the server may ask again.
                     match content(&fields, &choices) {
                         Ok(content) => Decision::Value(json!({"action": "accept", "content": content})),
                         Err(reason) => Decision::deny(reason),
@@ -286,7 +290,7 @@ impl Engine for HostEngine {
         &'a self,
         session: &'a str,
         model: Option<String>,
-    ) -> Doing<'a, Result<(), EngineError>> {
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             let set = self.host.set_model(&id, model, &Actor::new("bridge")).await;
@@ -294,13 +298,17 @@ impl Engine for HostEngine {
         })
     }
 
-    fn pictures<'a>(&'a self, session: &'a str, wanted: &'a WantedPictures) -> Doing<'a, Vec<OutgoingFile>> {
+    fn pictures<'a>(
+        &'a self,
+        session: &'a str,
+        wanted: &'a WantedPictures,
+    ) -> BoxFuture<'a, Vec<OutgoingFile>> {
         Box::pin(async move {
             let Ok(id) = session_id(session) else { return Vec::new() };
             match wanted {
                 WantedPictures::OfTool { tool } => {
                     let found = self.host.tool_pictures(&id, &ToolUseId::from(tool.as_str())).await;
-                    // Whoever misses one finds it in the session.
+                    // A missing picture can still be found in the session.
                     pictures::of_tool(found.unwrap_or_default())
                 }
                 WantedPictures::Named { text, since } => {
@@ -313,7 +321,7 @@ impl Engine for HostEngine {
         })
     }
 
-    fn calls_with_pictures<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Vec<String>> {
+    fn calls_with_pictures<'a>(&'a self, session: &'a str, message: &'a str) -> BoxFuture<'a, Vec<String>> {
         Box::pin(async move {
             let Ok(id) = session_id(session) else { return Vec::new() };
             let Ok(view) = self.host.view(&id).await else { return Vec::new() };
@@ -321,7 +329,7 @@ impl Engine for HostEngine {
         })
     }
 
-    fn is_at_rest<'a>(&'a self, session: &'a str) -> Doing<'a, bool> {
+    fn is_idle<'a>(&'a self, session: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(async move {
             let Ok(id) = session_id(session) else { return true };
             let info = self.host.info(&id).await;
@@ -329,14 +337,14 @@ impl Engine for HostEngine {
         })
     }
 
-    fn folder<'a>(&'a self, folder: &'a str) -> Doing<'a, Result<String, EngineError>> {
+    fn folder<'a>(&'a self, folder: &'a str) -> BoxFuture<'a, Result<String, EngineError>> {
         Box::pin(async move {
             let found = self.host.allowed_folder(folder).await.map_err(|error| failed(&error))?;
             Ok(found.to_string_lossy().into_owned())
         })
     }
 
-    fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>> {
+    fn facts<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<Facts>> {
         Box::pin(async move {
             let query = ListSessions { search: Some(key.to_owned()), ..ListSessions::default() };
             let page = self.host.list(query).await.ok()?;
@@ -357,14 +365,14 @@ impl Engine for HostEngine {
     }
 }
 
-/// A task in the background, in a line that hides nothing.
+/// Describes a background task in one line, with invisible characters revealed.
 fn task_in_words(task: &BackgroundTask) -> String {
     let words = if task.description.is_empty() { task.id.as_str() } else { &task.description };
     let words: String = weir_transcript::reveal(words).chars().take(200).collect();
     words.replace('\n', " ")
 }
 
-/// How a message came to its end, for the chat.
+/// Converts the end of a message for the chat.
 fn ending(finished: &Finished) -> Ending {
     let result = finished.turn.as_ref().and_then(|turn| turn.result.as_ref());
     let outcome = match &finished.error {
@@ -372,7 +380,7 @@ fn ending(finished: &Finished) -> Ending {
         Some(failure) => match failure.kind {
             FailureKind::Interrupted | FailureKind::Stopped | FailureKind::Cancelled => EndingOutcome::Interrupted,
             FailureKind::Restarted => EndingOutcome::Failed(
-                "The bridge was restarted while this was being answered, so the answer is not complete. Send it again, or say how to go on.".to_owned(),
+                "The bridge was restarted while this was being answered, so the answer is incomplete. Send it again, or say how to continue.".to_owned(),
             ),
             _ => EndingOutcome::Failed(sentence(&failure.message)),
         },
@@ -385,7 +393,7 @@ fn ending(finished: &Finished) -> Ending {
         ),
         outcome,
         degraded: finished.error.is_none() && finished.is_degraded(),
-        // Where the turn failed by itself, the text is the reason.
+        // If the turn itself failed, the text is the reason.
         said: if was_cut_off { finished.text.trim().to_owned() } else { String::new() },
         cost_usd: finished.cost_usd(),
         usage: result.and_then(|result| result.usage),

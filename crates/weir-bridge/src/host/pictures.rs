@@ -1,4 +1,4 @@
-//! Pictures of the agent: those that tools give back, and files that an answer names.
+//! The agent's pictures: those that tools return, and files that an answer names.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,22 +10,22 @@ use weir_wire::MessageId;
 
 use crate::channel::OutgoingFile;
 
-/// Most names in an answer that are looked at.
-const MOST_NAMES: usize = 50;
-/// No larger files are read.
-const LARGEST: u64 = 50 << 20;
+/// Maximum number of names in an answer that are checked.
+const MAX_NAMES: usize = 50;
+/// Maximum size of a file in bytes.
+const MAX_FILE_BYTES: u64 = 50 << 20;
 
-/// Pictures of a tool, with names.
+/// The pictures of a tool, with file names.
 pub(super) fn of_tool(pictures: Vec<Image>) -> Vec<OutgoingFile> {
     let named = pictures.into_iter().filter_map(|Image { data, .. }| {
-        // The tool's word for what it is may be wrong, and channels look.
+        // The tool may have declared the wrong type, and channels check it.
         let (media_type, ending) = kind(&data)?;
         Some(OutgoingFile { name: format!("picture.{ending}"), media_type: media_type.to_owned(), data })
     });
     named.collect()
 }
 
-/// The tools of the turn of a message that gave pictures back. Those of sub-agents are left out.
+/// The tool calls that returned pictures in the turn of a message, except those of sub-agents.
 pub(super) fn calls_with_pictures(view: &View, message: &MessageId) -> Vec<String> {
     let turn = view.turns.iter().rev().find(|turn| turn.messages.contains(message)).map(|turn| turn.id);
     let of_turn = view.entries.iter().filter(|entry| turn.is_some() && entry.turn == turn);
@@ -38,13 +38,13 @@ pub(super) fn calls_with_pictures(view: &View, message: &MessageId) -> Vec<Strin
     tools.collect()
 }
 
-/// Pictures in the workspace that an answer names, and that were written after this time. Blocks.
+/// Pictures in the workspace that an answer names and that were written after this time. Blocks.
 pub(super) fn named(workspace: &Path, markdown: &str, since: i64) -> Vec<OutgoingFile> {
     let Ok(workspace) = workspace.canonicalize() else { return Vec::new() };
     let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(since).unwrap_or(0));
     let mut seen = Vec::new();
     let mut files = Vec::new();
-    for name in names(markdown).into_iter().take(MOST_NAMES) {
+    for name in names(markdown).into_iter().take(MAX_NAMES) {
         let Some(path) = inside(&workspace, &name).filter(|path| !seen.contains(path)) else { continue };
         files.extend(read(&path, since));
         seen.push(path);
@@ -52,7 +52,7 @@ pub(super) fn named(workspace: &Path, markdown: &str, since: i64) -> Vec<Outgoin
     files
 }
 
-/// What an answer names: targets of links and pictures, and what is written as code.
+/// File names in an answer: targets of links and images, and inline code.
 fn names(markdown: &str) -> Vec<String> {
     let is_picture = |name: &str| {
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -71,7 +71,7 @@ fn names(markdown: &str) -> Vec<String> {
         .collect()
 }
 
-/// The file of a name, if it is in the workspace. Links that lead out of it are not followed.
+/// The path of a file, if it is in the workspace. Symlinks that lead out of it are not followed.
 fn inside(workspace: &Path, name: &str) -> Option<PathBuf> {
     let path = Path::new(name);
     if path.components().any(|part| part == Component::ParentDir) {
@@ -84,7 +84,7 @@ fn inside(workspace: &Path, name: &str) -> Option<PathBuf> {
 fn read(path: &Path, since: SystemTime) -> Option<OutgoingFile> {
     let about = path.metadata().ok()?;
     let is_new = about.modified().is_ok_and(|written| written >= since);
-    if !about.is_file() || about.len() > LARGEST || !is_new {
+    if !about.is_file() || about.len() > MAX_FILE_BYTES || !is_new {
         return None;
     }
     let data = std::fs::read(path).ok()?;
@@ -93,7 +93,7 @@ fn read(path: &Path, since: SystemTime) -> Option<OutgoingFile> {
     Some(OutgoingFile { name, media_type: media_type.to_owned(), data })
 }
 
-/// What a picture is, by how it begins, and what its name ends with.
+/// The media type and file extension of a picture, judging by its first bytes.
 fn kind(data: &[u8]) -> Option<(&'static str, &'static str)> {
     match data {
         [0x89, b'P', b'N', b'G', ..] => Some(("image/png", "png")),
@@ -112,7 +112,7 @@ mod tests {
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
 
     #[test]
-    fn an_answer_names_pictures_as_links_pictures_and_code() {
+    fn names_are_found_in_links_images_and_code() {
         let text = "See ![it](a.png), [that](b/c.JPG), `d.webp` and `cargo test`, not e.png or <https://x.org/f.gif>.";
         assert_eq!(names(text), ["a.png", "b/c.JPG", "d.webp", "https://x.org/f.gif"]);
     }
@@ -124,7 +124,7 @@ mod tests {
         std::fs::create_dir(&work).unwrap();
         std::fs::write(&out, PNG).unwrap();
         std::fs::write(work.join("a.png"), PNG).unwrap();
-        std::fs::write(work.join("text.png"), "no picture").unwrap();
+        std::fs::write(work.join("text.png"), "not a picture").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(&out, work.join("link.png")).unwrap();
         let text =
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_is_left_out() {
+    fn files_that_are_not_pictures_are_left_out() {
         let image = |data: &[u8]| Image { media_type: "image/jpeg".into(), data: data.to_vec() };
         let found = of_tool(vec![image(PNG), image(b"<html>")]);
         assert_eq!(found.len(), 1);

@@ -1,4 +1,4 @@
-//! A message comes in: is it new, whose is it, and what is it?
+//! Decides what to do with an incoming message: whether it is new, who sent it, and what it is for.
 
 use crate::channel::{Incoming, IncomingBody, IncomingText, MessageRef};
 
@@ -6,17 +6,17 @@ use super::limits::{Excess, Verdict};
 use super::records::{FileState, InboxId, InboxRecord, Kind, Outcome, put};
 use super::{Bridge, QueueMode, delivery_mark, typed, words};
 
-/// Most characters of a person's name that are shown.
-const MAX_NAME: usize = 64;
+/// Maximum number of characters of a person's name that are shown.
+const MAX_NAME_LENGTH: usize = 64;
 
-/// What came in, with a name that cannot pass for something else: people choose what they are called.
+/// Cleans the sender's name, which the sender chose, so that it cannot be mistaken for anything else.
 fn with_plain_name(mut incoming: Incoming) -> Incoming {
     let is_plain = |character: &char| {
-        let turns =
+        let is_invisible =
             matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
-        !character.is_control() && !turns && !"*_`[]<>".contains(*character)
+        !character.is_control() && !is_invisible && !"*_`[]<>".contains(*character)
     };
-    let name: String = incoming.sender.name.chars().filter(is_plain).take(MAX_NAME).collect();
+    let name: String = incoming.sender.name.chars().filter(is_plain).take(MAX_NAME_LENGTH).collect();
     let name = name.trim();
     incoming.sender.name =
         if name.is_empty() { incoming.sender.id.as_str().to_owned() } else { name.to_owned() };
@@ -24,7 +24,7 @@ fn with_plain_name(mut incoming: Incoming) -> Incoming {
 }
 
 impl Bridge {
-    /// Takes what came in. It is acknowledged once it is kept, or once it is clear that nothing comes of it.
+    /// Handles an incoming message. It is acknowledged once it is stored, or once it is clear that it is ignored.
     pub(super) fn accept(&mut self, incoming: &Incoming) {
         let channel = incoming.place.channel.clone();
         let key = incoming.key.clone();
@@ -54,15 +54,15 @@ impl Bridge {
         let IncomingText { text, attachments, files, album, reply_to } = message;
         let reply_to = reply_to.as_ref();
         let is_empty = text.trim().is_empty() && attachments.is_empty() && files.is_empty();
-        // Of an album one message has the words, and stands for the others.
+        // Only one message of an album has the caption, which counts for the others too.
         let is_continued = album.as_deref().is_some_and(|album| self.is_open_album(incoming, album));
         let scope_key = self.scope_key(&incoming.place, &incoming.sender);
         let settings = self.settings_at(&incoming.place, Some(incoming.sender.id.as_str()));
         let for_us = incoming.direct || incoming.addressed || is_continued || !settings.only_when_addressed;
-        // A number may answer a question, in a group too.
+        // A number may answer a question, even in a group.
         let answers =
             self.open_ask(&scope_key, &incoming.place, reply_to).is_some() && words::choice(&text).is_some();
-        // A sticker in a group that is for nobody is not for us either.
+        // A message without content in a group is ignored unless it is addressed to the bot.
         if !(for_us || answers) || is_empty && !(incoming.direct || incoming.addressed) {
             return;
         }
@@ -117,7 +117,7 @@ impl Bridge {
         true
     }
 
-    /// Decides what a kept message is for.
+    /// Decides what a stored message is for.
     pub(super) fn route(&mut self, record: &InboxRecord, reply_to: Option<&MessageRef>) {
         if self.answered_by_text(record, reply_to) {
             return;
@@ -131,16 +131,16 @@ impl Bridge {
             self.refuse(record, &typed::no_such_command(name, role));
             return;
         }
-        let most = self.settings.most_waiting;
+        let max_waiting = self.settings.max_waiting;
         let (now, id) = (self.now, record.id);
         let scope = self.scope_for(&record.scope, &record.place);
-        if scope.waiting.len() >= most {
+        if scope.waiting.len() >= max_waiting {
             self.refuse(record, words::QUEUE_FULL);
             return;
         }
         let busy = scope.reply.is_some() || scope.is_running();
         if scope.settings.queue != QueueMode::Interrupt {
-            self.say_that_it_waits(record);
+            self.tell_that_it_waits(record);
         }
         let is_held = self.hold(record);
         let scope = self.scope_for(&record.scope, &record.place);
@@ -158,7 +158,7 @@ impl Bridge {
         self.step_scope(&record.scope);
     }
 
-    /// Says no to a message, and why.
+    /// Refuses a message and tells its sender why.
     pub(super) fn refuse(&mut self, record: &InboxRecord, reason: &str) {
         self.tell(&record.place, record.message.as_ref(), reason);
         self.settle(record.id, Outcome::Refused { reason: reason.to_owned() });

@@ -1,4 +1,4 @@
-//! Albums: several messages with a picture each that their sender sent as one. They become one prompt.
+//! Albums: several messages with a picture each, sent as one. They become one prompt.
 
 use crate::channel::Incoming;
 
@@ -6,11 +6,11 @@ use super::records::{InboxId, InboxRecord, Kind, Outcome, put};
 use super::scope::Scope;
 use super::{Bridge, QueueMode};
 
-/// An album is complete when nothing more of it has come for this long. Channels deliver its parts at once, or nearly.
+/// An album is complete when no further part has arrived for this long. Channels deliver its parts almost at once.
 const ALBUM_QUIET_MS: i64 = 1_500;
 
 impl Bridge {
-    /// Whether a part of this album waits to be given to the engine.
+    /// Whether a part of this album is still waiting to be sent to the engine.
     pub(super) fn is_open_album(&self, incoming: &Incoming, album: &str) -> bool {
         self.inbox.values().any(|record| {
             record.album.as_deref() == Some(album)
@@ -20,8 +20,7 @@ impl Bridge {
         })
     }
 
-    /// Sees to it that a message with files, or of an album, is complete before it is given to the engine. Whether it is
-    /// such a message.
+    /// Holds a message with files, or of an album, until it is complete. Returns whether it is such a message.
     pub(super) fn hold(&mut self, record: &InboxRecord) -> bool {
         let is_held = !record.files.is_empty() || record.album.is_some();
         if record.waits_for_files() {
@@ -38,16 +37,16 @@ impl Bridge {
         is_held
     }
 
-    /// A message that waits, with the rest of its album.
+    /// A waiting message and the rest of its album.
     fn album_of(&self, scope: &Scope, record: &InboxRecord) -> Vec<InboxId> {
-        let is_of_it = |id: &InboxId| {
+        let is_part = |id: &InboxId| {
             *id == record.id || self.inbox.get(id).is_some_and(|other| are_one_album(record, other))
         };
-        scope.waiting.iter().map(|(_, id)| *id).filter(is_of_it).collect()
+        scope.waiting.iter().map(|(_, id)| *id).filter(is_part).collect()
     }
 
-    /// How many of the messages that wait first are complete: nothing of them, and of their albums, is still with the
-    /// channel.
+    /// The number of messages at the head of the queue that are complete: all files of them and of their albums have
+    /// been fetched or given up.
     pub(super) fn complete_messages(&self, scope: &Scope) -> usize {
         let waits = |id: &InboxId| self.inbox.get(id).is_some_and(InboxRecord::waits_for_files);
         let is_complete = |(_, id): &&(i64, InboxId)| {
@@ -57,14 +56,14 @@ impl Bridge {
         scope.waiting.iter().take_while(is_complete).count()
     }
 
-    /// Whether the message that waits first is complete.
+    /// Whether the message at the head of the queue is complete.
     pub(super) fn head_is_ready(&self, scope: &Scope) -> bool {
         let record = scope.waiting.first().and_then(|(_, id)| self.inbox.get(id));
         let waits = |id: &InboxId| self.inbox.get(id).is_some_and(InboxRecord::waits_for_files);
         record.is_none_or(|record| !self.album_of(scope, record).iter().any(waits))
     }
 
-    /// Makes one message of the album that waits first.
+    /// Merges the album at the head of the queue into one message.
     pub(super) fn fold_album(&mut self, key: &str) {
         let Some(scope) = self.scopes.get(key) else { return };
         let Some(first) = scope.waiting.first().and_then(|(_, id)| self.inbox.get(id)) else { return };
@@ -92,7 +91,7 @@ impl Bridge {
         }
     }
 
-    /// Whether the first message that waits can go into the turn that runs once it is complete.
+    /// Whether the message at the head of the queue can be added to the running turn once it is complete.
     pub(super) fn can_steer_head(&self, scope: &Scope) -> bool {
         let first = scope.waiting.first().and_then(|(_, id)| self.inbox.get(id));
         scope.settings.queue == QueueMode::Steer
@@ -100,12 +99,12 @@ impl Bridge {
             && first.is_some_and(|record| record.held)
     }
 
-    /// Gives messages that are complete now to the turn that runs.
+    /// Adds complete messages to the running turn.
     pub(super) fn steer_complete(&mut self, key: &str) {
         while self.steer_head(key) {}
     }
 
-    /// Gives the message that waits first to the turn that runs. Whether it was given.
+    /// Adds the message at the head of the queue to the running turn. Returns whether it did.
     fn steer_head(&mut self, key: &str) -> bool {
         let Some(scope) = self.scopes.get(key) else { return false };
         let is_due = self.now >= scope.quiet_until && self.can_steer_head(scope) && self.head_is_ready(scope);

@@ -1,20 +1,20 @@
-//! Permission requests and questions in the chat. The first answer wins; no answer in time is a no.
+//! Permission requests and questions in the chat. The first answer wins; without an answer in time, it is denied.
 
 use std::collections::BTreeSet;
 
 use crate::channel::{MessageRef, Place, Sender};
 use crate::engine::{Answer, Ask, AskKind, Command};
 
-use super::beside::BESIDE;
+use super::beside::EXTERNAL;
 use super::cards::{Answering, Card};
 use super::records::{AskRecord, InboxRecord, Outcome};
 use super::words::{self, Choice};
 use super::{Action, Bridge, typed};
 
-/// What allows the like of it, too.
+/// The choice that also allows similar calls.
 const FOR_SESSION: &str = "Allow for this session";
 
-/// What can be chosen now.
+/// The choices of the current question.
 pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
     match &ask.ask.kind {
         AskKind::Permission { always: Some(_), .. } => {
@@ -28,7 +28,7 @@ pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
     }
 }
 
-/// A request without what the configuration does not let people allow in advance.
+/// Removes the choice to allow for the session if the configuration forbids it.
 fn bounded(mut ask: Ask, may_allow_for_session: bool) -> Ask {
     if let AskKind::Permission { always, .. } = &mut ask.kind
         && !may_allow_for_session
@@ -38,7 +38,7 @@ fn bounded(mut ask: Ask, may_allow_for_session: bool) -> Ask {
     ask
 }
 
-/// What was asked, for whoever reads it when it is over.
+/// What was asked, to show after it is closed.
 fn subject(ask: &AskRecord) -> String {
     match &ask.ask.kind {
         AskKind::Permission { tool, details, .. } => format!("{tool}\n\n{details}"),
@@ -49,7 +49,7 @@ fn subject(ask: &AskRecord) -> String {
     }
 }
 
-/// Whether several can be chosen now.
+/// Whether the current question takes several choices.
 fn takes_several(ask: &AskRecord) -> bool {
     match &ask.ask.kind {
         AskKind::Permission { .. } => false,
@@ -59,7 +59,7 @@ fn takes_several(ask: &AskRecord) -> bool {
     }
 }
 
-/// What a card says.
+/// The text of a card.
 pub(super) fn text(ask: &AskRecord) -> String {
     let choices = |labels: Vec<String>| {
         let lines = labels.iter().enumerate().map(|(index, label)| format!("{}. {label}", index + 1));
@@ -71,7 +71,7 @@ pub(super) fn text(ask: &AskRecord) -> String {
                 .as_ref()
                 .map(|rule| format!("\n\n\"{FOR_SESSION}\" adds the rule {rule}, until the session ends"));
             let rule = rule.unwrap_or_default();
-            format!("**May {tool} be used?**\n\n{details}{rule}\n\n{}", choices(labels(ask)))
+            format!("**Allow {tool}?**\n\n{details}{rule}\n\n{}", choices(labels(ask)))
         }
         AskKind::Questions(questions) => {
             let Some(question) = questions.get(ask.answers.len()) else { return String::new() };
@@ -90,7 +90,7 @@ pub(super) fn text(ask: &AskRecord) -> String {
 }
 
 impl Bridge {
-    /// The CLI asks something.
+    /// The CLI asks for something.
     pub(super) fn asked(&mut self, scope_key: &str, conversation: &str, ask: Ask) {
         let known = self.cards.values().filter_map(|card| card.record.ask.as_ref());
         if known.into_iter().any(|other| other.ask.request == ask.request) {
@@ -115,7 +115,7 @@ impl Bridge {
         self.cards.values_mut().find(is_it)
     }
 
-    /// Our answer was the first.
+    /// Our answer was the first and counts.
     pub(super) fn answer_taken(&mut self, request: &str) {
         if let Some(card) = self.answering(request) {
             card.answering = None;
@@ -124,7 +124,7 @@ impl Bridge {
         }
     }
 
-    /// Our answer was not the first: the card must not say that it was.
+    /// Our answer was not the first. The card must not claim that it was.
     pub(super) fn too_late(&mut self, request: &str, how: &str) {
         if let Some(card) = self.answering(request) {
             let settled = card.answering.take().and_then(|answering| answering.settled);
@@ -133,7 +133,7 @@ impl Bridge {
         }
     }
 
-    /// A request was settled elsewhere, or withdrawn.
+    /// A request was answered elsewhere, or withdrawn.
     pub(super) fn settled_elsewhere(&mut self, request: &str, how: &str) {
         if let Some(answering) = self.answering(request).and_then(|card| card.answering.as_mut()) {
             answering.settled = Some(how.to_owned());
@@ -148,13 +148,13 @@ impl Bridge {
         }
     }
 
-    /// The card with an open question that a message may answer: the one that it replies to, or the oldest.
+    /// The card with the open question that a message may answer: the one that it replies to, or else the oldest.
     pub(super) fn open_ask(&self, scope: &str, place: &Place, reply_to: Option<&MessageRef>) -> Option<u64> {
         let is_here = |other: &Place| other.channel == place.channel && other.chat == place.chat;
         let open = || {
             let asks = self.cards.values().filter(|card| {
                 card.record.ask.as_ref().is_some_and(|ask| {
-                    ask.scope == scope || (ask.scope == BESIDE && is_here(&card.record.place))
+                    ask.scope == scope || (ask.scope == EXTERNAL && is_here(&card.record.place))
                 })
             });
             asks.map(|card| (card.record.id, card.record.message.as_ref()))
@@ -163,7 +163,7 @@ impl Bridge {
         replied.or_else(|| open().next()).map(|(id, _)| id)
     }
 
-    /// Whether a message answered a question, and needs nothing else.
+    /// Treats a message as the answer to an open question. Returns whether it was one.
     pub(super) fn answered_by_text(&mut self, record: &InboxRecord, reply_to: Option<&MessageRef>) -> bool {
         let Some(id) = self.open_ask(&record.scope, &record.place, reply_to) else { return false };
         let replies = self
@@ -173,7 +173,7 @@ impl Bridge {
         let taken = match words::choice(&record.text) {
             Some(choice) if self.choose(id, &choice, &record.sender) => true,
             Some(_) => {
-                // It would wait behind the very question that it is meant for.
+                // Queued, it would wait for the very question that it tries to answer.
                 let ask = self.cards.get(&id).and_then(|card| card.record.ask.as_ref());
                 let words = ask.map(|ask| words::no_such_choice(labels(ask).len(), takes_several(ask)));
                 self.refuse(record, &words.unwrap_or_default());
@@ -190,18 +190,18 @@ impl Bridge {
         taken
     }
 
-    /// Says that a message has to wait for the answer to a question of its conversation, once for each question.
-    pub(super) fn say_that_it_waits(&mut self, record: &InboxRecord) {
+    /// Tells the sender that a message waits for the answer to an open question, once for each question.
+    pub(super) fn tell_that_it_waits(&mut self, record: &InboxRecord) {
         let is_open = |card: &&mut Card| {
-            !card.said_to_wait && card.record.ask.as_ref().is_some_and(|ask| ask.scope == record.scope)
+            !card.told_to_wait && card.record.ask.as_ref().is_some_and(|ask| ask.scope == record.scope)
         };
         if let Some(card) = self.cards.values_mut().find(is_open) {
-            card.said_to_wait = true;
+            card.told_to_wait = true;
             self.tell(&record.place, record.message.as_ref(), words::WAITS_FOR_ANSWER);
         }
     }
 
-    /// Takes a choice. `false` if it is no answer to the question at all.
+    /// Takes a choice. Returns `false` if it does not fit the question.
     pub(super) fn choose(&mut self, id: u64, choice: &Choice, sender: &Sender) -> bool {
         let Some(ask) = self.cards.get(&id).and_then(|card| card.record.ask.clone()) else { return false };
         let labels = labels(&ask);
@@ -252,8 +252,9 @@ impl Bridge {
             Answer::Allow { .. } => ("Allowed", None),
             Answer::Deny { .. } | Answer::Choices(_) => ("Denied", None),
         };
-        let rule =
-            rule.map(|rule| format!("\n\nThe rule {rule} holds until the session ends.")).unwrap_or_default();
+        let rule = rule
+            .map(|rule| format!("\n\nThe rule {rule} applies until the session ends."))
+            .unwrap_or_default();
         let closing = format!("{verb} by {}: {tool}\n\n{details}{rule}", sender.name);
         self.answer(id, ask, answer, &sender.name);
         self.close_card(id, &closing);
@@ -298,7 +299,7 @@ impl Bridge {
 
     fn answer(&mut self, card: u64, ask: &AskRecord, answer: Answer, by: &str) {
         let request = ask.ask.request.clone();
-        if ask.scope == BESIDE {
+        if ask.scope == EXTERNAL {
             if let Some(card) = self.cards.get_mut(&card) {
                 card.answering = Some(Answering { request: request.clone(), settled: None });
             }
@@ -316,7 +317,7 @@ impl Bridge {
         });
     }
 
-    /// Says no where nobody answered in time.
+    /// Denies requests that were not answered in time.
     pub(super) fn expire_asks(&mut self) {
         let now = self.now;
         let expired: Vec<(u64, AskRecord)> = self
@@ -331,7 +332,7 @@ impl Bridge {
         }
     }
 
-    /// A question is over, and its card says how.
+    /// Closes a question and shows the outcome on its card.
     pub(super) fn close_card(&mut self, id: u64, markdown: &str) {
         let Some(card) = self.cards.get_mut(&id) else { return };
         card.record.ask = None;

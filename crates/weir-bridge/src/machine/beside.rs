@@ -1,7 +1,7 @@
-//! What somebody says and asks in a chat who is no conversation of it: a loop that works unattended.
+//! Messages and questions from a program outside the chats, such as the unattended loop.
 //!
-//! They name the chat themselves. Whoever may talk to the agent there may answer, and an answer goes to whoever asked
-//! and not to the engine. After a restart their questions are closed like all others: they have to ask again.
+//! The program names the chat. Anyone who may talk to the agent there may answer, and the answer goes to the program
+//! instead of the engine. After a restart its questions are closed like all others, and it has to ask again.
 
 use crate::channel::Place;
 use crate::engine::Ask;
@@ -10,65 +10,65 @@ use super::asks;
 use super::records::AskRecord;
 use super::{Action, Bridge};
 
-/// The scope of questions that belong to no conversation.
-pub(super) const BESIDE: &str = "";
+/// The scope of questions that do not belong to a conversation.
+pub(super) const EXTERNAL: &str = "";
 
-/// What somebody wants who is no conversation.
+/// Input from a program outside the chats.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Beside {
-    /// Says something.
+pub enum External {
+    /// Posts a message.
     Tell {
-        /// Names it, for [`Action::Told`].
+        /// Number of the message, for [`Action::Told`].
         number: u64,
-        /// Where.
+        /// Where to post it.
         place: Place,
-        /// What.
+        /// The message.
         markdown: String,
     },
-    /// Asks something. The answer is [`Action::Answered`].
+    /// Posts a question. The answer is an [`Action::Answered`].
     Ask {
-        /// Names it, for [`Action::Told`].
+        /// Number of the question, for [`Action::Told`].
         number: u64,
-        /// Where.
+        /// Where to post it.
         place: Place,
-        /// What.
+        /// The question.
         ask: Ask,
     },
-    /// The answer that came from the chat was the first.
+    /// The answer from the chat was the first and counts.
     Taken {
-        /// Names the question.
+        /// Id of the question.
         request: String,
     },
-    /// Somebody else has answered, or it is no longer asked.
+    /// The question was answered elsewhere or withdrawn.
     Settled {
-        /// Names the question.
+        /// Id of the question.
         request: String,
-        /// How, in a sentence.
+        /// The outcome, in a sentence.
         how: String,
     },
 }
 
 impl Bridge {
-    pub(super) fn beside(&mut self, beside: Beside) {
-        match beside {
-            Beside::Tell { number, place, markdown } => {
+    pub(super) fn external(&mut self, external: External) {
+        match external {
+            External::Tell { number, place, markdown } => {
                 self.tell(&place, None, &markdown);
                 self.actions.push(Action::Told { number });
             }
-            Beside::Ask { number, place, ask } => {
+            External::Ask { number, place, ask } => {
                 let cards = self.cards.values().filter_map(|card| card.record.ask.as_ref());
                 let is_asked = cards.into_iter().any(|other| other.ask.request == ask.request);
                 if !is_asked && self.channels.contains_key(&place.channel) {
-                    // Whoever asks says when it is over.
+                    // The program decides when the question expires.
                     let deadline = i64::MAX;
-                    let (scope, conversation) = (BESIDE.to_owned(), String::new());
+                    let (scope, conversation) = (EXTERNAL.to_owned(), String::new());
                     let record = AskRecord { scope, conversation, ask, deadline, answers: Vec::new() };
                     self.add_card(&place, None, asks::text(&record), Some(record));
                 }
                 self.actions.push(Action::Told { number });
             }
-            Beside::Taken { request } => self.answer_taken(&request),
-            Beside::Settled { request, how } => {
+            External::Taken { request } => self.answer_taken(&request),
+            External::Settled { request, how } => {
                 if self.is_answering(&request) {
                     self.too_late(&request, &how);
                 } else {

@@ -1,8 +1,8 @@
-//! Buttons: what they carry, and who may press them where.
+//! Buttons: their data, and who may press them where.
 //!
-//! What a button carries is signed with a key that lives as long as the bridge runs. It names the card, the question and
-//! the choice, and holds in the chat and below the message that it was shown in, until the card is closed. So it cannot
-//! be guessed, and a press that was seen elsewhere or before is of no use.
+//! The data of a button is signed with a key that lives as long as the bridge runs. It names the card, the question and
+//! the choice, and is valid only in the chat and on the message in which it was shown, until the card is closed. So it
+//! cannot be guessed, and a press copied from elsewhere or replayed has no effect.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -18,17 +18,17 @@ use super::scope::owner;
 use super::words::{self, Choice};
 use super::{Bridge, delivery_mark};
 
-/// Presses that are remembered, so that one that is delivered twice is taken once.
+/// Number of presses remembered to recognise repeated deliveries.
 const MAX_PRESSES: usize = 1_000;
-/// How many characters of a signature a button carries: 128 bits.
-const SIGNATURE: usize = 32;
+/// Hex digits of the signature on a button: 128 bits.
+const SIGNATURE_LENGTH: usize = 32;
 
-/// Signs buttons. It is made at random when the bridge starts, and never kept.
+/// Signs buttons. Generated randomly when the bridge starts, and never stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ButtonKey([u8; 32]);
 
 impl ButtonKey {
-    /// A key of these bytes, which nobody must be able to guess.
+    /// A key of these bytes, which must not be guessable.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -44,7 +44,7 @@ impl ButtonKey {
             mac.update(field.as_bytes());
         }
         let digest = mac.finalize().into_bytes();
-        Some(digest.iter().take(SIGNATURE / 2).map(|byte| format!("{byte:02x}")).collect())
+        Some(digest.iter().take(SIGNATURE_LENGTH / 2).map(|byte| format!("{byte:02x}")).collect())
     }
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Debug for ButtonKey {
     }
 }
 
-/// What a button says that it is.
+/// The parsed data of a button, not yet verified.
 struct Claim<'a> {
     card: u64,
     step: usize,
@@ -72,7 +72,7 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// Whether two texts are the same, in a time that does not tell how much of them is.
+/// Compares two strings in constant time.
 fn is_same(one: &str, other: &str) -> bool {
     let differences = one.bytes().zip(other.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
     one.len() == other.len() && differences == 0
@@ -90,9 +90,9 @@ impl Bridge {
         labels(ask).into_iter().enumerate().filter_map(button).collect()
     }
 
-    /// A button was pressed. A press that does nothing is said to do nothing.
+    /// A button was pressed. If the press has no effect, the person is told.
     pub(super) fn button(&mut self, incoming: &Incoming, to: &MessageRef, data: &str) {
-        if self.is_known_press(incoming) {
+        if self.remember_press(incoming) {
             return;
         }
         let taken = self.pressed(incoming, to, data).and_then(|(card, choice)| {
@@ -104,7 +104,7 @@ impl Bridge {
         }
     }
 
-    /// A reaction was put on one of our messages.
+    /// A reaction was added to one of our messages.
     pub(super) fn reaction(&mut self, incoming: &Incoming, to: &MessageRef, key: &str) {
         let card = self.cards.values().find(|card| {
             self.is_same_chat(&card.record.place, &incoming.place)
@@ -113,7 +113,7 @@ impl Bridge {
         });
         let (Some(card), Some(choice)) = (card, words::reacted(key)) else { return };
         let (id, refusal) = (card.record.id, self.refusal(card, &incoming.sender));
-        if self.is_known_press(incoming) {
+        if self.remember_press(incoming) {
             return;
         }
         match refusal {
@@ -124,7 +124,7 @@ impl Bridge {
         }
     }
 
-    /// What a press chooses, or why it does nothing.
+    /// The choice of a press, or why it has no effect.
     fn pressed(
         &self,
         incoming: &Incoming,
@@ -136,10 +136,10 @@ impl Bridge {
         let ask = card.record.ask.as_ref().ok_or(words::OLD_BUTTON)?;
         let expected = self.button_key.sign(card, ask, claim.step, claim.number);
         let is_ours = expected.is_some_and(|expected| is_same(&expected, claim.signature));
-        // The message is not known while it is on its way.
+        // The message id is unknown until the post is confirmed.
         let is_below = card.record.message.as_ref().is_none_or(|message| message == to);
         let is_here = is_below && self.is_same_chat(&card.record.place, &incoming.place);
-        // A button of a question before this one is too late.
+        // The step differs for a button of an earlier question on the same card.
         if !is_ours || !is_here || claim.step != ask.answers.len() {
             return Err(words::OLD_BUTTON);
         }
@@ -149,7 +149,7 @@ impl Bridge {
         }
     }
 
-    /// Why somebody may not answer a card.
+    /// Why a person may not answer a card, or `None` if they may.
     pub(super) fn refusal(&self, card: &Card, sender: &Sender) -> Option<&'static str> {
         let ask = card.record.ask.as_ref()?;
         let is_admin = self.role_of(&card.record.place, sender) >= Some(Role::Admin);
@@ -164,14 +164,14 @@ impl Bridge {
         is_of_another.then_some(words::NOT_YOURS)
     }
 
-    /// Whether two places are in the same chat, which may have another name by now.
+    /// Whether two places are in the same chat, whose id may have changed.
     fn is_same_chat(&self, one: &Place, other: &Place) -> bool {
         one.channel == other.channel
-            && self.called_before(&one.channel, &one.chat) == self.called_before(&other.channel, &other.chat)
+            && self.original_chat(&one.channel, &one.chat) == self.original_chat(&other.channel, &other.chat)
     }
 
-    /// Whether a press was delivered before. It is known from now on.
-    fn is_known_press(&mut self, incoming: &Incoming) -> bool {
+    /// Remembers a press. Returns whether it was delivered before.
+    fn remember_press(&mut self, incoming: &Incoming) -> bool {
         let mark = delivery_mark(&incoming.place.channel, &incoming.key);
         if self.presses.contains(&mark) {
             return true;
@@ -183,7 +183,7 @@ impl Bridge {
         false
     }
 
-    /// Says why a press does nothing, as often as somebody may say something.
+    /// Tells a person why a press has no effect, within the limits for messages.
     fn refuse_press(&mut self, incoming: &Incoming, words: &str) {
         let (minute, ten) = (self.settings.messages_per_minute, self.settings.messages_per_ten_minutes);
         let verdict = self.limits.take(&incoming.place, &incoming.sender.id, self.now, minute, ten);

@@ -1,4 +1,4 @@
-//! Gets cards into their chats: each in its turn, within the channel's limits.
+//! Posts cards in their chats, in order and within the channel's limits.
 
 use crate::channel::{MessageRef, Operation, OperationError, OutgoingFile};
 
@@ -6,7 +6,7 @@ use super::cards::{Card, backoff, fingerprint};
 use super::{Action, Bridge, Target, asks, words};
 
 impl Bridge {
-    /// Writes a card if it is not there as it should be.
+    /// Posts or edits a card if the chat does not show its current content.
     pub(super) fn step_card(&mut self, id: u64) {
         let Some(card) = self.cards.get(&id) else { return };
         let pace = self.pace_of(&card.record.place);
@@ -32,7 +32,7 @@ impl Bridge {
             }
             return;
         }
-        self.looked_at += u64::try_from(card.record.markdown.len()).unwrap_or(u64::MAX);
+        self.bytes_processed += u64::try_from(card.record.markdown.len()).unwrap_or(u64::MAX);
         let Some(content) = self.card_content(card) else { return };
         let shown = fingerprint(&content);
         let place = card.record.place.clone();
@@ -54,7 +54,7 @@ impl Bridge {
             }
             before => {
                 let reply_to = card.record.reply_to.clone();
-                // What cannot be changed is said again, and that is another message.
+                // Without edits, the new content is posted as another message.
                 let key = if before.is_some() { format!("c{id}-{shown:x}") } else { format!("c{id}") };
                 (Operation::Post { place: place.clone(), content, reply_to, key }, true)
             }
@@ -68,7 +68,7 @@ impl Bridge {
         self.perform(operation, Target::Card { id, shown, posted });
     }
 
-    /// A card was written, or was not.
+    /// A card was posted or edited, or that failed.
     pub(super) fn card_performed(
         &mut self,
         id: u64,
@@ -99,7 +99,7 @@ impl Bridge {
                 card.not_before = now + backoff(card.failures);
             }
             Err(OperationError::Gone(_)) => {
-                // It was deleted: whoever did that does not want to see it again.
+                // A person deleted it, so it is not posted again.
                 card.shown = Some(shown);
             }
             Err(OperationError::Refused(reason)) => {
@@ -137,7 +137,7 @@ impl Bridge {
         self.perform(operation, Target::Document { card: id });
     }
 
-    /// The text of a card was sent as a file, or was not.
+    /// The text of a card was sent as a file, or that failed.
     pub(super) fn document_performed(&mut self, id: u64, failure: Option<&OperationError>) {
         let now = self.now;
         let Some(card) = self.cards.get_mut(&id) else { return };
@@ -152,7 +152,7 @@ impl Bridge {
                 card.failures += 1;
                 card.not_before = now + backoff(card.failures);
             }
-            // Then all of it comes as messages.
+            // Send all of it as messages instead.
             Some(OperationError::Gone(_) | OperationError::Refused(_)) => {
                 let text = card.record.document.take().unwrap_or_default();
                 self.drop_card(id);
@@ -161,7 +161,7 @@ impl Bridge {
         }
     }
 
-    /// Puts the choices below a question as reactions, where the channel has no buttons.
+    /// Adds the choices of a question as reactions, if the channel has no buttons.
     fn offer_reactions(&mut self, id: u64) {
         let Some(card) = self.cards.get(&id) else { return };
         let Some(channel) = self.channels.get(&card.record.place.channel) else { return };

@@ -1,4 +1,4 @@
-//! Messages of the bridge's own: things to know, and things to answer. Each is written once and kept until it is there.
+//! Messages of the bridge itself: notices and questions. Each is stored until it has been posted.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,30 +9,30 @@ use crate::markup::{Markup, Rendered, Splitter};
 use super::records::{AskRecord, CardRecord, Kind, put, remove};
 use super::{Bridge, words};
 
-/// A message of our own.
+/// A message of the bridge itself.
 #[derive(Debug)]
 pub(super) struct Card {
     pub(super) record: CardRecord,
     pub(super) in_flight: bool,
     pub(super) shown: Option<u64>,
-    /// What it should show; none until it was rendered.
+    /// Fingerprint of what it should show, or `None` until it is rendered.
     pub(super) wanted: Option<u64>,
-    /// What it was first posted with: a channel that recognises a post keeps that.
+    /// Fingerprint of the first post. A channel that recognises a repeated post keeps the first content.
     pub(super) posted: Option<u64>,
     pub(super) plain: bool,
     pub(super) failures: u32,
     pub(super) not_before: i64,
-    /// The engine was given our answer and has not said whether it was the first.
+    /// Our answer was sent, and it is not yet known whether it was the first.
     pub(super) answering: Option<Answering>,
-    /// Somebody who wrote something else knows that an answer is waited for.
-    pub(super) said_to_wait: bool,
+    /// A sender of another message was told that it waits for the answer.
+    pub(super) told_to_wait: bool,
 }
 
 /// An answer of ours on its way to the engine.
 #[derive(Debug)]
 pub(super) struct Answering {
     pub(super) request: String,
-    /// How the engine says that the request was settled, where it has said so.
+    /// How the request was settled, if the engine has reported it.
     pub(super) settled: Option<String>,
 }
 
@@ -48,46 +48,46 @@ impl Card {
             failures: 0,
             not_before: 0,
             answering: None,
-            said_to_wait: false,
+            told_to_wait: false,
         }
     }
 
-    /// Something of it is different, and has to be rendered.
+    /// Marks it as changed, so that it is rendered again.
     pub(super) fn changed(&mut self) {
         self.wanted = None;
     }
 
-    /// Whether nothing can change it any more.
+    /// Whether it can no longer change.
     pub(super) fn is_final(&self) -> bool {
         self.record.ask.is_none() && self.answering.is_none()
     }
 }
 
-/// How long to wait after so many failures.
+/// How long to wait after this many failures, in milliseconds.
 pub(super) fn backoff(failures: u32) -> i64 {
     (500_i64 << failures.min(7)).min(60_000)
 }
 
-/// A number that tells contents apart.
+/// A hash that tells contents apart.
 pub(super) fn fingerprint(content: &Content) -> u64 {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A text in the channel's markup, or without any.
+/// Renders a text in the channel's markup, or as plain text.
 pub(super) fn rendered(markup: Markup, markdown: &str, plain: bool) -> Rendered {
     if plain { Rendered { plain: markdown.to_owned(), html: None } } else { markup.render(markdown) }
 }
 
 impl Bridge {
-    /// Says something in a chat. What is too long for a few messages comes as a file where the channel has files.
+    /// Posts a text in a chat. If it is too long for a few messages, it is sent as a file, if the channel has files.
     pub(super) fn tell(&mut self, place: &Place, reply_to: Option<&MessageRef>, markdown: &str) {
         let Some(channel) = self.channels.get(&place.channel) else { return };
-        let max_parts = if channel.files { self.settings.most_parts.max(1) } else { usize::MAX };
+        let max_parts = if channel.files { self.settings.max_parts.max(1) } else { usize::MAX };
         let mut splitter = Splitter::new(channel.markup, channel.longest);
         let open = splitter.advance(markdown, max_parts);
-        self.looked_at += splitter.looked_at();
+        self.bytes_processed += splitter.bytes_processed();
         if splitter.closed().len() >= max_parts && splitter.has_more(markdown) {
             let mut half = Splitter::new(channel.markup, channel.longest / 2);
             let open = half.advance(markdown, 1);
@@ -101,12 +101,12 @@ impl Bridge {
         }
     }
 
-    /// Says something in as many messages as it takes.
+    /// Posts a text in as many messages as it takes.
     pub(super) fn tell_in_messages(&mut self, place: &Place, markdown: &str) {
         let Some(channel) = self.channels.get(&place.channel) else { return };
         let mut splitter = Splitter::new(channel.markup, channel.longest);
         let open = splitter.advance(markdown, usize::MAX);
-        self.looked_at += splitter.looked_at();
+        self.bytes_processed += splitter.bytes_processed();
         for piece in splitter.closed().iter().cloned().chain(open) {
             self.add_card(place, None, piece, None);
         }
@@ -130,7 +130,7 @@ impl Bridge {
         self.insert_card(CardRecord { reply_to, markdown, ask, ..CardRecord::new(id, place.clone()) });
     }
 
-    /// Keeps a new card, and writes it when it is its turn.
+    /// Stores a new card, and posts it when it is its turn.
     pub(super) fn insert_card(&mut self, record: CardRecord) {
         let id = record.id;
         self.change(put(Kind::Card, id.to_string(), &record));
@@ -148,7 +148,7 @@ impl Bridge {
     pub(super) fn drop_card(&mut self, id: u64) {
         if let Some(card) = self.cards.remove(&id) {
             self.change(remove(Kind::Card, id.to_string()));
-            // The next one in this chat waited for it.
+            // The next one in this chat was waiting for it.
             let next = self.cards.values().find(|other| other.record.place == card.record.place);
             if let Some(next) = next.map(|next| next.record.id) {
                 self.step_card(next);
@@ -156,7 +156,7 @@ impl Bridge {
         }
     }
 
-    /// When something is to be done about a card, if nothing happens before.
+    /// When a card needs attention next, unless another event comes first.
     pub(super) fn cards_deadline(&self) -> Option<i64> {
         let expires = self.cards.values().filter_map(|card| Some(card.record.ask.as_ref()?.deadline)).min();
         let is_wanted =
@@ -169,7 +169,8 @@ impl Bridge {
         expires.into_iter().chain(writes.min()).min()
     }
 
-    /// Cards of a chat are posted in their order: of those that are not there yet, the first is in turn.
+    /// The cards that may be posted or edited now. Cards of a chat are posted in order, so of those that have not been
+    /// posted yet only the first one counts.
     pub(super) fn cards_in_turn(&self) -> impl Iterator<Item = &Card> {
         let mut waiting: HashSet<Place> = HashSet::new();
         let is_in_turn =

@@ -1,4 +1,4 @@
-//! What people can tell the bridge itself.
+//! Commands for the bridge itself.
 
 use crate::engine::{Command, Facts};
 
@@ -6,7 +6,7 @@ use super::records::{InboxId, InboxRecord, Outcome, Role};
 use super::typed::{self, Typed};
 use super::{Action, Bridge, words};
 
-/// What a command has asked the engine.
+/// A command that waits for a report of the engine.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     message: InboxId,
@@ -22,7 +22,7 @@ enum About {
 }
 
 impl Bridge {
-    /// Does what a command says.
+    /// Carries out a command.
     pub(super) fn command(&mut self, record: &InboxRecord, typed: &Typed) {
         let key = record.scope.clone();
         self.scope_for(&key, &record.place);
@@ -35,7 +35,7 @@ impl Bridge {
             "model" => self.set_model(record, &typed.argument),
             "resume" => self.resume(record, &typed.argument),
             "cd" => self.change_folder(record, &typed.argument),
-            "pair" => self.done(record, "You are paired already."),
+            "pair" => self.done(record, "You are already paired."),
             _ => {
                 let help = typed::help(self.role_of(&record.place, &record.sender));
                 self.done(record, &help);
@@ -60,7 +60,7 @@ impl Bridge {
         self.tell_engine(&record.scope, Command::Describe { number });
     }
 
-    /// The engine told how a conversation is doing.
+    /// The engine described a conversation.
     pub(super) fn described(&mut self, number: u64, facts: Option<&Facts>) {
         let Some(question) = self.questions.remove(&number) else { return };
         let Some(record) = self.inbox.get(&question.message).cloned() else { return };
@@ -72,7 +72,7 @@ impl Bridge {
         self.done(&record, &text);
     }
 
-    /// Takes what waits out of the queue, and says so.
+    /// Removes all waiting messages from the queue, and returns how many there were.
     fn forget_waiting(&mut self, scope: &str) -> usize {
         let Some(scope) = self.scopes.get_mut(scope) else { return 0 };
         let waiting = std::mem::take(&mut scope.waiting);
@@ -88,19 +88,19 @@ impl Bridge {
         if running {
             self.interrupt(&record.scope);
         }
-        let text = if running || forgotten > 0 { "Stopping." } else { "Nothing runs here." };
+        let text = if running || forgotten > 0 { "Stopping." } else { "Nothing is running here." };
         let text = words::with_forgotten(text.to_owned(), forgotten);
         self.done(record, &text);
     }
 
-    /// Ends one task in the background. What is said comes from the engine, which knows them.
+    /// Stops a background task. The engine reports the result.
     fn stop_task(&mut self, record: &InboxRecord, task: &str) {
         let number = self.next_id();
         self.questions.insert(number, Question { message: record.id, about: About::Task });
         self.tell_engine(&record.scope, Command::StopTask { number, task: task.to_owned() });
     }
 
-    /// The engine told what came of ending a task.
+    /// The engine reported the result of stopping a task.
     pub(super) fn task_stopped(&mut self, number: u64, how: &str) {
         let Some(question) = self.questions.remove(&number) else { return };
         if let Some(record) = self.inbox.get(&question.message).cloned() {
@@ -111,12 +111,12 @@ impl Bridge {
     fn new_conversation(&mut self, record: &InboxRecord) {
         let forgotten = self.forget_waiting(&record.scope);
         self.leave(&record.scope);
-        let text = "A new conversation begins with your next message.".to_owned();
+        let text = "Your next message starts a new session.".to_owned();
         let text = words::with_forgotten(text, forgotten);
         self.done(record, &text);
     }
 
-    /// Ends what runs and lets the next message begin a conversation.
+    /// Stops what is running, so that the next message starts a new conversation.
     fn leave(&mut self, scope_key: &str) {
         let Some(scope) = self.scopes.get(scope_key) else { return };
         if scope.is_running() {
@@ -146,14 +146,14 @@ impl Bridge {
             return;
         }
         scope.record.model.clone_from(&model);
-        let begun = scope.record.current != 0;
+        let has_started = scope.record.current != 0;
         self.keep_scope(&record.scope);
-        if begun {
+        if has_started {
             self.tell_engine(&record.scope, Command::SetModel { model: model.clone() });
         }
         let text = match model {
             Some(model) => format!("The next turn uses `{model}`."),
-            None => "The next turn uses the usual model.".to_owned(),
+            None => "The next turn uses the default model.".to_owned(),
         };
         self.done(record, &text);
     }
@@ -162,7 +162,7 @@ impl Bridge {
         let Some(scope) = self.scopes.get_mut(&record.scope) else { return };
         let list = &scope.record.conversations;
         if list.is_empty() {
-            self.done(record, "There is no earlier conversation here.");
+            self.done(record, "There are no earlier sessions here.");
             return;
         }
         let chosen = argument.parse::<usize>().ok().and_then(|number| list.get(number.checked_sub(1)?));
@@ -172,18 +172,18 @@ impl Bridge {
                 format!("{}. {}{current}", index + 1, conversation.title)
             };
             let lines: Vec<String> = list.iter().enumerate().map(line).collect();
-            let text = format!("{}\n\nGo back to one with `/resume N`.", lines.join("\n"));
+            let text = format!("{}\n\nReturn to one with `/resume N`.", lines.join("\n"));
             self.done(record, &text);
             return;
         };
         if scope.is_running() {
-            self.done(record, "A turn runs. `/stop` it first, or wait for its end.");
+            self.done(record, "A turn is running. `/stop` it first, or wait until it ends.");
             return;
         }
         scope.record.current = chosen.number;
         scope.record.workspace.clone_from(&chosen.workspace);
         self.keep_scope(&record.scope);
-        self.done(record, &format!("Back in: {}", chosen.title));
+        self.done(record, &format!("Resumed: {}", chosen.title));
     }
 
     fn change_folder(&mut self, record: &InboxRecord, folder: &str) {
@@ -196,15 +196,15 @@ impl Bridge {
             return;
         }
         let here = self.scopes.get(&record.scope).map_or("", super::scope::Scope::workspace);
-        // An absolute path stays what it is.
+        // `join` keeps an absolute path as it is.
         let folder = std::path::Path::new(here).join(folder).to_string_lossy().into_owned();
         let number = self.next_id();
         self.questions.insert(number, Question { message: record.id, about: About::Folder });
         self.tell_engine(&record.scope, Command::LookAt { number, folder });
     }
 
-    /// The engine told whether a folder can be gone to.
-    pub(super) fn looked_at(&mut self, number: u64, folder: Result<String, String>) {
+    /// The engine reported whether conversations may work in a folder.
+    pub(super) fn folder_checked(&mut self, number: u64, folder: Result<String, String>) {
         let Some(question) = self.questions.remove(&number) else { return };
         let Some(record) = self.inbox.get(&question.message).cloned() else { return };
         match folder {
@@ -213,7 +213,7 @@ impl Bridge {
         }
     }
 
-    /// Begins a conversation in another folder, or in the usual one.
+    /// Makes the next message start a conversation in another folder, or in the default one.
     fn go_to(&mut self, record: &InboxRecord, folder: Option<String>) {
         let forgotten = self.forget_waiting(&record.scope);
         self.leave(&record.scope);
@@ -221,8 +221,8 @@ impl Bridge {
             scope.record.workspace.clone_from(&folder);
         }
         self.keep_scope(&record.scope);
-        let place = folder.map_or_else(|| "the usual folder".to_owned(), |folder| format!("`{folder}`"));
-        let text = format!("A new conversation begins with your next message, in {place}.");
+        let place = folder.map_or_else(|| "the default folder".to_owned(), |folder| format!("`{folder}`"));
+        let text = format!("Your next message starts a new session in {place}.");
         self.done(record, &words::with_forgotten(text, forgotten));
     }
 }

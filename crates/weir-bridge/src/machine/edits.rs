@@ -1,4 +1,4 @@
-//! Changes that people make to messages that they have sent.
+//! Edits that people make to their messages.
 
 use crate::channel::{Incoming, MessageRef};
 
@@ -6,8 +6,8 @@ use super::records::{InboxRecord, Kind, put};
 use super::{Bridge, words};
 
 impl Bridge {
-    /// Somebody changed a message. One that waits takes the new text. One that the agent has is not answered twice: its
-    /// sender is told, once, while it is being answered.
+    /// A person edited a message. If it is still waiting, it gets the new text. If the agent already has it, it is not
+    /// answered twice; the sender is told so, once, while it is being answered.
     pub(super) fn edited(&mut self, incoming: &Incoming, message: &MessageRef, text: &str) {
         let is_it = |record: &&mut InboxRecord| {
             record.place.channel == incoming.place.channel
@@ -15,7 +15,7 @@ impl Bridge {
                 && record.sender.id == incoming.sender.id
                 && record.message.as_ref() == Some(message)
         };
-        // What has its outcome is over.
+        // Edits of messages with an outcome are ignored.
         let Some(record) = self.inbox.values_mut().find(is_it) else { return };
         let scope = self.scopes.get(&record.scope);
         let waits = scope.is_some_and(|scope| scope.waiting.iter().any(|(_, id)| *id == record.id));

@@ -1,6 +1,6 @@
-//! Files that come with messages: fetched while everything else goes on, and only for people who may talk to the agent.
+//! Files that come with messages: fetched in the background, and only for people who may talk to the agent.
 //!
-//! A message waits for its files, and its conversation with it, for a bounded time. No other conversation does.
+//! A message waits for its files for a limited time, and its conversation waits with it. Other conversations do not.
 
 use crate::channel::Attachment;
 
@@ -9,12 +9,12 @@ use super::scope::Scope;
 use super::{Action, Bridge, words};
 
 impl InboxRecord {
-    /// Whether a file of it is still with the channel.
+    /// Whether a file has not been fetched yet.
     pub(super) fn waits_for_files(&self) -> bool {
         self.files.iter().any(|file| matches!(file, FileState::Wanted(_)))
     }
 
-    /// What was fetched is attached, and what was not is said.
+    /// Attaches the fetched files, and mentions the missing ones in the text.
     fn attach_files(&mut self) {
         for file in std::mem::take(&mut self.files) {
             match file {
@@ -28,7 +28,7 @@ impl InboxRecord {
 }
 
 impl Bridge {
-    /// Has the files of a message that waits fetched.
+    /// Starts fetching the files of a waiting message.
     pub(super) fn fetch_files(&mut self, id: InboxId) {
         let until = self.now + self.settings.fetch_timeout_ms;
         let Some(record) = self.inbox.get_mut(&id) else { return };
@@ -45,9 +45,9 @@ impl Bridge {
         }
     }
 
-    /// A file was fetched, or was not.
+    /// A file was fetched, or could not be.
     pub(super) fn fetched(&mut self, id: InboxId, index: usize, result: Result<Attachment, String>) {
-        // Its message may have been taken back, or the file given up.
+        // The message may have been dropped, or the file given up.
         let Some(record) = self.inbox.get_mut(&id) else { return };
         let Some(file) = record.files.get_mut(index) else { return };
         let FileState::Wanted(wanted) = file else { return };
@@ -56,11 +56,11 @@ impl Bridge {
             Err(reason) => FileState::Missing(words::no_file(&wanted.name, &reason)),
         };
         if !record.waits_for_files() {
-            self.files_are_there(id);
+            self.files_complete(id);
         }
     }
 
-    fn files_are_there(&mut self, id: InboxId) {
+    fn files_complete(&mut self, id: InboxId) {
         let Some(record) = self.inbox.get_mut(&id) else { return };
         record.attach_files();
         let (scope, change) = (record.scope.clone(), put(Kind::Inbox, id.key(), record));
@@ -89,7 +89,7 @@ impl Bridge {
         }
     }
 
-    /// When files of messages that wait are given up.
+    /// When the files of waiting messages are given up.
     pub(super) fn files_deadline(&self, scope: &Scope) -> Option<i64> {
         let records = scope.waiting.iter().filter_map(|(_, id)| self.inbox.get(id));
         records.filter(|record| record.waits_for_files()).map(|record| record.fetch_until).min()

@@ -1,4 +1,4 @@
-//! How much somebody may say. Two windows: one against haste, one against somebody who answers everything we say.
+//! Rate limits for messages. Two windows: one against bursts, one against programs that answer everything we post.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,23 +7,23 @@ use crate::channel::{ChannelName, ChatId, Place, UserId};
 const MINUTE: i64 = 60_000;
 const TEN_MINUTES: i64 = 10 * MINUTE;
 
-/// What becomes of one more message.
+/// What to do with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is fine.
+    /// It is within the limits.
     Fine,
-    /// It is too much, and its sender is to be told.
+    /// It exceeds a limit, and its sender has to be told.
     Tell(Excess),
-    /// It is too much, and its sender knows.
+    /// It exceeds a limit, and its sender has been told already.
     Silent(Excess),
 }
 
-/// What was too much.
+/// Which limit was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excess {
-    /// Too many in a minute.
+    /// Too many messages in a minute.
     Hasty,
-    /// Too many in ten minutes: it looks like two programs that answer each other.
+    /// Too many messages in ten minutes, probably two programs answering each other.
     Loop,
 }
 
@@ -33,14 +33,14 @@ struct Talk {
     told: Option<(Excess, i64)>,
 }
 
-/// Who said how much lately.
+/// Recent messages per sender and chat.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     talks: HashMap<(ChannelName, ChatId, UserId), Talk>,
 }
 
 impl Limits {
-    /// Counts a message and says what becomes of it.
+    /// Counts a message and decides what to do with it.
     pub(super) fn take(
         &mut self,
         place: &Place,
@@ -49,7 +49,7 @@ impl Limits {
         per_minute: u32,
         per_ten: u32,
     ) -> Verdict {
-        // Those who said nothing for long are forgotten, so that nothing grows.
+        // Forget inactive senders, so that memory stays bounded.
         if self.talks.len() > 1_000 {
             self.talks.retain(|_, talk| talk.times.back().is_some_and(|last| now - last < TEN_MINUTES));
         }

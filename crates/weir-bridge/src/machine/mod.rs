@@ -1,8 +1,8 @@
-//! The bridge as a state machine: it decides everything and does nothing.
+//! The bridge as a state machine: it makes all decisions and performs no I/O.
 //!
-//! [`Bridge::handle`] takes what happened and the time, and gives what is to be done. The first action of a step may
-//! be [`Action::Keep`]; nothing else of the step may be done before that is on the disk. After a crash
-//! [`Bridge::restore`] goes on from what was kept: no message is lost, and no answer is given twice.
+//! [`Bridge::handle`] takes an event and the time, and returns actions. The first action of a step may be
+//! [`Action::Keep`]; its records must be on disk before the other actions of the step are done. After a crash
+//! [`Bridge::restore`] resumes from the stored records: no message is lost, and no answer is given twice.
 
 mod accept;
 mod albums;
@@ -32,7 +32,7 @@ mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-pub use beside::Beside;
+pub use beside::External;
 pub use buttons::ButtonKey;
 pub(crate) use records::person_key;
 pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
@@ -50,104 +50,104 @@ use limits::Limits;
 use records::{DoneRecord, InboxRecord, PersonRecord, put, remove};
 use scope::Scope;
 
-/// What happened.
+/// An event for the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Something came in from a channel.
     Incoming(Incoming),
-    /// An operation was done, or was not.
+    /// An operation succeeded or failed.
     Performed {
-        /// The operation's number.
+        /// Number of the operation.
         number: u64,
-        /// The message that it made, or why it was not done.
+        /// The message that it created, if any, or why it failed.
         result: Result<Option<MessageRef>, OperationError>,
     },
-    /// The engine tells something of a conversation.
+    /// The engine reports something about a conversation.
     Reported {
         /// The scope that the conversation belongs to.
         scope: String,
-        /// The conversation's key.
+        /// Key of the conversation.
         conversation: String,
-        /// What.
+        /// The report.
         report: Report,
     },
-    /// A pairing code was looked up, and used up if it was right.
+    /// A pairing code was checked, and consumed if it was valid.
     CodeChecked {
         /// Where it was typed.
         place: Place,
         /// Who typed it.
         sender: Sender,
-        /// What they may do from now on; none if the code was wrong.
+        /// The new role of the sender, or `None` if the code was wrong.
         role: Option<Role>,
     },
-    /// A file was fetched, or was not.
+    /// A file was fetched, or could not be.
     Fetched {
         /// The message that it came with.
         message: InboxId,
-        /// Its number in the message.
+        /// Its index in the message.
         index: usize,
-        /// The file, which is kept, or why it cannot be had, in a few words.
+        /// The stored file, or a short reason why it is missing.
         result: Result<Attachment, String>,
     },
-    /// Somebody who is no conversation wants something.
-    Beside(Beside),
+    /// Input from a program outside the chats.
+    External(External),
     /// Time has passed.
     Tick,
 }
 
-/// What is to be done.
+/// An action for the driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Keeps records. Comes first; the rest of the step waits for it.
+    /// Stores records. Comes first; the rest of the step waits for it.
     Keep(Vec<Change>),
-    /// Tells the channel that it need not deliver this again.
+    /// Tells the channel that it need not repeat a delivery.
     Acknowledge {
         /// The channel.
         channel: ChannelName,
-        /// The delivery.
+        /// Key of the delivery.
         key: String,
     },
-    /// Does something in a chat, and tells [`Event::Performed`].
+    /// Performs an operation in a chat. The result is an [`Event::Performed`].
     Perform {
-        /// Names the operation.
+        /// Number of the operation.
         number: u64,
-        /// What.
+        /// The operation.
         operation: Operation,
     },
-    /// Sends a file that is kept, and tells [`Event::Performed`].
+    /// Sends a stored file. The result is an [`Event::Performed`].
     Upload {
-        /// Names the operation.
+        /// Number of the operation.
         number: u64,
-        /// Where.
+        /// Where to send it.
         place: Place,
         /// The file.
         file: Attachment,
-        /// Names the upload.
+        /// Key by which a channel recognises a repeated upload.
         key: String,
     },
-    /// Fetches a file that came with a message, keeps it, and tells [`Event::Fetched`].
+    /// Fetches and stores a file that came with a message. The result is an [`Event::Fetched`].
     Fetch {
         /// The message that it came with.
         message: InboxId,
-        /// Its number in the message.
+        /// Its index in the message.
         index: usize,
-        /// Where the message stands.
+        /// Where the message is.
         place: Place,
         /// The file.
         file: RemoteFile,
-        /// The name under which it is kept.
+        /// The key under which to store it.
         blob: String,
     },
-    /// Tells the engine to do something.
+    /// Sends a command to the engine.
     Command {
         /// The scope that the conversation belongs to.
         scope: String,
-        /// The conversation, which is begun if it is not there.
+        /// The conversation, which is started if it does not exist.
         conversation: ConversationSettings,
-        /// What.
+        /// The command.
         command: Command,
     },
-    /// Looks up a pairing code, and tells [`Event::CodeChecked`].
+    /// Checks a pairing code. The result is an [`Event::CodeChecked`].
     CheckCode {
         /// Where it was typed.
         place: Place,
@@ -156,25 +156,25 @@ pub enum Action {
         /// The code.
         code: String,
     },
-    /// What [`Beside::Tell`] or [`Beside::Ask`] of this number wanted is kept.
+    /// Confirms that an [`External::Tell`] or [`External::Ask`] is stored.
     Told {
-        /// The number.
+        /// Its number.
         number: u64,
     },
-    /// Somebody has answered [`Beside::Ask`].
+    /// An [`External::Ask`] has been answered.
     Answered {
-        /// Names the question.
+        /// Id of the question.
         request: String,
         /// The answer.
         answer: Answer,
-        /// Who.
+        /// Name of the person who answered.
         by: String,
     },
-    /// Something for the log.
+    /// A line for the log.
     Note(String),
 }
 
-/// What an operation is about.
+/// What the result of an operation applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Target {
     Part { scope: String, index: usize, shown: u64, kind: PartOperation },
@@ -192,22 +192,22 @@ enum PartOperation {
     Delete,
 }
 
-/// When a chat may be written to again.
+/// When a chat may be posted to and edited again.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     not_before: i64,
     next_edit: i64,
 }
 
-/// Chats whose pace is remembered before those are forgotten that may be written to at once.
-const MOST_PACES: usize = 1_000;
+/// Number of chats above which paces that no longer matter are forgotten.
+const MAX_PACES: usize = 1_000;
 
 /// The bridge.
 #[derive(Debug)]
 pub struct Bridge {
     settings: Settings,
     button_key: ButtonKey,
-    /// Presses and reactions that were taken lately, by their fingerprints.
+    /// Fingerprints of recent button presses and reactions.
     presses: VecDeque<u128>,
     channels: BTreeMap<ChannelName, Capabilities>,
     scopes: BTreeMap<String, Scope>,
@@ -216,26 +216,26 @@ pub struct Bridge {
     people: BTreeMap<(ChannelName, UserId), PersonRecord>,
     limits: Limits,
     paces: BTreeMap<(ChannelName, ChatId), Pace>,
-    /// Chats that go on from others, by what they are called now.
+    /// Chats that replaced others, by their current id.
     moves: BTreeMap<(ChannelName, ChatId), records::MovedRecord>,
-    /// Deliveries that were taken, by their fingerprints: there are thousands of them.
+    /// Fingerprints of accepted deliveries. Fingerprints, because there are thousands of them.
     seen: HashSet<u128>,
     done: VecDeque<(InboxId, u128)>,
-    /// Commands that wait for what the engine says, by the number of the question.
+    /// Commands that wait for a report of the engine, by number.
     questions: HashMap<u64, commands::Question>,
     operations: HashMap<u64, Target>,
     last_id: u64,
     now: i64,
-    /// No chat is edited before this time.
+    /// No message is edited before this time.
     first_edit: i64,
     changes: BTreeMap<(Kind, String), Change>,
     actions: Vec<Action>,
-    /// Bytes of text that were looked at.
-    looked_at: u64,
+    /// Bytes of text processed so far.
+    bytes_processed: u64,
 }
 
 impl Bridge {
-    /// A bridge that knows nothing yet.
+    /// A bridge without any records.
     pub fn new(
         settings: Settings,
         channels: BTreeMap<ChannelName, Capabilities>,
@@ -262,11 +262,11 @@ impl Bridge {
             first_edit: 0,
             changes: BTreeMap::new(),
             actions: Vec::new(),
-            looked_at: 0,
+            bytes_processed: 0,
         }
     }
 
-    /// Takes what happened at this time, in milliseconds since 1970, and says what is to be done.
+    /// Handles an event and returns the actions to take. `now` is in milliseconds since 1970.
     pub fn handle(&mut self, event: Event, now: i64) -> Vec<Action> {
         self.now = self.now.max(now);
         match event {
@@ -275,29 +275,29 @@ impl Bridge {
             Event::Reported { scope, conversation, report } => self.reported(&scope, &conversation, report),
             Event::CodeChecked { place, sender, role } => self.code_checked(&place, &sender, role),
             Event::Fetched { message, index, result } => self.fetched(message, index, result),
-            Event::Beside(beside) => self.beside(beside),
+            Event::External(external) => self.external(external),
             Event::Tick => self.tick(),
         }
         self.finish_step()
     }
 
-    /// When [`Event::Tick`] is due, if nothing else happens before.
+    /// When the next [`Event::Tick`] is due, unless another event comes first.
     pub fn next_deadline(&self) -> Option<i64> {
         let scopes = self.scopes.values().filter_map(|scope| self.scope_deadline(scope));
         scopes.chain(self.cards_deadline()).min()
     }
 
-    /// How many bytes of text were looked at so far, to cut it into messages and to render it: the work that texts make.
-    pub fn bytes_looked_at(&self) -> u64 {
-        self.looked_at
+    /// Bytes of text processed so far to split and render messages. A measure of the work done.
+    pub fn bytes_processed(&self) -> u64 {
+        self.bytes_processed
     }
 
-    /// How many messages have no outcome yet.
+    /// Number of messages without an outcome.
     pub fn unsettled(&self) -> usize {
         self.inbox.len()
     }
 
-    /// Whether every message has its outcome and everything that is to be said is there.
+    /// Whether every message has its outcome and everything has been sent.
     pub fn is_quiet(&self) -> bool {
         self.inbox.is_empty()
             && self.cards.is_empty()
@@ -338,7 +338,7 @@ impl Bridge {
         actions
     }
 
-    /// A number that was never used, also not before a restart.
+    /// A number that has never been used, not even before a restart.
     fn next_id(&mut self) -> u64 {
         let by_clock = u64::try_from(self.now).unwrap_or_default().saturating_mul(1_000);
         self.last_id = by_clock.max(self.last_id + 1);
@@ -360,7 +360,7 @@ impl Bridge {
         self.actions.push(Action::Acknowledge { channel: channel.clone(), key: key.to_owned() });
     }
 
-    /// Ends the story of a message.
+    /// Gives a message its outcome and removes it from the inbox.
     fn settle(&mut self, id: InboxId, outcome: Outcome) {
         let Some(record) = self.inbox.remove(&id) else { return };
         self.change(remove(Kind::Inbox, id.key()));
@@ -381,7 +381,7 @@ impl Bridge {
     }
 
     fn pace(&mut self, place: &Place) -> &mut Pace {
-        if self.paces.len() > MOST_PACES {
+        if self.paces.len() > MAX_PACES {
             let now = self.now;
             self.paces.retain(|_, pace| pace.not_before.max(pace.next_edit) > now);
         }
@@ -395,7 +395,7 @@ impl Bridge {
     }
 }
 
-/// A number that stands for a delivery. It is long enough that no two have the same.
+/// A fingerprint of a delivery, long enough to be unique.
 fn delivery_mark(channel: &ChannelName, delivery: &str) -> u128 {
     let digest =
         Sha256::new().chain_update(channel.as_str()).chain_update([0]).chain_update(delivery).finalize();

@@ -1,4 +1,4 @@
-//! Who may talk to the agent, and how somebody is let in.
+//! Who may talk to the agent, and how people are paired.
 
 use crate::channel::{Incoming, IncomingBody, Place, Sender};
 
@@ -6,31 +6,32 @@ use super::records::{Kind, PersonRecord, Role, person_key, put};
 use super::{Action, Bridge, typed, words};
 
 impl Bridge {
-    /// What the sender may do; none for a stranger.
+    /// The sender's role, or `None` for a stranger.
     pub(super) fn role(&self, incoming: &Incoming) -> Option<Role> {
         self.role_of(&incoming.place, &incoming.sender)
     }
 
-    /// What somebody may do; none for a stranger.
+    /// A person's role, or `None` for a stranger.
     pub(super) fn role_of(&self, place: &Place, sender: &Sender) -> Option<Role> {
         let key = (place.channel.clone(), sender.id.clone());
         let configured = self.settings.people.get(&key).copied();
         configured.or_else(|| self.people.get(&key).and_then(|person| person.role))
     }
 
-    /// A stranger can say a code. Apart from that they are told once, in a chat of their own, how to be let in.
+    /// Handles a message from a stranger: a pairing code is checked, and anything else gets a hint about pairing,
+    /// once and only in a direct chat.
     pub(super) fn stranger(&mut self, incoming: &Incoming) {
         let IncomingBody::Text(message) = &incoming.body else { return };
         if !incoming.direct {
             return;
         }
-        let most = self.settings.wrong_codes;
+        let max_wrong_codes = self.settings.wrong_codes;
         let person = self.person(&incoming.place, &incoming.sender);
-        if person.wrong_codes >= most {
+        if person.wrong_codes >= max_wrong_codes {
             return;
         }
         if let Some(code) = typed::pairing_code(&message.text) {
-            // It counts before it is looked up: while one is, others may come.
+            // Count it before it is checked, because more may arrive in the meantime.
             person.wrong_codes += 1;
             self.keep_person(&incoming.place, &incoming.sender);
             self.actions.push(Action::CheckCode {
@@ -47,9 +48,9 @@ impl Bridge {
         }
     }
 
-    /// A code was looked up.
+    /// A code was checked.
     pub(super) fn code_checked(&mut self, place: &Place, sender: &Sender, role: Option<Role>) {
-        let most = self.settings.wrong_codes;
+        let max_wrong_codes = self.settings.wrong_codes;
         let person = self.person(place, sender);
         let text = match role {
             Some(role) => {
@@ -57,7 +58,7 @@ impl Bridge {
                 person.wrong_codes = 0;
                 words::PAIRED
             }
-            None if person.wrong_codes >= most => words::NO_MORE_CODES,
+            None if person.wrong_codes >= max_wrong_codes => words::NO_MORE_CODES,
             None => words::WRONG_CODE,
         };
         self.keep_person(place, sender);

@@ -1,4 +1,4 @@
-//! Pictures of the agent in the chat: each once in a turn, and not too many of them.
+//! Shows the agent's pictures in the chat: each once per turn, and only a limited number.
 
 use crate::channel::{Attachment, OperationError, Place};
 
@@ -7,20 +7,20 @@ use super::records::CardRecord;
 use super::{Action, Bridge, Target, words};
 
 impl Bridge {
-    /// There are pictures of a conversation.
+    /// The engine has pictures of a conversation.
     pub(super) fn pictured(&mut self, key: &str, conversation: &str, files: Vec<Attachment>) {
-        let most = self.settings.most_pictures;
+        let max_pictures = self.settings.max_pictures;
         for file in files {
             let Some(scope) = self.scopes.get_mut(key) else { return };
-            // One that comes after its turn is shown all the same.
+            // A picture that arrives after its turn is still shown.
             let reply = scope.reply.as_mut().filter(|reply| reply.record.conversation == conversation);
             let place = reply.as_ref().map_or(&scope.place, |reply| &reply.record.place).clone();
             if !scope.pictures.insert(file.blob.clone()) {
                 continue;
             }
-            let is_shown = scope.pictures.len() <= most;
+            let is_shown = scope.pictures.len() <= max_pictures;
             if let Some(reply) = reply {
-                // After a restart the engine tells of all pictures of the turn again.
+                // After a restart the engine reports all pictures of the turn again.
                 reply.record.pictures.push(file.blob.clone());
                 self.keep_reply(key);
             }
@@ -31,11 +31,11 @@ impl Bridge {
     }
 
     fn show_picture(&mut self, place: &Place, file: Attachment) {
-        let largest = self.channels.get(&place.channel).and_then(|channel| channel.largest_picture);
-        match largest {
-            // A channel without pictures is not told of them.
+        let max_bytes = self.channels.get(&place.channel).and_then(|channel| channel.largest_picture);
+        match max_bytes {
+            // The channel has no pictures.
             None => {}
-            Some(largest) if file.size > largest => {
+            Some(max_bytes) if file.size > max_bytes => {
                 self.tell(place, None, &words::no_picture(&file.name, "it is too large for this chat"));
             }
             Some(_) => {
@@ -55,7 +55,7 @@ impl Bridge {
         self.actions.push(Action::Upload { number, place, file, key: format!("c{id}") });
     }
 
-    /// A picture was sent, or was not.
+    /// A picture was sent, or that failed.
     pub(super) fn picture_performed(&mut self, id: u64, failure: Option<OperationError>) {
         let now = self.now;
         let Some(card) = self.cards.get_mut(&id) else { return };
@@ -72,7 +72,7 @@ impl Bridge {
             }
             Some(OperationError::Gone(reason) | OperationError::Refused(reason)) => {
                 let name = card.record.file.as_ref().map_or("", |file| file.name.as_str());
-                let words = words::no_picture(name, "the channel did not take it");
+                let words = words::no_picture(name, "the channel did not accept it");
                 self.actions
                     .push(Action::Note(format!("a picture for {} was refused: {reason}", place.chat)));
                 self.tell(&place, None, &words);

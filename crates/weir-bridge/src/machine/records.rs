@@ -1,4 +1,4 @@
-//! What is kept between starts, as plain data.
+//! The records that survive a restart, as plain data.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -7,23 +7,23 @@ use serde_json::Value;
 use crate::channel::{Attachment, ChannelName, ChatId, MessageRef, Place, RemoteFile, Sender, UserId};
 use crate::engine::Ask;
 
-/// A change of what is kept. All changes of one step are kept together or not at all.
+/// A change of a record. All changes of one step are stored together or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// The kind of record.
     pub kind: Kind,
-    /// Its name among those of its kind.
+    /// Its key, unique among records of this kind.
     pub key: String,
-    /// The record; none takes it away.
+    /// The new value, or `None` to delete the record.
     pub value: Option<Value>,
 }
 
-/// A record as it was kept.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     /// The kind of record.
     pub kind: Kind,
-    /// Its name among those of its kind.
+    /// Its key, unique among records of this kind.
     pub key: String,
     /// The record.
     pub value: Value,
@@ -32,23 +32,23 @@ pub struct Kept {
 /// The kinds of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A message that has no outcome yet.
+    /// A message without an outcome.
     Inbox,
     /// A message with its outcome.
     Done,
-    /// A reply that is not all there yet.
+    /// A reply that has not been sent completely.
     Reply,
-    /// What such a reply says in the end.
+    /// The final text of such a reply.
     Text,
     /// A message of such a reply.
     Part,
-    /// A message of our own that is not there yet, or that waits for an answer.
+    /// A message of the bridge itself that has not been posted yet, or waits for an answer.
     Card,
     /// A scope with its conversations.
     Scope,
-    /// Somebody we know something about.
+    /// A person.
     Person,
-    /// A chat that goes on from another one.
+    /// A chat that replaced another one.
     Moved,
 }
 
@@ -66,7 +66,7 @@ impl Kind {
         Self::Moved,
     ];
 
-    /// The kind in a word.
+    /// The name under which it is stored.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inbox => "inbox",
@@ -82,7 +82,7 @@ impl Kind {
     }
 }
 
-/// The number of a message that came in. It never belongs to another one.
+/// The unique number of an incoming message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InboxId(pub u64);
@@ -93,7 +93,7 @@ impl InboxId {
     }
 }
 
-/// A message that has no outcome yet.
+/// A message without an outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct InboxRecord {
     pub(super) id: InboxId,
@@ -106,21 +106,21 @@ pub(super) struct InboxRecord {
     pub(super) text: String,
     pub(super) attachments: Vec<Attachment>,
     pub(super) scope: String,
-    /// The conversation that it was given to, once it was.
+    /// The conversation that it was sent to, if it was.
     pub(super) sent_to: Option<String>,
-    /// Its sender knows that a change of it came too late.
+    /// The sender was told that an edit came too late.
     #[serde(default)]
     pub(super) told_of_edit: bool,
-    /// Its files, until all of them are there or given up.
+    /// Its files, until all of them are fetched or given up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) files: Vec<FileState>,
-    /// The album that it is a part of.
+    /// The album that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) album: Option<String>,
     /// When its files are given up. After a restart they are fetched again.
     #[serde(skip)]
     pub(super) fetch_until: i64,
-    /// It could not be given to the turn that runs, because of its files or its album.
+    /// It could not be added to the running turn at once, because of its files or its album.
     #[serde(skip)]
     pub(super) held: bool,
 }
@@ -128,36 +128,36 @@ pub(super) struct InboxRecord {
 /// A file of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum FileState {
-    /// It is with the channel.
+    /// It has not been fetched yet.
     Wanted(RemoteFile),
-    /// It is kept.
+    /// It is stored.
     There(Attachment),
-    /// It cannot be had, and this says so.
+    /// It could not be fetched. Holds the text that says so.
     Missing(String),
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
-    /// It has its answer.
+    /// It was answered.
     Answered,
     /// It was answered together with another one.
     Merged {
-        /// The other one.
+        /// The other message.
         into: InboxId,
     },
-    /// It was not given to the engine, and its sender knows why.
+    /// It was not sent to the engine, and its sender was told why.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The engine could not answer it, and its sender knows why.
+    /// The engine could not answer it, and its sender was told why.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It was not for us, or of somebody we do not know.
+    /// It was not for the bot, or its sender is unknown.
     Ignored,
 }
 
@@ -171,50 +171,50 @@ pub(super) struct DoneRecord {
     pub(super) outcome: Outcome,
 }
 
-/// A reply that is not all there yet.
+/// A reply that has not been sent completely.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReplyRecord {
     pub(super) id: u64,
     pub(super) scope: String,
-    /// The messages that it answers, the first of which gave the prompt its name.
+    /// The messages that it answers. The client id of the prompt comes from the first one.
     pub(super) messages: Vec<InboxId>,
     pub(super) conversation: String,
     pub(super) place: Place,
     pub(super) reply_to: Option<MessageRef>,
-    /// Each is kept by itself, so that what is kept for a message does not grow with how many there are.
+    /// Each part is stored as its own record, so that the cost of storing one does not grow with their number.
     #[serde(default, skip_serializing)]
     pub(super) parts: Vec<PartRecord>,
     pub(super) settled: Option<Settled>,
-    /// Pictures of the turn that were seen to, by what is in them.
+    /// Pictures of the turn that were handled, by content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) pictures: Vec<String>,
-    /// What the model had said when it was last shown: the engine forgets words that a kill cuts off, and people have read
-    /// them.
+    /// The model's text when it was last shown. If the process is killed, the engine loses text that people have
+    /// already read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) said: String,
 }
 
-/// What a reply says in the end.
+/// The final state of a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Settled {
-    /// Kept apart, as a [`TextRecord`], because this record is kept after each message.
+    /// Stored separately as a [`TextRecord`], because this record is stored again after each message.
     #[serde(default, skip_serializing)]
     pub(super) markdown: String,
     pub(super) outcome: Outcome,
-    /// The rest, which is sent as a file. Kept apart like the text.
+    /// The whole text, if it is sent as a file. Stored separately like `markdown`.
     #[serde(default, skip_serializing)]
     pub(super) file: Option<String>,
     pub(super) file_sent: bool,
 }
 
 impl Settled {
-    /// The texts, as they are kept.
+    /// The record for the texts.
     pub(super) fn text_record(&self) -> TextRecord {
         TextRecord { markdown: self.markdown.clone(), file: self.file.clone() }
     }
 }
 
-/// What a reply says in the end.
+/// The final text of a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TextRecord {
     pub(super) markdown: String,
@@ -226,13 +226,13 @@ pub(super) struct TextRecord {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct PartRecord {
     pub(super) message: Option<MessageRef>,
-    /// How often it was begun anew, because the message could not be changed any more.
+    /// How often it was posted again because the message could no longer be edited.
     pub(super) attempt: u32,
-    /// It cannot be edited, so it is written once, when all is known.
+    /// It cannot be edited, so it is posted once, when the reply is complete.
     pub(super) only_once: bool,
 }
 
-/// A message of our own: something to know, or something to answer.
+/// A message of the bridge itself: a notice or a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct CardRecord {
     pub(super) id: u64,
@@ -241,16 +241,16 @@ pub(super) struct CardRecord {
     pub(super) markdown: String,
     pub(super) message: Option<MessageRef>,
     pub(super) ask: Option<AskRecord>,
-    /// It is a picture, and says nothing.
+    /// A picture to send instead of text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<Attachment>,
-    /// It is a text that is sent as a file.
+    /// A text to send as a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) document: Option<String>,
 }
 
 impl CardRecord {
-    /// A card that says nothing yet.
+    /// An empty card.
     pub(super) fn new(id: u64, place: Place) -> Self {
         Self {
             id,
@@ -265,14 +265,14 @@ impl CardRecord {
     }
 }
 
-/// What a card asks.
+/// The question of a card.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct AskRecord {
     pub(super) scope: String,
     pub(super) conversation: String,
     pub(super) ask: Ask,
     pub(super) deadline: i64,
-    /// The answers to the questions so far.
+    /// The answers so far.
     pub(super) answers: Vec<(String, Vec<String>)>,
 }
 
@@ -280,11 +280,11 @@ pub(super) struct AskRecord {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct ScopeRecord {
     pub(super) conversations: Vec<ConversationRecord>,
-    /// Which of them is talked to.
+    /// Number of the current conversation.
     pub(super) current: u64,
-    /// Another model than the configured one.
+    /// The model, if it is not the configured one.
     pub(super) model: Option<String>,
-    /// Another folder than the configured one.
+    /// The folder, if it is not the configured one.
     pub(super) workspace: Option<String>,
     /// The last turn that was shown, so that it is not shown twice.
     pub(super) last_turn: Option<(String, InboxId)>,
@@ -299,69 +299,69 @@ pub(super) struct ConversationRecord {
     pub(super) workspace: Option<String>,
 }
 
-/// What somebody may do.
+/// What a person may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Talk to the agent.
     User,
-    /// Also choose folders, and answer where only administrators may.
+    /// Also choose folders, and answer requests that only administrators may answer.
     Admin,
 }
 
-/// Somebody we know something about.
+/// A person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PersonRecord {
     pub(super) channel: ChannelName,
     pub(super) id: UserId,
     pub(super) name: String,
     pub(super) role: Option<Role>,
-    /// Has been told how to be let in.
+    /// Has been told how to pair.
     pub(super) hinted: bool,
     /// Wrong codes so far.
     pub(super) wrong_codes: u32,
 }
 
-/// A chat that goes on from another one.
+/// A chat that replaced another one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct MovedRecord {
     pub(super) channel: ChannelName,
-    /// The chat as it is called now.
+    /// The current id of the chat.
     pub(super) to: ChatId,
-    /// What it was called at the beginning, which its scopes are named after.
+    /// The original id, which its scopes are named after.
     pub(super) from: ChatId,
     /// Later moves have higher numbers.
     pub(super) number: u64,
 }
 
-/// The key under which a message of a reply is kept.
+/// The key of a message of a reply.
 pub(super) fn part_key(reply: u64, index: usize) -> String {
     format!("{reply}/{index}")
 }
 
-/// The reply and the number of a message of it, by the key under which it is kept.
+/// Parses the key of a message of a reply: the id of the reply and the index of the message.
 pub(super) fn read_part_key(key: &str) -> Option<(u64, usize)> {
     let (reply, index) = key.split_once('/')?;
     Some((reply.parse().ok()?, index.parse().ok()?))
 }
 
-/// The key under which a person is kept.
+/// The key of a person.
 pub(crate) fn person_key(channel: &ChannelName, person: &UserId) -> String {
     format!("{channel}/{person}")
 }
 
-/// A record as its type, or none if it is from a newer version.
+/// Parses a record. Returns `None` if it does not fit, for example because it is from a newer version.
 pub(super) fn read<T: DeserializeOwned>(kept: &Kept) -> Option<T> {
     serde_json::from_value(kept.value.clone()).ok()
 }
 
-/// A change that keeps a record.
+/// A change that stores a record.
 pub(super) fn put(kind: Kind, key: String, record: &impl Serialize) -> Change {
-    // The records are plain data with text keys: they can always be written.
+    // Cannot fail: the records are plain data with string keys.
     Change { kind, key, value: Some(serde_json::to_value(record).unwrap_or(Value::Null)) }
 }
 
-/// A change that takes a record away.
+/// A change that deletes a record.
 pub(super) fn remove(kind: Kind, key: String) -> Change {
     Change { kind, key, value: None }
 }

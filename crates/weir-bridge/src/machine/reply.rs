@@ -1,64 +1,64 @@
-//! A reply while it is written: what it should say, and what is there already.
+//! A reply while it is being written: what its messages should say, and what they show already.
 //!
-//! A text that grows costs its own length: what was cut into messages once is not looked at again, and what is being
-//! written is looked at as often as the channel may be edited, however small the pieces are in which it comes.
+//! The work is proportional to the length of the text: messages that are complete are not processed again, and the
+//! current one is processed only as often as the channel may be edited, however small the pieces in which text arrives.
 
 use crate::channel::{Capabilities, Content};
 use crate::markup::{Markup, Splitter};
 
 use super::cards::{fingerprint, rendered};
 use super::records::{PartRecord, ReplyRecord};
-use super::said::Said;
+use super::said::WrittenText;
 use super::words;
 
-/// No more of what was said is kept: what is longer ends as a file.
-const LONGEST_SAID: usize = 64 << 10;
+/// Maximum size of the text so far that is stored with the reply, in bytes. Longer replies end up as files anyway.
+const MAX_STORED_TEXT: usize = 64 << 10;
 
 /// A reply.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) record: ReplyRecord,
     /// The model's text so far.
-    said: Said,
-    /// Cuts the text into messages while it grows.
+    said: WrittenText,
+    /// Splits the text into messages while it grows.
     splitter: Option<Splitter>,
     /// What the messages should say.
     wanted: Vec<Wanted>,
-    /// How many of them later text cannot change.
+    /// Number of messages that later text cannot change.
     closed: usize,
-    /// The last form of the reply was cut into messages.
-    is_cut: bool,
-    /// Messages of the last form before this one are as they should be.
+    /// The final text has been split into messages.
+    is_split: bool,
+    /// Messages of the final text before this index are done.
     pub(super) done_before: usize,
-    /// Tools at work, the newest last.
+    /// Running tools, the newest last.
     tools: Vec<(String, String)>,
     delay: Option<String>,
-    /// What each part shows, as far as is known.
+    /// Fingerprint of what each part shows, if known.
     pub(super) shown: Vec<Option<u64>>,
-    /// What each part was first posted with: a channel that recognises a post keeps that.
+    /// Fingerprint of the first post of each part. A channel that recognises a repeated post keeps the first content.
     pub(super) posted: Vec<Option<u64>>,
     pub(super) in_flight: bool,
     pub(super) failures: u32,
     pub(super) not_before: i64,
-    /// While it is being written, it is not looked at before this time.
+    /// While it is being written, it is not processed before this time.
     pub(super) next_look: i64,
-    /// The channel takes no markup.
+    /// The channel refused the markup, so plain text is sent.
     plain: bool,
-    /// The channel takes nothing at all, for this reason.
+    /// The channel refused the reply even as plain text, for this reason.
     pub(super) undeliverable: Option<String>,
-    /// The engine was told to end the turn.
+    /// The engine was told to interrupt the turn.
     pub(super) interrupting: bool,
-    /// Something may be different from what is shown.
+    /// Something may differ from what is shown.
     pub(super) dirty: bool,
-    /// Bytes that were looked at and not counted yet.
-    pub(super) looked_at: u64,
+    /// Bytes processed and not yet added to the bridge's count.
+    pub(super) bytes_processed: u64,
 }
 
 /// What one message should say.
 #[derive(Debug)]
 struct Wanted {
     markdown: String,
-    /// A number that stands for it once it is rendered.
+    /// Fingerprint of the rendered content, once it is rendered.
     print: Option<u64>,
 }
 
@@ -71,16 +71,16 @@ impl Wanted {
 impl Reply {
     pub(super) fn new(record: ReplyRecord) -> Self {
         let shown = vec![None; record.parts.len()];
-        // Parts that are kept were posted before a restart, with what is not known.
+        // Stored parts were posted before a restart, with unknown content.
         let posted = vec![Some(0); record.parts.len()];
         Self {
             record,
             posted,
-            said: Said::default(),
+            said: WrittenText::default(),
             splitter: None,
             wanted: Vec::new(),
             closed: 0,
-            is_cut: false,
+            is_split: false,
             done_before: 0,
             tools: Vec::new(),
             delay: None,
@@ -93,11 +93,11 @@ impl Reply {
             undeliverable: None,
             interrupting: false,
             dirty: true,
-            looked_at: 0,
+            bytes_processed: 0,
         }
     }
 
-    /// Makes room for a part, and says that it is posted with this.
+    /// Adds a part if necessary, and records what it is first posted with.
     pub(super) fn post(&mut self, index: usize, shown: u64) {
         while self.record.parts.len() <= index {
             self.record.parts.push(PartRecord::default());
@@ -112,7 +112,7 @@ impl Reply {
     pub(super) fn text(&mut self, block: u64, text: &str, replaces: bool) {
         let was_empty = self.said.is_empty();
         if self.said.write(block, text, replaces) || was_empty {
-            self.cut_again();
+            self.split_again();
         }
         self.delay = None;
         self.dirty = true;
@@ -134,16 +134,16 @@ impl Reply {
         self.dirty = true;
     }
 
-    /// The text is another one: it is cut into messages anew.
-    pub(super) fn cut_again(&mut self) {
+    /// Splits the text into messages from the beginning, because it has changed.
+    pub(super) fn split_again(&mut self) {
         self.splitter = None;
         self.wanted.clear();
         (self.closed, self.done_before) = (0, 0);
-        self.is_cut = false;
+        self.is_split = false;
         self.dirty = true;
     }
 
-    /// The channel does not take the markup. Whether it had any.
+    /// Switches to plain text. Returns whether markup was used before.
     pub(super) fn drop_markup(&mut self) -> bool {
         for wanted in &mut self.wanted {
             wanted.print = None;
@@ -152,15 +152,15 @@ impl Reply {
         !std::mem::replace(&mut self.plain, true)
     }
 
-    /// Nothing was heard of the model: it has said nothing yet, or the bridge was restarted.
-    pub(super) fn has_heard_nothing(&self) -> bool {
+    /// Whether no text has arrived: the model has written nothing yet, or the bridge was restarted.
+    pub(super) fn has_no_text(&self) -> bool {
         self.said.is_empty()
     }
 
-    /// Keeps what is being shown. Whether that is something new.
+    /// Records the text that is being shown. Returns whether it has changed.
     pub(super) fn remember_said(&mut self) -> bool {
         let so_far = self.so_far();
-        let is_new = so_far.len() <= LONGEST_SAID && so_far != self.record.said;
+        let is_new = so_far.len() <= MAX_STORED_TEXT && so_far != self.record.said;
         if is_new {
             self.record.said = so_far.to_owned();
         }
@@ -169,7 +169,7 @@ impl Reply {
 
     /// What the model has written so far.
     pub(super) fn so_far(&self) -> &str {
-        if self.has_heard_nothing() { &self.record.said } else { self.said.as_str() }
+        if self.has_no_text() { &self.record.said } else { self.said.as_str() }
     }
 
     fn live_line(&self, show_tools: bool) -> Option<String> {
@@ -185,30 +185,30 @@ impl Reply {
         })
     }
 
-    /// Sees to it that what the messages should say is known. Gives how many messages that are.
-    pub(super) fn cut(&mut self, channel: &Capabilities, show_tools: bool, max_parts: usize) -> usize {
+    /// Splits the text into messages, if necessary. Returns the number of messages.
+    pub(super) fn split(&mut self, channel: &Capabilities, show_tools: bool, max_parts: usize) -> usize {
         match &self.record.settled {
-            Some(_) if self.is_cut => {}
+            Some(_) if self.is_split => {}
             Some(settled) => {
                 let mut splitter = Splitter::new(channel.markup, channel.longest);
                 let last = splitter.advance(&settled.markdown, usize::MAX);
-                self.looked_at += splitter.looked_at();
+                self.bytes_processed += splitter.bytes_processed();
                 self.wanted = splitter.closed().iter().cloned().chain(last).map(Wanted::new).collect();
-                self.is_cut = true;
+                self.is_split = true;
             }
-            None => self.cut_what_grows(channel, show_tools, max_parts.max(1)),
+            None => self.split_growing(channel, show_tools, max_parts.max(1)),
         }
         self.wanted.len()
     }
 
-    fn cut_what_grows(&mut self, channel: &Capabilities, show_tools: bool, max_parts: usize) {
+    fn split_growing(&mut self, channel: &Capabilities, show_tools: bool, max_parts: usize) {
         let text = if self.said.is_empty() { &self.record.said } else { self.said.as_str() };
         let fresh = || Splitter::new(channel.markup, channel.longest);
         let splitter = self.splitter.get_or_insert_with(fresh);
-        let before = splitter.looked_at();
+        let before = splitter.bytes_processed();
         let open = splitter.advance(text, max_parts);
-        self.looked_at += splitter.looked_at() - before;
-        // What is too long for this many messages comes as a file, in the end.
+        self.bytes_processed += splitter.bytes_processed() - before;
+        // A text that is too long for this many messages will be sent as a file.
         let too_long = splitter.closed().len() >= max_parts && splitter.has_more(text);
         self.wanted.truncate(self.closed);
         let closed = splitter.closed().iter().skip(self.wanted.len()).cloned();
@@ -220,7 +220,7 @@ impl Reply {
             .or_else(|| (self.wanted.is_empty() || too_long).then(|| words::PLACEHOLDER.to_owned()));
         let Some(live) = live else { return };
         let together = self.wanted.last().map(|last| format!("{}\n\n{live}", last.markdown));
-        self.looked_at += together.as_ref().map_or(0, |together| length(together));
+        self.bytes_processed += together.as_ref().map_or(0, |together| length(together));
         match (self.wanted.last_mut(), together) {
             (Some(last), Some(together)) if channel.markup.length(&together) <= channel.longest => {
                 *last = Wanted::new(together);
@@ -231,13 +231,13 @@ impl Reply {
         }
     }
 
-    /// What a text looks like in the channel.
+    /// Renders a text for the channel.
     pub(super) fn render(&mut self, markdown: &str, markup: Markup) -> Content {
-        self.looked_at += length(markdown);
+        self.bytes_processed += length(markdown);
         Content { text: rendered(markup, markdown, self.plain), buttons: Vec::new() }
     }
 
-    /// What a message should look like.
+    /// Renders a message.
     pub(super) fn content(&mut self, index: usize, markup: Markup) -> Content {
         let markdown = self.wanted.get(index).map(|wanted| wanted.markdown.clone()).unwrap_or_default();
         let content = self.render(&markdown, markup);
@@ -247,8 +247,8 @@ impl Reply {
         content
     }
 
-    /// Whether a message looks as it should.
-    pub(super) fn is_shown(&mut self, index: usize, markup: Markup) -> bool {
+    /// Renders a message if necessary. Returns whether the chat shows it already.
+    pub(super) fn renders_as_shown(&mut self, index: usize, markup: Markup) -> bool {
         let print = match self.wanted.get(index).and_then(|wanted| wanted.print) {
             Some(print) => print,
             None => fingerprint(&self.content(index, markup)),

@@ -1,4 +1,4 @@
-//! Gets a reply into the chat: one step at a time, each in its order, within the channel's limits.
+//! Sends a reply to the chat: one step at a time, in order and within the channel's limits.
 
 use crate::channel::{ChannelName, MessageRef, Operation, OperationError, OutgoingFile};
 
@@ -9,18 +9,18 @@ use super::reply_step::Step;
 use super::{Action, Bridge, PartOperation, Target};
 
 impl Bridge {
-    /// When a reply is to be written on, if nothing happens before.
+    /// When the next step of a reply is due, unless another event comes first.
     pub(super) fn reply_deadline(&self, reply: &Reply) -> Option<i64> {
         let pace = self.pace_of(&reply.record.place);
         let wanted = reply.dirty && !reply.in_flight;
         let begun = reply.record.parts.iter().any(|part| part.message.is_some());
         let next_edit = if begun { pace.next_edit } else { 0 };
-        // However little is new each time, what is being written is not looked at more often than it may be edited.
+        // A growing text is not processed more often than it may be edited, however little is new each time.
         let next_look = if reply.record.settled.is_some() { 0 } else { reply.next_look };
         wanted.then(|| reply.not_before.max(pace.not_before).max(next_edit).max(next_look))
     }
 
-    /// Does the next step of the reply of a scope.
+    /// Takes the next step of the reply of a scope.
     pub(super) fn step_reply(&mut self, key: &str) {
         let Some(scope) = self.scopes.get(key) else { return };
         let Some(reply) = &scope.reply else { return };
@@ -30,7 +30,7 @@ impl Bridge {
         let interval = self.edit_interval(&reply.record.place.channel);
         let next_look = self.now + interval;
         match self.next_step(key) {
-            Step::Rest => {
+            Step::Wait => {
                 if let Some(reply) = self.reply_mut(key) {
                     reply.dirty = false;
                     reply.next_look = next_look;
@@ -50,11 +50,11 @@ impl Bridge {
     }
 
     fn next_step(&mut self, key: &str) -> Step {
-        let Some(scope) = self.scopes.get_mut(key) else { return Step::Rest };
-        let Some(reply) = &mut scope.reply else { return Step::Rest };
+        let Some(scope) = self.scopes.get_mut(key) else { return Step::Wait };
+        let Some(reply) = &mut scope.reply else { return Step::Wait };
         let Some(channel) = self.channels.get(&reply.record.place.channel) else { return Step::Done };
-        let step = reply.next_step(channel, scope.settings.show_tools, self.settings.most_parts);
-        self.looked_at += std::mem::take(&mut reply.looked_at);
+        let step = reply.next_step(channel, scope.settings.show_tools, self.settings.max_parts);
+        self.bytes_processed += std::mem::take(&mut reply.bytes_processed);
         step
     }
 
@@ -97,11 +97,11 @@ impl Bridge {
                 let operation = Operation::Upload { place, file, key: format!("r{id}-file") };
                 self.perform(operation, Target::File { scope });
             }
-            Step::Rest | Step::Done => {}
+            Step::Wait | Step::Done => {}
         }
     }
 
-    /// A step was done, or was not.
+    /// A step succeeded or failed.
     pub(super) fn part_performed(
         &mut self,
         key: &str,
@@ -154,7 +154,7 @@ impl Bridge {
                 }
                 self.keep_part(key, index);
             }
-            // A message that cannot be taken away stays.
+            // A message that cannot be deleted stays.
             Err(OperationError::Refused(_)) if kind == PartOperation::Delete => {
                 part.message = None;
                 self.keep_part(key, index);
@@ -168,7 +168,7 @@ impl Bridge {
         self.step_scope(key);
     }
 
-    /// A file was sent, or was not.
+    /// A file was sent, or that failed.
     pub(super) fn file_performed(&mut self, key: &str, failure: Option<&OperationError>) {
         let now = self.now;
         let Some(reply) = self.reply_mut(key) else { return };
@@ -190,12 +190,12 @@ impl Bridge {
                 reply.not_before = now + backoff(reply.failures);
             }
             Some(OperationError::Gone(_) | OperationError::Refused(_)) => {
-                // Then all of it comes as messages.
+                // Send all of it as messages instead.
                 if let Some(settled) = &mut reply.record.settled
                     && let Some(whole) = settled.file.take()
                 {
                     settled.markdown = whole;
-                    reply.cut_again();
+                    reply.split_again();
                 }
                 self.keep_text(key);
                 self.keep_reply(key);
@@ -211,7 +211,7 @@ impl Bridge {
         }
     }
 
-    /// Keeps what is known of one message of a reply.
+    /// Stores one message of a reply.
     pub(super) fn keep_part(&mut self, key: &str, index: usize) {
         let Some(reply) = self.scopes.get(key).and_then(|scope| scope.reply.as_ref()) else { return };
         if let Some(part) = reply.record.parts.get(index) {
@@ -220,7 +220,7 @@ impl Bridge {
         }
     }
 
-    /// Keeps the last form of a reply, once: what is kept after each message must not grow with the text.
+    /// Stores the final text of a reply. It has its own record, so that the one stored after each message stays small.
     pub(super) fn keep_text(&mut self, key: &str) {
         let Some(reply) = self.scopes.get(key).and_then(|scope| scope.reply.as_ref()) else { return };
         if let Some(settled) = &reply.record.settled {
@@ -229,7 +229,7 @@ impl Bridge {
         }
     }
 
-    /// All of a reply is there: its messages have their outcome, and the next turn may begin.
+    /// Ends a reply that has been sent completely: its messages get their outcome, and the next turn may start.
     fn finish_reply(&mut self, key: &str) {
         let Some(reply) = self.scopes.get_mut(key).and_then(|scope| scope.reply.take()) else { return };
         self.change(remove(Kind::Reply, reply.record.id.to_string()));

@@ -1,4 +1,4 @@
-//! The next step of a reply on its way into the chat.
+//! Chooses the next step of sending a reply.
 
 use crate::channel::{Capabilities, Content, MessageRef};
 
@@ -6,7 +6,7 @@ use super::cards::fingerprint;
 use super::reply::Reply;
 use super::words;
 
-/// The next step of a reply.
+/// The next step of sending a reply.
 #[derive(Debug)]
 pub(super) enum Step {
     Post {
@@ -25,33 +25,34 @@ pub(super) enum Step {
     File {
         text: String,
     },
-    /// Nothing, for now.
-    Rest,
-    /// All of it is there.
+    /// Nothing to do for now.
+    Wait,
+    /// All of it has been sent.
     Done,
 }
 
 impl Reply {
-    /// What is to be done next. Each message that is as it should be is passed over once.
+    /// Chooses the next step. A message that is done is not checked again.
     pub(super) fn next_step(&mut self, channel: &Capabilities, show_tools: bool, max_parts: usize) -> Step {
         let is_settled = self.record.settled.is_some();
         if self.undeliverable.is_some() {
-            return if is_settled { Step::Done } else { Step::Rest };
+            return if is_settled { Step::Done } else { Step::Wait };
         }
-        // What cannot be changed is written when all is known. Until then there is nothing to look at.
+        // Without edits, the reply is posted when it is complete.
         if !is_settled && !channel.edits {
-            return Step::Rest;
+            return Step::Wait;
         }
-        let count = self.cut(channel, show_tools, max_parts);
+        let count = self.split(channel, show_tools, max_parts);
         for index in self.done_before..count {
             let part = self.record.parts.get(index).cloned().unwrap_or_default();
             match part.message {
                 None => {
                     let at_once = channel.edits && !part.only_once;
                     if !is_settled && !at_once {
-                        return Step::Rest;
+                        return Step::Wait;
                     }
-                    // A post whose fate a crash leaves open must not be the answer; an edit can be repeated.
+                    // If a crash leaves it open whether a post succeeded, it must not be the answer. An edit can be
+                    // repeated.
                     let content = if at_once && !channel.posts_once {
                         self.render(words::PLACEHOLDER, channel.markup)
                     } else {
@@ -61,7 +62,7 @@ impl Reply {
                 }
                 Some(_) if part.only_once || !channel.edits => {}
                 Some(message) => {
-                    if !self.is_shown(index, channel.markup) {
+                    if !self.renders_as_shown(index, channel.markup) {
                         let content = self.content(index, channel.markup);
                         return Step::Edit { index, message, content };
                     }
@@ -71,10 +72,10 @@ impl Reply {
                 self.done_before = index + 1;
             }
         }
-        if is_settled { self.step_after_messages(channel, count) } else { Step::Rest }
+        if is_settled { self.step_after_messages(channel, count) } else { Step::Wait }
     }
 
-    /// What is to be done when the messages are there: others are taken away, and the file is sent.
+    /// Chooses the next step once all messages are posted: delete surplus ones, then send the file.
     fn step_after_messages(&mut self, channel: &Capabilities, count: usize) -> Step {
         let surplus = self.record.parts.iter().enumerate().skip(count);
         let last = surplus.filter_map(|(index, part)| Some((index, part.message.clone()?))).next_back();

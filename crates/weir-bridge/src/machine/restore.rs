@@ -1,4 +1,4 @@
-//! Goes on from what was kept, after a stop or a crash.
+//! Resumes from the stored records after a stop or a crash.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::turns::prompt_text;
 use super::{Action, Bridge, ButtonKey, delivery_mark, typed, words};
 
 impl Bridge {
-    /// A bridge that goes on from what was kept, and what it has to do first.
+    /// Restores a bridge from its stored records. Also returns its first actions.
     pub fn restore(
         settings: Settings,
         channels: BTreeMap<ChannelName, Capabilities>,
@@ -25,7 +25,7 @@ impl Bridge {
     ) -> (Self, Vec<Action>) {
         let mut bridge = Self::new(settings, channels, button_key);
         bridge.now = now;
-        // The last edit before the stop may have been a moment ago.
+        // The last edit may have been just before the stop.
         let slowest = bridge.channels.values().map(|channel| channel.edit_interval_ms).max();
         bridge.first_edit = now + slowest.unwrap_or(0);
         let mut scopes: BTreeMap<String, ScopeRecord> = BTreeMap::new();
@@ -87,7 +87,7 @@ impl Bridge {
                 }
             }
         }
-        bridge.go_on(replies);
+        bridge.resume_work(replies);
         bridge.close_asks();
         bridge.tick();
         let actions = bridge.finish_step();
@@ -111,7 +111,7 @@ impl Bridge {
         }
     }
 
-    /// Scopes are there for what is kept of them, and for each message.
+    /// Restores the scopes that have a record, a message or a reply.
     fn load_scopes(&mut self, mut records: BTreeMap<String, ScopeRecord>, replies: &[ReplyRecord]) {
         let of_messages = self.inbox.values().map(|record| (record.scope.clone(), record.place.clone()));
         let of_replies = replies.iter().map(|reply| (reply.scope.clone(), reply.place.clone()));
@@ -120,7 +120,7 @@ impl Bridge {
             let record = records.remove(&key).unwrap_or_default();
             self.scope_for(&key, &place).record = record;
         }
-        // A scope in which nothing is open has its place in its name.
+        // For a scope without messages and replies, the key tells its place.
         for (key, record) in records {
             let mut fields = key.splitn(4, '/');
             let (Some(channel), Some(_), Some(chat)) = (fields.next(), fields.next(), fields.next()) else {
@@ -132,12 +132,12 @@ impl Bridge {
                 chat: chat.into(),
                 thread: thread.map(Into::into),
             };
-            place.chat = self.called_now(&place.channel, &place.chat);
+            place.chat = self.current_chat(&place.channel, &place.chat);
             self.scope_for(&key, &place).record = record;
         }
     }
 
-    fn go_on(&mut self, replies: Vec<ReplyRecord>) {
+    fn resume_work(&mut self, replies: Vec<ReplyRecord>) {
         let mut answered: Vec<InboxId> = Vec::new();
         for record in replies {
             answered.extend(&record.messages);
@@ -146,14 +146,14 @@ impl Bridge {
                 scope.pictures = record.pictures.iter().cloned().collect();
                 scope.reply = Some(Reply::new(record));
             }
-            // An earlier version kept the text and the messages with the reply.
+            // An earlier version stored the text and the messages in the reply's record.
             self.keep_text(&key);
             let count = self.reply_mut(&key).map_or(0, |reply| reply.record.parts.len());
             for index in 0..count {
                 self.keep_part(&key, index);
             }
             if !settled {
-                // The engine knows whether it has the prompt already.
+                // The engine recognises a prompt that it already has.
                 self.send_prompt(&key);
             }
         }
@@ -182,7 +182,7 @@ impl Bridge {
         self.send_steered(record, conversation, text);
     }
 
-    /// Questions that were open ended with the process that asked them.
+    /// Closes open questions: the processes that asked them have ended.
     fn close_asks(&mut self) {
         let open: Vec<u64> =
             self.cards.values().filter(|card| card.record.ask.is_some()).map(|card| card.record.id).collect();

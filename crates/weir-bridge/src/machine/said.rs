@@ -1,15 +1,15 @@
-//! What the model has written so far, as one text that grows at its end.
+//! The text that the model has written so far.
 
 /// The blocks of text of a reply, joined by empty lines.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct WrittenText {
     text: String,
-    /// The blocks in their order, each with where it begins in the text.
+    /// The blocks in order, each with its offset in the text.
     blocks: Vec<(u64, usize)>,
 }
 
-impl Said {
-    /// Whether nothing was written.
+impl WrittenText {
+    /// Whether nothing has been written.
     pub(super) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -19,8 +19,8 @@ impl Said {
         self.text.trim_end()
     }
 
-    /// Adds to a block, or replaces it. Gives whether something changed that was there before. Text at the end costs
-    /// its own length and nothing else.
+    /// Appends to a block, or replaces it. Returns whether earlier text changed. The cost of appending at the end
+    /// depends only on the length of the new text.
     pub(super) fn write(&mut self, block: u64, text: &str, replaces: bool) -> bool {
         let last = self.blocks.last().copied();
         match last {
@@ -39,7 +39,7 @@ impl Said {
 
     fn begin(&mut self, block: u64, text: &str) {
         self.text.truncate(self.as_str().len());
-        // A block with nothing in it leaves no gap.
+        // An empty block leaves no gap.
         self.blocks.pop_if(|(_, start)| *start >= self.text.len());
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
@@ -48,7 +48,7 @@ impl Said {
         self.text.push_str(text.trim_start());
     }
 
-    /// Changes a block that is not the last, or all of a block. This costs the length of what follows it.
+    /// Changes a block that is not the last, or replaces a block. The cost depends on the length of what follows it.
     fn rewrite(&mut self, block: u64, text: &str, replaces: bool) -> bool {
         let index = self.blocks.partition_point(|(other, _)| *other < block);
         let is_known = self.blocks.get(index).is_some_and(|(other, _)| *other == block);
@@ -75,10 +75,10 @@ impl Said {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::Said;
+    use super::WrittenText;
 
     #[test]
-    fn is_the_blocks_in_their_order_whatever_comes_when() {
+    fn blocks_are_joined_in_order_however_they_arrive() {
         let steps: [(u64, &str, bool); 12] = [
             (1, "  one", false),
             (1, " more ", false),
@@ -93,7 +93,7 @@ mod tests {
             (6, "six and seven", true),
             (5, "five", false),
         ];
-        let mut said = Said::default();
+        let mut said = WrittenText::default();
         let mut blocks: BTreeMap<u64, String> = BTreeMap::new();
         for (block, text, replaces) in steps {
             let entry = blocks.entry(block).or_default();

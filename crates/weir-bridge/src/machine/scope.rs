@@ -1,4 +1,4 @@
-//! A scope: who shares a conversation, what waits there, and what runs.
+//! A scope: the people who share a conversation, their waiting messages, and the running turn.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,8 @@ use super::reply::Reply;
 use super::settings::{Per, ScopeSettings};
 use super::{Bridge, Sender};
 
-/// Conversations of a scope that `/resume` offers.
-const MOST_CONVERSATIONS: usize = 20;
+/// Maximum number of conversations that `/resume` offers.
+const MAX_CONVERSATIONS: usize = 20;
 
 /// A scope.
 #[derive(Debug)]
@@ -21,20 +21,20 @@ pub(super) struct Scope {
     pub(super) settings: ScopeSettings,
     /// Where the last message came from.
     pub(super) place: Place,
-    /// Messages that wait, in the channel's order.
+    /// Waiting messages, in the channel's order.
     pub(super) waiting: Vec<(i64, InboxId)>,
-    /// No prompt is made of what waits before this time.
+    /// Waiting messages do not become a prompt before this time.
     pub(super) quiet_until: i64,
     /// The reply that is being written.
     pub(super) reply: Option<Reply>,
-    /// Messages that were given to the engine while a turn ran.
+    /// Messages that were sent to the engine while a turn was running.
     pub(super) steered: Vec<InboxId>,
-    /// Turns that ended and have not been shown.
+    /// Turns that have ended and are not shown yet.
     pub(super) endings: Vec<(InboxId, Ending)>,
-    /// When what the engine did not take is given to it again.
+    /// When to send a prompt again that the engine did not accept.
     pub(super) send_again: Option<i64>,
     pub(super) refusals: u32,
-    /// Pictures since the last turn ended, by what is in them.
+    /// Pictures since the last turn ended, by content.
     pub(super) pictures: HashSet<String>,
 }
 
@@ -56,53 +56,53 @@ impl Scope {
         }
     }
 
-    /// Whether a turn runs.
+    /// Whether a turn is running.
     pub(super) fn is_running(&self) -> bool {
         self.reply.as_ref().is_some_and(|reply| reply.record.settled.is_none()) || !self.steered.is_empty()
     }
 
-    /// Whether a message can go into the turn that runs: it is of the conversation that is talked to, and nothing
-    /// waits before it.
+    /// Whether a message can be added to the running turn: the turn belongs to the current conversation, and no other
+    /// message is waiting.
     pub(super) fn can_steer(&self) -> bool {
         self.runs_current() && self.waiting.is_empty()
     }
 
-    /// Whether a turn of the conversation that is talked to runs.
+    /// Whether a turn of the current conversation is running.
     pub(super) fn runs_current(&self) -> bool {
         let same =
             self.reply.as_ref().is_none_or(|reply| reply.record.conversation == self.conversation_key());
         self.is_running() && self.record.current != 0 && same
     }
 
-    /// Puts a message where the channel's order has it.
+    /// Queues a message by the channel's order.
     pub(super) fn enqueue(&mut self, order: i64, id: InboxId) {
         let at = self.waiting.partition_point(|other| *other <= (order, id));
         self.waiting.insert(at, (order, id));
     }
 
-    /// The model that a new conversation has; none is the CLI's own choice.
+    /// The model of new conversations, or `None` for the CLI's default.
     pub(super) fn model(&self) -> Option<&str> {
-        // The configuration may be another one than when it was chosen.
+        // The configuration may have changed since it was chosen.
         let chosen = self.record.model.as_deref().filter(|model| self.settings.allows_model(model));
         chosen.or(self.settings.model.as_deref())
     }
 
-    /// The folder that a new conversation works in.
+    /// The folder of new conversations.
     pub(super) fn workspace(&self) -> &str {
         self.record.workspace.as_deref().unwrap_or(&self.settings.workspace)
     }
 
-    /// The key of the conversation that is talked to.
+    /// The key of the current conversation.
     pub(super) fn conversation_key(&self) -> String {
         format!("bridge/{}/{}", self.key, self.record.current)
     }
 
-    /// What the conversation that is talked to is started with.
+    /// The settings of the current conversation.
     pub(super) fn conversation(&self) -> ConversationSettings {
         self.conversation_named(self.conversation_key())
     }
 
-    /// What a conversation of this scope is started with.
+    /// The settings of a conversation of this scope.
     pub(super) fn conversation_named(&self, key: String) -> ConversationSettings {
         let current = self.record.conversations.iter().find(|other| other.number == self.record.current);
         let own = current.and_then(|current| current.workspace.clone());
@@ -126,36 +126,36 @@ impl Scope {
         }
     }
 
-    /// Begins another conversation.
+    /// Starts another conversation.
     pub(super) fn begin(&mut self, number: u64, title: &str, at: i64) {
         let title = title.lines().next().unwrap_or_default().chars().take(60).collect();
         let workspace = self.record.workspace.clone();
         self.record.conversations.push(ConversationRecord { number, title, at, workspace });
         self.record.current = number;
-        if self.record.conversations.len() > MOST_CONVERSATIONS {
+        if self.record.conversations.len() > MAX_CONVERSATIONS {
             self.record.conversations.remove(0);
         }
     }
 }
 
-/// Whom a scope belongs to alone, by its name.
+/// The person whom a scope belongs to, judging by its key, if it is not shared.
 pub(super) fn owner(scope: &str) -> Option<&str> {
     let mut fields = scope.splitn(4, '/').skip(1);
     if fields.next() == Some("user") { fields.nth(1) } else { None }
 }
 
 impl Bridge {
-    /// The settings that hold for somebody at a place.
+    /// The settings that apply to a person in a place.
     pub(super) fn settings_at(&self, place: &Place, user: Option<&str>) -> &ScopeSettings {
-        let before = self.called_before(&place.channel, &place.chat);
+        let before = self.original_chat(&place.channel, &place.chat);
         let rule = self.settings.scopes.iter().find(|rule| rule.fits(place, before, user));
         rule.map_or(&self.settings.default_scope, |rule| &rule.settings)
     }
 
-    /// The name of the scope that a message belongs to.
+    /// The key of the scope that a message belongs to.
     pub(super) fn scope_key(&self, place: &Place, sender: &Sender) -> String {
         let Place { channel, chat, thread } = place;
-        let chat = self.called_before(channel, chat);
+        let chat = self.original_chat(channel, chat);
         match (self.settings_at(place, Some(sender.id.as_str())).per, thread) {
             (Per::Thread, Some(thread)) => format!("{channel}/thread/{chat}/{thread}"),
             (Per::Chat | Per::Thread, _) => format!("{channel}/chat/{chat}"),
@@ -163,7 +163,7 @@ impl Bridge {
         }
     }
 
-    /// The scope of a message, which is made if it is not there.
+    /// The scope of a message, which is created if necessary.
     pub(super) fn scope_for(&mut self, key: &str, place: &Place) -> &mut Scope {
         let settings = self.settings_at(place, owner(key)).clone();
         let scope = self.scopes.entry(key.to_owned()).or_insert_with(|| {
@@ -181,7 +181,7 @@ impl Bridge {
         }
     }
 
-    /// When something is to be done in a scope, if nothing happens before.
+    /// When a scope needs attention next, unless another event comes first.
     pub(super) fn scope_deadline(&self, scope: &Scope) -> Option<i64> {
         let is_free = scope.reply.is_none() && scope.steered.is_empty();
         let takes = (is_free && !scope.waiting.is_empty()) || self.can_steer_head(scope);

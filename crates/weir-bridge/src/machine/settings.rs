@@ -1,4 +1,4 @@
-//! What the bridge may do, as the configuration says it.
+//! Settings of the machine.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,34 @@ use crate::engine::Pictures;
 
 use super::records::Role;
 
-/// What the bridge may do.
+/// Settings of the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Who may talk to the agent, besides those who are paired.
+    /// People who may talk to the agent, in addition to those who are paired.
     pub people: BTreeMap<(ChannelName, UserId), Role>,
-    /// Rules for scopes; the first that fits holds.
+    /// Rules for scopes. The first match applies.
     pub scopes: Vec<ScopeRule>,
-    /// What holds where no rule fits.
+    /// Settings of scopes without a matching rule.
     pub default_scope: ScopeSettings,
-    /// Messages of one sender in a minute.
+    /// Maximum messages per sender in a minute.
     pub messages_per_minute: u32,
-    /// Messages of one sender in a chat in ten minutes; beyond it, somebody talks to somebody like us.
+    /// Maximum messages per sender and chat in ten minutes. More suggest that two programs are answering each other.
     pub messages_per_ten_minutes: u32,
-    /// Wrong pairing codes of one sender.
+    /// Maximum wrong pairing codes per sender.
     pub wrong_codes: u32,
-    /// How long a person has for an answer.
+    /// Time limit for answering a request.
     pub ask_timeout_ms: i64,
-    /// How long files of a message may take; what is not there by then is left out.
+    /// Time limit for fetching the files of a message. Files that take longer are left out.
     pub fetch_timeout_ms: i64,
     /// Only administrators may allow tools.
     pub only_admins_allow: bool,
-    /// Messages that wait in one conversation.
-    pub most_waiting: usize,
-    /// Messages of one reply; what is longer comes as a file.
-    pub most_parts: usize,
-    /// Pictures of the agent in one turn that are shown.
-    pub most_pictures: usize,
-    /// Deliveries that are remembered, so that none is taken twice.
+    /// Maximum number of waiting messages per scope.
+    pub max_waiting: usize,
+    /// Maximum number of messages per reply. Longer replies are sent as a file.
+    pub max_parts: usize,
+    /// Maximum number of pictures shown per turn.
+    pub max_pictures: usize,
+    /// Number of deliveries remembered to recognise repeated ones.
     pub remembered: usize,
 }
 
@@ -52,31 +52,31 @@ impl Default for Settings {
             ask_timeout_ms: 10 * 60 * 1000,
             fetch_timeout_ms: 2 * 60 * 1000,
             only_admins_allow: false,
-            most_waiting: 50,
-            most_parts: 4,
-            most_pictures: 5,
+            max_waiting: 50,
+            max_parts: 4,
+            max_pictures: 5,
             remembered: 5_000,
         }
     }
 }
 
-/// Settings for some of the scopes.
+/// Settings for some scopes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScopeRule {
     /// The channel.
     pub channel: ChannelName,
-    /// The chat; any where none is named.
+    /// The chat, or `None` for any.
     pub chat: Option<String>,
-    /// The thread, where each is a scope.
+    /// The thread, if each thread is a scope.
     pub thread: Option<String>,
-    /// The person, where each has a scope.
+    /// The person, if each person has a scope.
     pub user: Option<String>,
-    /// What holds there.
+    /// The settings that apply there.
     pub settings: ScopeSettings,
 }
 
 impl ScopeRule {
-    /// Whether it holds for somebody at a place, in a chat that may have had another name before.
+    /// Whether it applies to a person in a place. `before` is the original id of the chat.
     pub(super) fn fits(&self, place: &Place, before: &ChatId, user: Option<&str>) -> bool {
         let is_chat = |chat: &str| chat == place.chat.as_str() || chat == before.as_str();
         let thread = place.thread.as_ref().map(ThreadId::as_str);
@@ -87,42 +87,42 @@ impl ScopeRule {
     }
 }
 
-/// What holds for a scope.
+/// Settings of a scope.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScopeSettings {
-    /// Who shares a conversation.
+    /// Who shares a session.
     pub per: Per,
-    /// What happens to messages while a turn runs.
+    /// What happens to messages while a turn is running.
     pub queue: QueueMode,
-    /// How long it has to be quiet before collected messages are given to the model.
+    /// How long to wait for more messages before collected messages become a prompt.
     pub debounce_ms: i64,
-    /// In groups, only what is meant for us is read.
+    /// In groups, read only messages that are addressed to the bot.
     pub only_when_addressed: bool,
     /// The working directory.
     pub workspace: String,
     /// The model.
     pub model: Option<String>,
-    /// The models that people may choose; any where none is named.
+    /// The models that people may choose. Empty for any model.
     pub models: Vec<String>,
     /// The permission mode.
     pub permission_mode: Option<String>,
-    /// People may allow a tool until the session ends, as far as the CLI's own suggestion goes.
+    /// People may allow what the CLI suggests until the session ends.
     pub allow_for_session: bool,
-    /// The tools that there are; all where nothing is said.
+    /// The tools that the agent has, or `None` for all.
     pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     pub allowed_tools: Vec<String>,
-    /// Tools that are not there.
+    /// Tools that the agent must not use.
     pub disallowed_tools: Vec<String>,
-    /// What is added to the system prompt.
+    /// Text to append to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// Most that a conversation may cost, in dollars.
+    /// Maximum cost of a session in dollars.
     pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps nothing of conversations on disk.
+    /// Whether the CLI keeps sessions off the disk.
     pub no_session_persistence: bool,
-    /// A line with cost, tokens and time below each answer.
+    /// Show cost, tokens and time below each answer.
     pub footer: bool,
-    /// A live line tells which tool is at work.
+    /// Show which tool is running.
     pub show_tools: bool,
     /// Which pictures of the agent are shown.
     pub pictures: Pictures,
@@ -160,28 +160,28 @@ impl ScopeSettings {
     }
 }
 
-/// Who shares a conversation.
+/// Who shares a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
-    /// Everybody in a chat.
+    /// Everyone in a chat.
     Chat,
-    /// Everybody in a thread.
+    /// Everyone in a thread.
     Thread,
-    /// Each person has one of their own, in each chat.
+    /// Each person has their own, in each chat.
     User,
 }
 
-/// What happens to messages while a turn runs.
+/// What happens to messages while a turn is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueMode {
     /// They wait, and become one prompt.
     Collect,
-    /// They go into the turn.
+    /// They are added to the turn.
     Steer,
     /// They wait, and each becomes a prompt.
     Followup,
-    /// They end the turn.
+    /// They interrupt the turn.
     Interrupt,
 }

@@ -1,4 +1,4 @@
-//! Turns: which messages become a prompt, and what comes of it.
+//! Turns: which messages become a prompt, and how their replies begin and end.
 
 use crate::channel::Operation;
 use crate::engine::{Command, Ending, EndingOutcome, PROMPT_PREFIX, Report};
@@ -10,16 +10,16 @@ use super::reply::Reply;
 use super::settings::{Per, QueueMode};
 use super::{Action, Bridge, Target, typed, words};
 
-/// How often a prompt is given to an engine that does not take it, before its sender is told.
-const MOST_REFUSALS: u32 = 12;
+/// Maximum number of attempts to send a prompt that the engine does not accept.
+const MAX_REFUSALS: u32 = 12;
 
-/// The name of the prompt that begins with a message.
+/// The client id of the prompt that starts with this message.
 pub(super) fn client_id(id: InboxId) -> String {
     format!("{PROMPT_PREFIX}{}", id.0)
 }
 
 impl Bridge {
-    /// Does what can be done in a scope now.
+    /// Takes all steps that are possible in a scope now.
     pub(super) fn step_scope(&mut self, key: &str) {
         self.give_up_files(key);
         self.send_again_if_due(key);
@@ -29,7 +29,7 @@ impl Bridge {
         self.step_reply(key);
     }
 
-    /// The engine tells something.
+    /// Handles a report of the engine.
     pub(super) fn reported(&mut self, key: &str, conversation: &str, report: Report) {
         match report {
             Report::Finished { client_id, ending } => self.finished(key, &client_id, ending),
@@ -43,9 +43,9 @@ impl Bridge {
             Report::Unasked { text } => self.tell_scope(key, &text),
             Report::Facts { number, facts } => self.described(number, facts.as_ref()),
             Report::Task { number, how } => self.task_stopped(number, &how),
-            Report::Folder { number, folder } => self.looked_at(number, folder),
+            Report::Folder { number, folder } => self.folder_checked(number, folder),
             Report::Pictures(files) => self.pictured(key, conversation, files),
-            // The driver sees to that.
+            // Handled by the driver.
             Report::Pictured(_) => {}
             Report::Text { .. }
             | Report::ToolStarted { .. }
@@ -64,7 +64,7 @@ impl Bridge {
     }
 
     fn progress(&mut self, key: &str, conversation: &str, report: Report) {
-        // The turn of a message that was given to the engine while another turn ran.
+        // This is the turn of a message that was sent to the engine while another turn was running.
         if let Some(scope) = self.scopes.get(key)
             && scope.reply.is_none()
             && let Some(first) = scope.steered.first().copied()
@@ -87,7 +87,7 @@ impl Bridge {
         }
     }
 
-    /// Makes a prompt of what waits, if nothing runs.
+    /// Turns waiting messages into a prompt, if no turn is running.
     fn start_turn(&mut self, key: &str) {
         let now = self.now;
         let Some(scope) = self.scopes.get(key) else { return };
@@ -115,12 +115,12 @@ impl Bridge {
         self.send_prompt(key);
     }
 
-    /// Begins a reply to these messages.
+    /// Starts a reply to these messages.
     fn begin_reply(&mut self, key: &str, messages: Vec<InboxId>) {
         let id = self.next_id();
         let Some(scope) = self.scopes.get(key) else { return };
         let conversation = scope.conversation_key();
-        // The reply stands where the last of the messages stands.
+        // The reply goes where the last of the messages came from.
         let last = messages.last().and_then(|id| self.inbox.get(id));
         let place = last.map_or_else(|| scope.place.clone(), |record| record.place.clone());
         let reply_to = last.filter(|record| !record.direct).and_then(|record| record.message.clone());
@@ -158,7 +158,7 @@ impl Bridge {
         }
     }
 
-    /// Gives the engine the prompt of the reply that is being written.
+    /// Sends the prompt of the current reply to the engine.
     pub(super) fn send_prompt(&mut self, key: &str) {
         let Some(scope) = self.scopes.get(key) else { return };
         let Some(reply) = &scope.reply else { return };
@@ -178,7 +178,7 @@ impl Bridge {
         self.actions.push(Action::Command { scope: key.to_owned(), conversation, command });
     }
 
-    /// Gives a message to the turn that runs.
+    /// Adds a message to the running turn.
     pub(super) fn steer(&mut self, record: &InboxRecord) {
         let Some(scope) = self.scopes.get_mut(&record.scope) else { return };
         scope.steered.push(record.id);
@@ -204,7 +204,7 @@ impl Bridge {
         self.actions.push(Action::Command { scope: record.scope.clone(), conversation, command });
     }
 
-    /// Tells the engine to end the turn, once.
+    /// Tells the engine to interrupt the turn, once.
     pub(super) fn interrupt(&mut self, key: &str) {
         let Some(scope) = self.scopes.get_mut(key) else { return };
         let conversation = match &mut scope.reply {
@@ -239,7 +239,7 @@ impl Bridge {
         }
     }
 
-    /// Shows turns of messages that were given to the engine while another turn ran.
+    /// Shows the turns of messages that were sent to the engine while another turn was running.
     fn take_endings(&mut self, key: &str) {
         let Some(scope) = self.scopes.get_mut(key) else { return };
         let shown = scope.record.last_turn.clone();
@@ -259,16 +259,16 @@ impl Bridge {
         }
     }
 
-    /// A reply gets its last form.
+    /// Gives a reply its final text.
     fn settle_reply(&mut self, key: &str, ending: Ending) {
-        let most_parts = self.settings.most_parts.max(1);
+        let max_parts = self.settings.max_parts.max(1);
         let Some(scope) = self.scopes.get_mut(key) else { return };
         let footer = words::footer(&ending).filter(|_| scope.settings.footer);
         let Some(reply) = &mut scope.reply else { return };
         let channel = self.channels.get(&reply.record.place.channel);
         let so_far = reply.so_far().to_owned();
-        // After a restart the engine knows whole texts, and the record what was shown of them.
-        let knows_more = reply.has_heard_nothing() && ending.said.len() > so_far.len();
+        // After a restart the engine may know more of the text than the record, which has what was shown.
+        let knows_more = reply.has_no_text() && ending.said.len() > so_far.len();
         let said = if knows_more { ending.said.clone() } else { so_far.clone() };
         let after = |text: String, last: &str| {
             if text.is_empty() { last.to_owned() } else { format!("{text}\n\n{last}") }
@@ -277,7 +277,7 @@ impl Bridge {
             EndingOutcome::Answered(text) if text.trim().is_empty() => {
                 (if so_far.is_empty() { words::EMPTY_ANSWER.to_owned() } else { so_far }, Outcome::Answered)
             }
-            // The result is the last of what was said; the rest was said before it.
+            // The result is the end of the text; keep what came before it too.
             EndingOutcome::Answered(text) if so_far.trim_end().ends_with(text.trim_end()) => {
                 (so_far, Outcome::Answered)
             }
@@ -285,7 +285,7 @@ impl Bridge {
             EndingOutcome::Interrupted => {
                 (after(said, words::INTERRUPTED), Outcome::Failed { reason: "it was stopped".to_owned() })
             }
-            // The CLI says what went wrong with the API as if the model had said it, and then once more as the result.
+            // The CLI reports API errors as text of the model, and then again as the result.
             EndingOutcome::Failed(reason) if words::ends_with_sentence(&said, &reason) => {
                 (said, Outcome::Failed { reason })
             }
@@ -294,19 +294,19 @@ impl Bridge {
         let mut file = None;
         if let Some(channel) = channel.filter(|channel| channel.files) {
             let mut splitter = Splitter::new(channel.markup, channel.longest);
-            splitter.advance(&markdown, most_parts);
-            let mut looked_at = splitter.looked_at();
-            if splitter.has_more(&markdown) && splitter.closed().len() >= most_parts {
+            splitter.advance(&markdown, max_parts);
+            let mut bytes_processed = splitter.bytes_processed();
+            if splitter.has_more(&markdown) && splitter.closed().len() >= max_parts {
                 let mut half = Splitter::new(channel.markup, channel.longest / 2);
                 let open = half.advance(&markdown, 1);
-                looked_at += half.looked_at();
+                bytes_processed += half.bytes_processed();
                 let first = half.closed().first().cloned().or(open);
                 file = Some(std::mem::take(&mut markdown));
                 markdown = after(first.unwrap_or_default(), words::IN_FILE);
             }
-            self.looked_at += looked_at;
+            self.bytes_processed += bytes_processed;
         }
-        let left_out = scope.pictures.len().saturating_sub(self.settings.most_pictures);
+        let left_out = scope.pictures.len().saturating_sub(self.settings.max_pictures);
         if left_out > 0 {
             markdown = after(markdown, &words::more_pictures(left_out));
         }
@@ -316,10 +316,10 @@ impl Bridge {
         if let Some(footer) = footer {
             markdown = after(markdown, &footer);
         }
-        // It was for the case that this moment never comes.
+        // Only needed until the turn has ended.
         reply.record.said = String::new();
         reply.record.settled = Some(Settled { markdown, outcome, file, file_sent: false });
-        reply.cut_again();
+        reply.split_again();
         if let Some(first) = reply.record.messages.first() {
             scope.record.last_turn = Some((ending.turn, *first));
         }
@@ -329,7 +329,7 @@ impl Bridge {
         self.keep_scope(key);
     }
 
-    /// The engine did not take a prompt.
+    /// The engine did not accept a prompt.
     fn not_taken(&mut self, key: &str, refused: &str, reason: String, passing: bool) {
         let now = self.now;
         let Some(scope) = self.scopes.get_mut(key) else { return };
@@ -351,14 +351,14 @@ impl Bridge {
             return;
         }
         scope.refusals += 1;
-        if passing && scope.refusals < MOST_REFUSALS {
+        if passing && scope.refusals < MAX_REFUSALS {
             scope.send_again = Some(now + backoff(scope.refusals));
             if let Some(reply) = &mut scope.reply {
                 reply.delayed(reason);
             }
             return;
         }
-        // A folder that was chosen here may be the reason, and whoever chose it should not have to ask how to get out.
+        // A folder chosen with `/cd` may be the reason, so say how to leave it.
         let reason = match &scope.record.workspace {
             Some(_) => format!("{reason}\n\n{}", words::OUT_OF_FOLDER),
             None => reason,
@@ -377,9 +377,9 @@ impl Bridge {
     }
 }
 
-/// What the model reads of a message.
+/// The text of a message as the model reads it.
 pub(super) fn prompt_text(record: &InboxRecord, shared: bool) -> String {
     let text = typed::without_escape(&record.text);
-    // Where several people share a conversation the model should know who says what.
+    // If several people share a conversation, the model should know who says what.
     if shared && !record.direct { format!("{}: {text}", record.sender.name) } else { text.to_owned() }
 }

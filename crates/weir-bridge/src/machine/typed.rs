@@ -1,11 +1,11 @@
-//! What people type to the bridge itself: the commands that work in a chat, and what is none of them.
+//! Parses commands that people type in a chat.
 //!
-//! This list is all there is. The CLI's own commands do not work in a chat: what is not in the list is told to be
-//! unknown, or goes to the agent as a text in which nothing is a command.
+//! This list is complete. The CLI's own commands do not work in a chat: other commands are refused as unknown, or
+//! sent to the agent as plain text.
 
 use super::records::Role;
 
-/// A command with what may follow it, what it does, and who may use it.
+/// A command: its name, usage, description, and the role that it needs.
 struct Known {
     name: &'static str,
     usage: &'static str,
@@ -17,33 +17,33 @@ const fn known(name: &'static str, usage: &'static str, does: &'static str, role
     Known { name, usage, does, role }
 }
 
-/// The commands that work in a chat, in the order in which `/help` lists them.
+/// The commands that work in a chat, in the order of `/help`.
 const COMMANDS: [Known; 8] = [
-    known("new", "/new", "begins another conversation", Role::User),
+    known("new", "/new", "starts a new session", Role::User),
     known(
         "stop",
         "/stop",
-        "ends what runs and forgets what waits, `/stop N` ends one task in the background",
+        "stops the running turn and drops waiting messages, `/stop N` stops a background task",
         Role::User,
     ),
-    known("status", "/status", "says how this conversation is doing", Role::User),
-    known("model", "/model NAME", "takes another model (`/model` alone: the usual one)", Role::User),
-    known("cost", "/cost", "says what this conversation has cost", Role::User),
-    known("resume", "/resume", "lists earlier conversations, `/resume N` goes back to one", Role::User),
-    known("cd", "/cd FOLDER", "begins a conversation in another folder (administrators)", Role::Admin),
-    known("help", "/help", "says this", Role::User),
+    known("status", "/status", "shows the state of this session", Role::User),
+    known("model", "/model NAME", "changes the model (`/model` alone: back to the default)", Role::User),
+    known("cost", "/cost", "shows what this session has cost", Role::User),
+    known("resume", "/resume", "lists earlier sessions, `/resume N` returns to one", Role::User),
+    known("cd", "/cd FOLDER", "starts a session in another folder (administrators)", Role::Admin),
+    known("help", "/help", "shows this list", Role::User),
 ];
-/// Commands that are not listed: they are for people who are not known yet.
+/// Commands that `/help` does not list: they are for people who are not paired yet.
 const UNLISTED: [&str; 2] = ["pair", "start"];
 
-/// A command with what follows it.
+/// A command with its argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Typed {
     pub(super) name: String,
     pub(super) argument: String,
 }
 
-/// Reads a command of ours.
+/// Parses a command.
 pub(super) fn command(text: &str) -> Option<Typed> {
     let text = text.trim();
     let rest = text.strip_prefix(['/', '!'])?;
@@ -53,21 +53,21 @@ pub(super) fn command(text: &str) -> Option<Typed> {
     is_known.then(|| Typed { name, argument: argument.trim().to_owned() })
 }
 
-/// The name of a command that looks like one and is none of ours. A path, such as `/usr/bin/env`, is a text.
+/// The name of an unknown command. A path such as `/usr/bin/env` is not a command.
 pub(super) fn unknown_command(text: &str) -> Option<&str> {
     let word = text.trim().strip_prefix('/')?.split(char::is_whitespace).next()?;
     let name = without_bot(word);
     (is_name(name) && command(text).is_none()).then_some(name)
 }
 
-/// The text behind `//`, which sends a text that begins like a command.
+/// Removes the first slash of `//name`, which sends a text that starts like a command.
 pub(super) fn without_escape(text: &str) -> &str {
     let rest = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));
     let word = rest.and_then(|rest| rest.strip_prefix('/')?.split(char::is_whitespace).next());
     rest.filter(|_| word.is_some_and(is_name)).unwrap_or(text)
 }
 
-/// In groups Telegram adds the bot's name.
+/// Removes the bot's name, which Telegram adds in groups.
 fn without_bot(word: &str) -> &str {
     word.split('@').next().unwrap_or(word)
 }
@@ -79,30 +79,30 @@ fn is_name(word: &str) -> bool {
     begins && characters.all(|character| character.is_alphanumeric() || "_-:.".contains(character))
 }
 
-/// The code in `/pair CODE`, also behind Telegram's `/start`.
+/// The code in `/pair CODE` or in Telegram's `/start CODE`.
 pub(super) fn pairing_code(text: &str) -> Option<String> {
     let typed = command(text).filter(|typed| UNLISTED.contains(&typed.name.as_str()))?;
     let code: String = typed.argument.chars().filter(char::is_ascii_alphanumeric).collect();
     (!code.is_empty()).then(|| code.to_ascii_uppercase())
 }
 
-/// The commands that somebody may use.
+/// The commands that a person may use.
 pub(super) fn help(role: Option<Role>) -> String {
-    let mine = COMMANDS.iter().filter(|known| role >= Some(known.role));
-    let lines: Vec<String> = mine.map(|known| format!("`{}` {}", known.usage, known.does)).collect();
+    let allowed = COMMANDS.iter().filter(|known| role >= Some(known.role));
+    let lines: Vec<String> = allowed.map(|known| format!("`{}` {}", known.usage, known.does)).collect();
     format!("{}\n\nEach also works with `!` instead of `/`.", lines.join("\n"))
 }
 
-/// What is said to a command that is none of ours.
+/// The reply to an unknown command.
 pub(super) fn no_such_command(name: &str, role: Option<Role>) -> String {
     let name: String = name.chars().take(40).collect();
     format!(
-        "There is no command `/{name}` here, so nothing was done. Begin with `//` to send it as a text. What works:\n\n{}",
+        "There is no command `/{name}` here, so nothing was done. Start with `//` to send it as text. Available commands:\n\n{}",
         help(role)
     )
 }
 
-/// Whether this can be the name of a model. What else is typed must not reach a command line.
+/// Whether this can be the name of a model. Anything else must not reach a command line.
 pub(super) fn is_model(name: &str) -> bool {
     let is_fine = |character: char| character.is_ascii_alphanumeric() || "._:/@[]-".contains(character);
     name.len() <= 100
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_command_is_told_from_a_text() {
+    fn unknown_commands_are_told_apart_from_text() {
         for (text, name) in [
             ("/config permissionMode=acceptEdits", Some("config")),
             (" /compact\nand more", Some("compact")),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn two_slashes_send_a_text() {
+    fn two_slashes_send_text() {
         assert_eq!(without_escape("//config x"), "/config x");
         assert_eq!(without_escape("// a comment"), "// a comment");
         assert_eq!(without_escape("//server/share"), "//server/share");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_a_word_and_no_flag() {
+    fn a_model_is_a_word_and_not_a_flag() {
         for name in ["opus", "claude-sonnet-4-5", "us.anthropic.claude:1", "opus[1m]"] {
             assert!(is_model(name), "{name}");
         }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_told_what_they_may_use() {
+    fn help_lists_only_allowed_commands() {
         assert!(!help(Some(Role::User)).contains("/cd") && help(Some(Role::Admin)).contains("/cd"));
     }
 }

@@ -1,49 +1,52 @@
-//! What the bridge says by itself, and how it reads what people say.
+//! Texts of the bridge itself, and short answers of people.
+
+use weir_base::money::dollars;
+use weir_base::time::duration_text;
 
 use crate::engine::{Ending, Facts};
 
 use super::scope::Scope;
 use super::{Per, QueueMode};
 
-pub(super) const PAIRING_HINT: &str = "I do not know you yet. Ask the owner for a pairing code (`weir bridge pair`), then send me `/pair CODE` or `!pair CODE`.";
+pub(super) const PAIRING_HINT: &str = "You are not paired yet. Ask the owner for a pairing code (`weir bridge pair`), then send me `/pair CODE` or `!pair CODE`.";
 pub(super) const PAIRED: &str = "You are paired. Send me a message, or `/help`.";
-pub(super) const WRONG_CODE: &str = "That code is not valid. Codes work once, and for a short time.";
+pub(super) const WRONG_CODE: &str = "That code is not valid. Codes work once and expire after a short time.";
 pub(super) const NO_MORE_CODES: &str = "That code is not valid. No more codes are accepted from you; ask the owner to allow you in the configuration.";
 pub(super) const TOO_FAST: &str =
-    "That is more than I take in a minute. This message was not read; please send it again later.";
-pub(super) const TOO_MUCH: &str = "That is more than I take in ten minutes, as if two programs answered each other. I am silent here until it is quieter.";
+    "Too many messages in one minute. This message was not read; please send it again later.";
+pub(super) const TOO_MUCH: &str = "Too many messages in ten minutes, as if two programs were answering each other. I will not respond here until there are fewer.";
 pub(super) const QUEUE_FULL: &str =
-    "Too many messages wait already. This one was not taken; send it again later, or `/stop`.";
-pub(super) const STOPPED: &str = "It was stopped before it was this message's turn.";
+    "Too many messages are waiting already. This one was not accepted; send it again later, or use `/stop`.";
+pub(super) const STOPPED: &str = "It was stopped before this message was handled.";
 pub(super) const PLACEHOLDER: &str = "\u{2026}";
 pub(super) const INTERRUPTED: &str = "_Stopped._";
-pub(super) const EMPTY_ANSWER: &str = "_Done, without a word._";
-/// What is added to an answer that the CLI did not give as its result.
-pub(super) const DEGRADED: &str = "_The result was empty; this is what was said until then._";
-pub(super) const IN_FILE: &str = "_The whole answer is in the file below._";
-pub(super) const TIMED_OUT: &str = "Nobody answered in time, so it was denied.";
-pub(super) const EDITED_TOO_LATE: &str = "I had begun with this message when you changed it. If the change matters, send it as a message of its own.";
+pub(super) const EMPTY_ANSWER: &str = "_Done. The answer is empty._";
+/// Added to an answer if the CLI's result was empty.
+pub(super) const DEGRADED: &str = "_The result was empty; this is the text written before it._";
+pub(super) const IN_FILE: &str = "_The full answer is in the file below._";
+pub(super) const TIMED_OUT: &str = "Not answered in time, so it was denied.";
+pub(super) const EDITED_TOO_LATE: &str = "I had already started on this message when you edited it. If the change matters, send it as a new message.";
 pub(super) const RESTARTED: &str = "The bridge was restarted, so this is no longer open.";
 pub(super) const SAME_FOLDER: &str = "Nothing has changed.";
 pub(super) const NOTHING_TO_READ: &str =
-    "There is nothing in this message that I can read. Send a text, a picture or a file.";
-pub(super) const WAITS_FOR_ANSWER: &str = "I have asked something, and wait for the answer: choose one of the numbers, or reply to the question. This message is kept for after that.";
-pub(super) const OUT_OF_FOLDER: &str = "`/cd` without a folder goes back to the usual one.";
+    "There is nothing in this message that I can read. Send text, a picture or a file.";
+pub(super) const WAITS_FOR_ANSWER: &str = "I asked a question and am waiting for the answer: choose one of the numbers, or reply to the question. This message will be handled after that.";
+pub(super) const OUT_OF_FOLDER: &str = "`/cd` without a folder goes back to the default one.";
 pub(super) const OLD_BUTTON: &str =
-    "That button does nothing: its question is closed, or was asked elsewhere.";
-pub(super) const NOT_YOURS: &str = "That question is for somebody else.";
+    "That button has no effect: its question is closed, or was asked elsewhere.";
+pub(super) const NOT_YOURS: &str = "That question is for someone else.";
 pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
 
-/// What a short answer to a question means.
+/// The meaning of a short answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// These numbers, counted from one.
+    /// These numbers, starting at one.
     Numbers(Vec<usize>),
     Yes,
     No,
 }
 
-/// Reads a short answer: numbers, yes, no.
+/// Parses a short answer: numbers, yes or no.
 pub(super) fn choice(text: &str) -> Option<Choice> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
     match text.as_str() {
@@ -76,24 +79,24 @@ pub(super) fn reacted(reaction: &str) -> Option<Choice> {
     }
 }
 
-/// What is said to a name that no model can have.
-pub(super) const NO_MODEL: &str = "That is not a valid name of a model. Nothing has changed.";
+/// The reply to an invalid model name.
+pub(super) const NO_MODEL: &str = "That is not a valid model name. Nothing has changed.";
 
-/// What is said to a model that may not be chosen here.
+/// The reply to a model that may not be chosen here.
 pub(super) fn other_models(models: &[String]) -> String {
     let names: Vec<String> = models.iter().map(|model| format!("`{model}`")).collect();
-    format!("That model cannot be chosen here. Nothing has changed. These can: {}.", names.join(", "))
+    format!("That model cannot be chosen here. Nothing has changed. Available models: {}.", names.join(", "))
 }
 
 /// Why a file that took too long was left out.
 pub(super) const TOO_SLOW: &str = "it took too long";
 
-/// What the agent reads instead of a file that cannot be had.
+/// What the agent reads instead of a missing file.
 pub(super) fn no_file(name: &str, reason: &str) -> String {
     format!("[{name} could not be read: {reason}]")
 }
 
-/// What an answer says of pictures that are not shown.
+/// Added to an answer if some pictures are not shown.
 pub(super) fn more_pictures(count: usize) -> String {
     match count {
         1 => "_One more picture is not shown here._".to_owned(),
@@ -101,7 +104,7 @@ pub(super) fn more_pictures(count: usize) -> String {
     }
 }
 
-/// What is said instead of a picture that the chat cannot have.
+/// Posted instead of a picture that cannot be shown.
 pub(super) fn no_picture(name: &str, why: &str) -> String {
     format!("_The picture {} could not be shown: {why}._", code_free(name))
 }
@@ -110,7 +113,7 @@ pub(super) fn no_picture(name: &str, why: &str) -> String {
 pub(super) fn footer(ending: &Ending) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(cost) = ending.cost_usd {
-        parts.push(money(cost));
+        parts.push(dollars(cost));
     }
     if let Some(usage) = &ending.usage {
         let cached = usage.cache_read_input_tokens;
@@ -118,24 +121,19 @@ pub(super) fn footer(ending: &Ending) -> Option<String> {
         let cached = if cached > 0 { format!(" ({} cached)", count(cached)) } else { String::new() };
         parts.push(format!("{} in{cached}, {} out", count(input), count(usage.output_tokens)));
     }
-    // One model is the one that was asked; with several it matters who cost what.
+    // With several models, show the cost of each.
     if ending.models.len() > 1 {
         let models =
-            ending.models.iter().map(|model| format!("{} {}", code_free(&model.model), money(model.usd)));
+            ending.models.iter().map(|model| format!("{} {}", code_free(&model.model), dollars(model.usd)));
         parts.push(models.collect::<Vec<_>>().join(", "));
     }
     if let Some(time) = ending.duration_ms {
-        parts.push(duration(time));
+        parts.push(duration_text(time));
     }
     (!parts.is_empty()).then(|| format!("_{}_", parts.join(" \u{b7} ")))
 }
 
-/// Dollars, with enough digits to be not zero.
-pub(super) fn money(dollars: f64) -> String {
-    if dollars < 1.0 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
-}
-
-/// A name in which nothing is markup.
+/// A name without markup characters.
 fn code_free(name: &str) -> String {
     name.replace(['_', '*', '`', '[', ']'], "-")
 }
@@ -144,34 +142,26 @@ fn count(tokens: u64) -> String {
     if tokens < 10_000 { tokens.to_string() } else { format!("{}k", tokens / 1_000) }
 }
 
-fn duration(ms: u64) -> String {
-    if ms < 60_000 {
-        format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
-    } else {
-        format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000)
-    }
-}
-
-/// Whether a text ends with a sentence, with or without its capital and its stop.
+/// Whether a text ends with a sentence, ignoring case and the full stop.
 pub(super) fn ends_with_sentence(text: &str, sentence: &str) -> bool {
     let bare = |text: &str| text.trim().trim_end_matches('.').to_lowercase();
     bare(text).ends_with(&bare(sentence))
 }
 
-/// A sentence, with how many messages were taken out of the queue.
+/// Appends how many messages were dropped from the queue.
 pub(super) fn with_forgotten(sentence: String, count: usize) -> String {
     match count {
         0 => sentence,
-        1 => format!("{sentence} One message that waited was not read."),
-        count => format!("{sentence} {count} messages that waited were not read."),
+        1 => format!("{sentence} One waiting message was not read."),
+        count => format!("{sentence} {count} waiting messages were not read."),
     }
 }
 
-/// What `/status` says.
+/// The reply to `/status`.
 pub(super) fn status(scope: &Scope, facts: Option<&Facts>) -> String {
     let shared = match scope.settings.per {
-        Per::Chat => "shared by everybody in this chat",
-        Per::Thread => "shared by everybody in this thread",
+        Per::Chat => "shared by everyone in this chat",
+        Per::Thread => "shared by everyone in this thread",
         Per::User => "yours alone",
     };
     let queue = match scope.settings.queue {
@@ -187,39 +177,41 @@ pub(super) fn status(scope: &Scope, facts: Option<&Facts>) -> String {
             (facts.model.as_deref(), facts.workspace.as_str())
         }
         None => {
-            lines.push("Session: none yet; the next message begins one".to_owned());
+            lines.push("Session: none yet; the next message starts one".to_owned());
             (scope.model(), scope.workspace())
         }
     };
-    lines.push(format!("Model: {}", model.unwrap_or("the CLI's own choice")));
+    lines.push(format!("Model: {}", model.unwrap_or("the CLI's default")));
     lines.push(format!("Folder: `{folder}`"));
     for (place, task) in facts.iter().flat_map(|facts| &facts.tasks).enumerate() {
         let number = place + 1;
-        lines.push(format!("In the background, {number}: {task} (`/stop {number}` ends it)"));
+        lines.push(format!("Background task {number}: {task} (`/stop {number}` stops it)"));
     }
     lines.push(cost(facts));
-    lines.push(format!("Messages while a turn runs: {queue}; {} waiting", scope.waiting.len()));
+    lines.push(format!("Messages during a turn: {queue}; {} waiting", scope.waiting.len()));
     lines.join("\n")
 }
 
-/// What is said to an answer that is none of the choices.
+/// The reply to an answer that is not one of the choices.
 pub(super) fn no_such_choice(choices: usize, several: bool) -> String {
     match (choices, several) {
-        (1, _) => "That is none of the choices. Answer with 1, or reply to the question with your own words."
-            .to_owned(),
-        (_, true) => {
-            format!("That is none of the choices. Answer with numbers from 1 to {choices}, as in 1,2.")
+        (1, _) => {
+            "That is not one of the choices. Answer with 1, or reply to the question with your own words."
+                .to_owned()
         }
-        (_, false) => format!("That is none of the choices. Answer with one number from 1 to {choices}."),
+        (_, true) => {
+            format!("That is not one of the choices. Answer with numbers from 1 to {choices}, as in 1,2.")
+        }
+        (_, false) => format!("That is not one of the choices. Answer with one number from 1 to {choices}."),
     }
 }
 
-/// What `/cost` says.
+/// The reply to `/cost`.
 pub(super) fn cost(facts: Option<&Facts>) -> String {
     let Some(facts) = facts else { return "Cost: nothing yet".to_owned() };
-    let spent = facts.cost_usd.map_or_else(|| "not known".to_owned(), money);
+    let spent = facts.cost_usd.map_or_else(|| "unknown".to_owned(), dollars);
     match facts.max_cost_usd {
-        Some(most) => format!("Cost: {spent} of at most {} (the CLI's estimate)", money(most)),
+        Some(max) => format!("Cost: {spent} of at most {} (the CLI's estimate)", dollars(max)),
         None => format!("Cost: {spent} (the CLI's estimate)"),
     }
 }
@@ -240,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn the_footer_tells_what_was_cached_and_which_model_cost_what() {
+    fn the_footer_shows_cached_tokens_and_the_cost_per_model() {
         let mut ending = Ending::new("t", crate::engine::EndingOutcome::Answered(String::new()));
-        assert_eq!(footer(&ending), None, "nothing is known, and nothing is zero");
+        assert_eq!(footer(&ending), None, "unknown values are left out, not shown as zero");
         ending.usage = Some(weir_transcript::TokenUsage {
             input_tokens: 10,
             output_tokens: 50,
@@ -260,7 +252,7 @@ mod tests {
         ending.cost_usd = Some(0.51);
         assert_eq!(
             footer(&ending).unwrap(),
-            "_$0.5100 \u{b7} 20k in (20k cached), 50 out \u{b7} opus-x $0.5000, haiku $0.0100_"
+            "_$0.51 \u{b7} 20k in (20k cached), 50 out \u{b7} opus-x $0.50, haiku $0.01_"
         );
     }
 }

@@ -1,28 +1,28 @@
-//! Markdown as the HTML that a chat understands.
+//! Renders Markdown as the HTML that a chat supports.
 //!
-//! Telegram has a handful of tags for runs of text and none for structure, so lists, headings and tables are drawn
-//! with characters there. Matrix has the usual tags.
+//! Telegram supports a few inline tags and none for structure, so lists, headings and tables are drawn with characters
+//! there. Matrix supports the usual tags.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::table::Table;
 
-/// Whose HTML.
+/// The supported HTML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Runs of text only.
+    /// Inline tags only.
     Telegram,
-    /// Structure too.
+    /// Structure as well.
     Matrix,
 }
 
-/// Reads Markdown with the extensions that models use.
+/// A Markdown parser with the extensions that models use.
 pub(super) fn parser(markdown: &str) -> Parser<'_> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     Parser::new_ext(markdown, options)
 }
 
-/// Turns Markdown into HTML.
+/// Renders Markdown as HTML.
 pub(super) fn render(markdown: &str, dialect: Dialect) -> String {
     let mut writer = Writer::new(dialect);
     for event in parser(markdown) {
@@ -31,22 +31,12 @@ pub(super) fn render(markdown: &str, dialect: Dialect) -> String {
     writer.out.trim_end().to_owned()
 }
 
-/// A text in which nothing is markup.
+/// Escapes a text and appends it. A zero byte is not allowed in a message.
 pub(super) fn escape(text: &str, out: &mut String) {
-    for character in text.chars() {
-        match character {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            // Not allowed in a message, and nothing to see.
-            '\0' => {}
-            other => out.push(other),
-        }
-    }
+    text.split('\0').for_each(|part| out.push_str(&weir_base::html::escape(part)));
 }
 
-/// An address that is safe to follow with a click.
+/// Whether a link is safe to click.
 fn is_safe(address: &str) -> bool {
     ["https://", "http://", "mailto:", "tg://", "matrix:"]
         .iter()
@@ -57,7 +47,7 @@ struct Writer {
     dialect: Dialect,
     out: String,
     lists: Vec<Option<u64>>,
-    /// For each open link, whether a tag was written for it.
+    /// For each open link, whether it has a tag.
     links: Vec<bool>,
     quotes: usize,
     table: Option<Table>,
@@ -118,7 +108,7 @@ impl Writer {
             Tag::BlockQuote(_) => {
                 self.gap();
                 self.quotes += 1;
-                // Telegram has no quotation inside a quotation.
+                // Telegram has no nested quotes.
                 if !self.telegram() || self.quotes == 1 {
                     self.out.push_str("<blockquote>");
                 }
@@ -238,7 +228,7 @@ impl Writer {
     }
 
     fn start_link(&mut self, address: &str) {
-        // A link in a link is no link.
+        // Links cannot be nested.
         let opens = is_safe(address) && !self.links.contains(&true);
         self.links.push(opens);
         if opens {
@@ -262,7 +252,7 @@ impl Writer {
         }
     }
 
-    /// Room before the next block, where no tag makes it.
+    /// Adds an empty line before the next block, if no tag separates them.
     fn gap(&mut self) {
         if self.telegram() && !self.out.is_empty() && !self.out.ends_with("<blockquote>") {
             let kept = self.out.trim_end_matches('\n').len();
@@ -288,7 +278,7 @@ mod tests {
     use super::{Dialect, render};
 
     #[test]
-    fn telegram_gets_runs_and_characters() {
+    fn telegram_gets_inline_tags_and_characters() {
         let text = "# Title\n\nSome **bold _and_** `<code>`.\n\n- one\n- two\n  1. three\n\n> said\n\n```rs\nlet a = 1 < 2;\n```";
         assert_eq!(
             render(text, Dialect::Telegram),
@@ -312,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_the_model_writes_is_markup() {
+    fn html_of_the_model_is_escaped() {
         for dialect in [Dialect::Telegram, Dialect::Matrix] {
             let html = render("<script>x</script>\n\n[a](javascript:f) ![p](https://e.org/\"q)", dialect);
             assert!(!html.contains("<script"), "{html}");

@@ -1,6 +1,6 @@
-//! How long a rendered text is for a channel.
+//! Measures rendered text.
 
-/// UTF-16 units of an HTML text without its tags, each entity counted as the one character that it stands for.
+/// The length of an HTML text in UTF-16 units, without tags and with each entity counted as one unit.
 pub(super) fn visible_utf16(html: &str) -> usize {
     let (mut length, mut in_tag, mut in_entity) = (0, false, false);
     for character in html.chars() {
@@ -24,7 +24,7 @@ mod tests {
     use super::visible_utf16;
 
     #[test]
-    fn counts_what_is_seen() {
+    fn counts_visible_characters() {
         assert_eq!(visible_utf16("<b>a &amp; b</b>"), 5);
         assert_eq!(visible_utf16("\u{1f600}"), 2);
     }

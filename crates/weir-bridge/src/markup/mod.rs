@@ -1,7 +1,6 @@
-//! Markdown of the model as a chat shows it.
+//! Renders the model's Markdown for a chat.
 //!
-//! Everything here is a function from text to text. Nothing that the model writes can become markup of the channel
-//! by itself: HTML in its text is text.
+//! All functions are pure. HTML in the model's text is escaped, so it cannot become markup of the channel.
 
 mod html;
 mod measure;
@@ -13,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 pub use split::{Splitter, split};
 
-/// How a channel writes text.
+/// The markup of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Markup {
     /// No markup at all. Length is counted in characters.
     Plain,
     /// The HTML of Telegram. Length is counted in UTF-16 units of the text without tags.
     TelegramHtml,
-    /// The HTML of Matrix, with plain text beside it. Length is counted in bytes of both.
+    /// The HTML of Matrix, with a plain text version. Length is counted in bytes of both.
     MatrixHtml,
 }
 
@@ -29,12 +28,12 @@ pub enum Markup {
 pub struct Rendered {
     /// The text without markup.
     pub plain: String,
-    /// The text with markup, where the channel has one.
+    /// The text with markup, if the channel has any.
     pub html: Option<String>,
 }
 
 impl Markup {
-    /// Turns Markdown into the markup.
+    /// Renders Markdown.
     pub fn render(self, markdown: &str) -> Rendered {
         match self {
             Self::Plain => Rendered { plain: plain::render(markdown), html: None },
@@ -43,18 +42,22 @@ impl Markup {
                 html: Some(html::render(markdown, html::Dialect::Telegram)),
             },
             Self::MatrixHtml => Rendered {
-                // Clients without HTML show Markdown well enough, and it is what a person would have typed.
+                // For clients without HTML. Markdown is readable enough, and is what a person would type.
                 plain: markdown.to_owned(),
                 html: Some(html::render(markdown, html::Dialect::Matrix)),
             },
         }
     }
 
-    /// How long a text is for the channel once it is rendered.
+    /// The length of a text for the channel, once rendered.
     pub fn length(self, markdown: &str) -> usize {
         match self {
             Self::Plain => plain::render(markdown).chars().count(),
-            Self::TelegramHtml => measure::visible_utf16(&html::render(markdown, html::Dialect::Telegram)),
+            // Either may be sent: the plain text if the channel refuses the markup.
+            Self::TelegramHtml => {
+                let plain = plain::render(markdown).encode_utf16().count();
+                plain.max(measure::visible_utf16(&html::render(markdown, html::Dialect::Telegram)))
+            }
             Self::MatrixHtml => markdown.len() + html::render(markdown, html::Dialect::Matrix).len(),
         }
     }

@@ -1,10 +1,10 @@
-//! Markdown as plain text: emphasis goes, structure and code stay readable.
+//! Renders Markdown as plain text: emphasis is dropped, structure and code stay readable.
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 use super::html::parser;
 
-/// Turns Markdown into text without markup.
+/// Renders Markdown as plain text.
 pub(super) fn render(markdown: &str) -> String {
     let mut writer = Writer::default();
     for event in parser(markdown) {
@@ -118,7 +118,7 @@ impl Writer {
         }
     }
 
-    /// An empty line before the next block, if something is there already.
+    /// Adds an empty line before the next block, unless it is the first.
     fn gap(&mut self) {
         let kept = self.out.trim_end_matches('\n').len();
         self.out.truncate(kept);
@@ -138,7 +138,7 @@ mod tests {
     use super::render;
 
     #[test]
-    fn keeps_what_can_be_read() {
+    fn keeps_structure_and_code() {
         let text = "# Title\n\nSome **bold** and `code`, [a page](https://example.org).\n\n- one\n- two\n  - three\n\n1. first\n2. second\n\n```rust\nfn main() {}\n```\n";
         assert_eq!(
             render(text),

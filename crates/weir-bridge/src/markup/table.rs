@@ -1,6 +1,6 @@
-//! Tables drawn with characters, for chats that have none.
+//! Tables drawn with characters, for chats without tables.
 
-/// A table while it is read.
+/// A table while it is being read.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
@@ -9,22 +9,22 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// More text in the open cell.
+    /// Adds text to the open cell.
     pub(super) fn text(&mut self, text: &str) {
         self.cell.push_str(text);
     }
 
-    /// The open cell is complete.
+    /// Ends the open cell.
     pub(super) fn end_cell(&mut self) {
         self.row.push(std::mem::take(&mut self.cell));
     }
 
-    /// The open row is complete.
+    /// Ends the open row.
     pub(super) fn end_row(&mut self) {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// The table with columns of even width and a line below its head.
+    /// Draws the table with aligned columns and a line below the header.
     pub(super) fn draw(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {

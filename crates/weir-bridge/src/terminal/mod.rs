@@ -1,4 +1,4 @@
-//! A chat on a terminal, for trying out: one chat, one person, no account.
+//! A chat in the terminal, for trying things out: one chat, one person, no account.
 
 mod screen;
 
@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
+use weir_base::time::now_ms;
 
 use crate::channel::{
-    Capabilities, Channel, Doing, Incoming, IncomingBody, IncomingText, Inlet, MessageRef, Operation,
+    BoxFuture, Capabilities, Channel, Incoming, IncomingBody, IncomingText, Inlet, MessageRef, Operation,
     OperationError, OutgoingFile, Place, Sender,
 };
 use crate::error::BridgeError;
@@ -19,19 +20,19 @@ use crate::file_names::{free_name, safe_name};
 use crate::markup::Markup;
 use screen::Screen;
 
-/// The person at the terminal, as the configuration would name them.
+/// Id of the person at the terminal.
 pub const PERSON: &str = "you";
 
-/// A chat on a terminal.
+/// A chat in the terminal.
 pub struct TerminalChannel {
     lines: AsyncMutex<mpsc::Receiver<String>>,
     screen: Mutex<Screen>,
     started: i64,
     count: AtomicI64,
     posts: AtomicU64,
-    /// Columns of a terminal on which messages can be written over; none where the output is a file or a pipe.
+    /// Width of a terminal on which messages can be overwritten, or `None` if the output is a file or a pipe.
     columns: Option<usize>,
-    /// Where pictures of the agent are put, for people to look at.
+    /// Folder for the agent's pictures.
     pictures: Option<PathBuf>,
     ended: Notify,
 }
@@ -43,12 +44,12 @@ impl fmt::Debug for TerminalChannel {
 }
 
 impl TerminalChannel {
-    /// A chat that reads these lines and writes there.
+    /// A chat that reads these lines and writes to `out`.
     pub fn new(lines: mpsc::Receiver<String>, out: Box<dyn Write + Send>, columns: Option<usize>) -> Self {
         Self {
             lines: AsyncMutex::new(lines),
             screen: Mutex::new(Screen::new(out, columns)),
-            started: crate::now(),
+            started: now_ms(),
             count: AtomicI64::new(0),
             posts: AtomicU64::new(0),
             columns,
@@ -57,14 +58,14 @@ impl TerminalChannel {
         }
     }
 
-    /// Puts pictures of the agent into this folder, and says where they are.
+    /// Saves the agent's pictures in this folder and prints their paths.
     #[must_use]
     pub fn pictures(mut self, folder: PathBuf) -> Self {
         self.pictures = Some(folder);
         self
     }
 
-    /// Waits until no more lines come and all that came are kept. For one who waits.
+    /// Waits until the input has ended and all lines are stored. Supports a single waiter.
     pub async fn ended(&self) {
         self.ended.notified().await;
     }
@@ -112,7 +113,7 @@ impl TerminalChannel {
     }
 }
 
-/// Puts a file into a folder, under a name that nothing else has there.
+/// Saves a file in a folder under a name that is not taken.
 fn save(folder: &Path, file: &OutgoingFile) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let path = folder.join(free_name(folder, &safe_name(&file.name)));
@@ -132,13 +133,13 @@ impl Channel for TerminalChannel {
             reactions: false,
             files: false,
             largest_picture: Some(u64::MAX),
-            // What a terminal showed before a restart is not there any more.
+            // The output of earlier runs does not matter.
             posts_once: true,
             edit_interval_ms: 200,
         }
     }
 
-    fn run(self: Arc<Self>, inlet: Inlet) -> Doing<'static, Result<(), BridgeError>> {
+    fn run(self: Arc<Self>, inlet: Inlet) -> BoxFuture<'static, Result<(), BridgeError>> {
         Box::pin(async move {
             let mut lines = self.lines.lock().await;
             while let Some(line) = lines.recv().await {
@@ -148,17 +149,17 @@ impl Channel for TerminalChannel {
                 }
             }
             self.ended.notify_one();
-            // The end of the input is not the end of what it asked for.
+            // Replies are still to come after the end of the input.
             std::future::pending().await
         })
     }
 
-    fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>> {
+    fn perform(&self, operation: Operation) -> BoxFuture<'_, Result<Option<MessageRef>, OperationError>> {
         let done = self.write(operation).map_err(|error| OperationError::Refused(error.to_string()));
         Box::pin(std::future::ready(done))
     }
 
-    fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>> {
+    fn check(&self) -> BoxFuture<'_, Result<Vec<String>, BridgeError>> {
         Box::pin(std::future::ready(Ok(vec!["the terminal works".to_owned()])))
     }
 }

@@ -1,20 +1,20 @@
-//! What stands on the terminal, and how a message that is changed is shown there.
+//! The contents of the terminal, and how edited messages are shown.
 //!
-//! The last message is written over. What is above it stays as it is: of a change only the lines that are new are
-//! written, below.
+//! The last message is overwritten. Earlier ones stay as they are: if one of them changes, only its new lines are
+//! written, at the bottom.
 
 use std::collections::VecDeque;
 use std::io::Write;
 
 use crate::channel::{Content, MessageRef};
 
-/// Messages that may still be changed.
-const MOST_MESSAGES: usize = 32;
+/// Maximum number of messages that can still be edited.
+const MAX_MESSAGES: usize = 32;
 
-/// What stands on the terminal.
+/// The contents of the terminal.
 pub(super) struct Screen {
     out: Box<dyn Write + Send>,
-    /// Columns of a terminal on which messages can be written over.
+    /// Width of a terminal on which messages can be overwritten.
     columns: Option<usize>,
     messages: VecDeque<(MessageRef, Vec<String>)>,
     /// The message at the bottom.
@@ -23,9 +23,9 @@ pub(super) struct Screen {
 
 struct Last {
     message: MessageRef,
-    /// The first of its lines that stands there.
+    /// The first of its lines that is shown there.
     from: usize,
-    /// How many rows they take.
+    /// Number of terminal rows that they take.
     rows: usize,
 }
 
@@ -34,12 +34,12 @@ impl Screen {
         Self { out, columns, messages: VecDeque::new(), last: None }
     }
 
-    /// Somebody typed something below what stands there.
+    /// Notes that the person typed something below the last message.
     pub(super) fn typed(&mut self) {
         self.last = None;
     }
 
-    /// Writes a line that is no message.
+    /// Writes a line that is not part of a message.
     pub(super) fn line(&mut self, line: &str) -> std::io::Result<()> {
         self.last = None;
         writeln!(self.out, "{}", clean(line))?;
@@ -50,14 +50,14 @@ impl Screen {
     pub(super) fn post(&mut self, message: &MessageRef, content: &Content) -> std::io::Result<()> {
         let lines = lines(content);
         self.show(message, &lines, 0)?;
-        if self.messages.len() >= MOST_MESSAGES {
+        if self.messages.len() >= MAX_MESSAGES {
             self.messages.pop_front();
         }
         self.messages.push_back((message.clone(), lines));
         Ok(())
     }
 
-    /// Writes what is new of a message.
+    /// Writes the changes of a message.
     pub(super) fn edit(&mut self, message: &MessageRef, content: &Content) -> std::io::Result<()> {
         let lines = lines(content);
         let Some(index) = self.messages.iter().position(|(other, _)| other == message) else {
@@ -69,7 +69,7 @@ impl Screen {
         let at_bottom = self.last.take_if(|last| last.message == *message && self.columns.is_some());
         let from = match at_bottom {
             Some(Last { from, rows, .. }) => {
-                // Up to where it begins, and everything below is gone.
+                // Moves up to its first row and clears everything below.
                 write!(self.out, "\x1b[{rows}A\r\x1b[J")?;
                 from.min(same)
             }
@@ -97,13 +97,13 @@ impl Screen {
     }
 }
 
-/// The lines of a message, with its buttons below.
+/// The lines of a message, followed by its buttons.
 fn lines(content: &Content) -> Vec<String> {
     let buttons = content.buttons.iter().map(|button| format!("  [{}]", button.label));
     content.text.plain.lines().map(str::to_owned).chain(buttons).map(|line| clean(&line)).collect()
 }
 
-/// What the model says must not steer the terminal.
+/// Removes control characters, so that text of the model cannot control the terminal.
 fn clean(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).collect()
 }
@@ -118,9 +118,9 @@ mod tests {
     use crate::markup::Rendered;
 
     #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
+    struct Output(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Paper {
+    impl Write for Output {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -136,13 +136,13 @@ mod tests {
     }
 
     fn check(columns: Option<usize>, talk: impl Fn(&mut Screen)) -> String {
-        let paper = Paper::default();
-        talk(&mut Screen::new(Box::new(paper.clone()), columns));
-        String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
+        let output = Output::default();
+        talk(&mut Screen::new(Box::new(output.clone()), columns));
+        String::from_utf8(output.0.lock().unwrap().clone()).unwrap()
     }
 
     #[test]
-    fn the_last_message_is_written_over() {
+    fn the_last_message_is_overwritten() {
         let shown = check(Some(4), |screen| {
             screen.post(&"1".into(), &says("abcdef\nx")).unwrap();
             screen.edit(&"1".into(), &says("abcdefg")).unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_above_a_question_is_not_repeated() {
+    fn lines_above_a_question_are_not_repeated() {
         let shown = check(Some(80), |screen| {
             screen.post(&"1".into(), &says("First.\n\nBash: ls")).unwrap();
             screen.post(&"2".into(), &says("May it?")).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_characters_are_removed() {
         assert_eq!(check(None, |screen| screen.post(&"1".into(), &says("a\x1b[2Jb")).unwrap()), "a[2Jb\n");
     }
 }

@@ -1,4 +1,4 @@
-//! What the other side of a webhook sends.
+//! Reads the requests of the other side of a webhook.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::channel::{ChannelName, Incoming, IncomingBody, IncomingFile, IncomingText, Place, Sender};
 
-/// A message, or a choice that somebody made.
+/// A message, an edit of one, or a pressed button.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WebhookMessage {
@@ -17,10 +17,10 @@ pub(super) struct WebhookMessage {
     sender: WebhookSender,
     #[serde(default)]
     text: String,
-    /// The chat has nobody else in it.
+    /// Whether only the sender and the bot are in the chat.
     #[serde(default = "yes")]
     direct: bool,
-    /// It is meant for us.
+    /// Whether it is addressed to the bot.
     #[serde(default)]
     addressed: bool,
     #[serde(default)]
@@ -33,7 +33,7 @@ pub(super) struct WebhookMessage {
     attachments: Vec<WebhookFile>,
     #[serde(default)]
     choice: Option<WebhookChoice>,
-    /// The message that the text is the new form of.
+    /// The message that this text replaces.
     #[serde(default)]
     edits: Option<String>,
 }
@@ -67,7 +67,7 @@ fn yes() -> bool {
     true
 }
 
-/// Reads a body.
+/// Parses the body of a request.
 pub(super) fn read(
     body: &[u8],
     channel: &ChannelName,
@@ -121,7 +121,7 @@ mod tests {
     use crate::channel::IncomingBody;
 
     #[test]
-    fn reads_what_is_documented() {
+    fn reads_the_documented_format() {
         let body = br#"{"id":"1","chat":"c","sender":{"id":"u"},"text":"hi","attachments":[{"name":"a.txt","media_type":"text/plain","data":"aGk="}]}"#;
         let (incoming, files) = read(body, &"hook".into(), 7).unwrap();
         assert_eq!((incoming.key.as_str(), incoming.order, incoming.direct), ("1", 7, true));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn errors_name_the_problem() {
         let error = |body: &str| read(body.as_bytes(), &"hook".into(), 7).unwrap_err();
         assert!(error("{}").contains("missing field `id`"));
         assert!(error(r#"{"id":"","chat":"c","sender":{"id":"u"}}"#).contains("id must have 1 to 256 bytes"));

@@ -1,4 +1,4 @@
-//! Accepts connections, a bounded number of them, and closes those that say nothing.
+//! Accepts a bounded number of connections, and closes idle ones.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,26 +12,27 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// Connections at once.
+/// Maximum number of concurrent connections.
 const MAX_CONNECTIONS: usize = 512;
-/// Connections of one address at once, so that one peer cannot take all of them. A proxy is one address.
+/// Maximum number of concurrent connections per address, so that one peer cannot take all of them. A proxy counts as
+/// one address.
 const MAX_PER_PEER: usize = 256;
-/// How long the head of a request may take, from the moment in which it is waited for.
-pub(super) const HEAD_PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait where the system gives no connection.
+/// Time limit for reading the head of a request, including the wait for it.
+pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to wait after a failed accept.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How many connections each address has.
+/// Number of connections per address.
 type Peers = Arc<Mutex<HashMap<IpAddr, usize>>>;
 
-/// A connection that is counted while it lives.
+/// Counts a connection until it is dropped.
 struct Counted {
     peers: Peers,
     peer: IpAddr,
 }
 
 impl Counted {
-    /// Counts a connection; none where the address has too many.
+    /// Counts a connection, or returns `None` if the address has too many.
     fn new(peers: &Peers, peer: IpAddr) -> Option<Self> {
         let mut counts = peers.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(peer).or_default();
@@ -56,16 +57,16 @@ impl Drop for Counted {
     }
 }
 
-/// Serves connections until it is dropped, and all of them with it.
-pub(super) async fn serve(listener: TcpListener, app: Router, head_patience: Duration) {
+/// Serves connections. Dropping the future closes all of them.
+pub(super) async fn serve(listener: TcpListener, app: Router, head_timeout: Duration) {
     let peers = Peers::default();
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => accept(stream, peer, &peers, &app, head_patience, &mut connections),
-                // No file may be left to open. That passes.
+                Ok((stream, peer)) => accept(stream, peer, &peers, &app, head_timeout, &mut connections),
+                // Possibly out of file descriptors, which is temporary.
                 Err(_) => tokio::time::sleep(PAUSE).await,
             },
             Some(_) = connections.join_next() => {}
@@ -78,10 +79,10 @@ fn accept(
     peer: SocketAddr,
     peers: &Peers,
     app: &Router,
-    head_patience: Duration,
+    head_timeout: Duration,
     connections: &mut JoinSet<()>,
 ) {
-    // Whoever is one too many is closed at once, and can come again.
+    // Excess connections are closed at once; the peer can retry.
     if connections.len() >= MAX_CONNECTIONS {
         return;
     }
@@ -90,8 +91,8 @@ fn accept(
     connections.spawn(async move {
         let _counted = counted;
         let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(head_patience);
-        // Why a connection ended is of no use to anybody here.
+        http.timer(TokioTimer::new()).header_read_timeout(head_timeout);
+        // The reason why a connection ended does not matter.
         drop(http.serve_connection(TokioIo::new(stream), service).await);
     });
 }
@@ -108,7 +109,7 @@ mod tests {
     use super::{MAX_PER_PEER, serve};
 
     #[tokio::test]
-    async fn whoever_says_nothing_is_closed_and_makes_room() {
+    async fn idle_connections_are_closed_and_make_room() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let app = Router::new().route("/", post(|| async { "hello" }));
@@ -116,14 +117,14 @@ mod tests {
         let mut silent = Vec::new();
         for number in 0..MAX_PER_PEER + 20 {
             let mut stream = TcpStream::connect(address).await.unwrap();
-            // Some say nothing, and some begin and say no more.
+            // Half of them send nothing, the others stop in the middle of the head.
             if number % 2 == 0 {
                 let _ = stream.write_all(b"POST / HT").await;
             }
             silent.push(stream);
         }
         for stream in &mut silent {
-            // The end of the connection, with or without a last word.
+            // The connection ends, with or without a response.
             let mut rest = Vec::new();
             let _ = stream.read_to_end(&mut rest).await;
         }

@@ -1,8 +1,8 @@
-//! Signed JSON in and out, for every chat that has no channel of its own.
+//! Signed JSON in and out, for chat networks without a channel of their own.
 //!
 //! Both directions are signed: `X-Weir-Signature: v1=HEX` is the HMAC-SHA256 of `TIMESTAMP.BODY` under the shared
-//! secret, and `X-Weir-Timestamp` is that timestamp, in seconds since 1970. What is older than five minutes is
-//! refused, and the same `id` again is the same delivery.
+//! secret, and `X-Weir-Timestamp` is that timestamp, in seconds since 1970. Requests older than five minutes are
+//! refused, and requests with the same `id` are the same delivery.
 
 mod incoming;
 mod listen;
@@ -14,28 +14,28 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::channel::{Capabilities, Channel, Doing, Inlet, MessageRef, Operation, OperationError};
+use crate::channel::{BoxFuture, Capabilities, Channel, Inlet, MessageRef, Operation, OperationError};
 use crate::config::{Secret, check_address};
 use crate::error::BridgeError;
 use crate::markup::Markup;
 
 pub use signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, sign};
 
-/// A picture is sent as text that is a third longer.
-const LARGEST_PICTURE: u64 = 10 << 20;
+/// Maximum size of a picture. Base64 makes it a third longer.
+const MAX_PICTURE_BYTES: u64 = 10 << 20;
 
-/// What a webhook works with.
+/// Options of a webhook.
 #[derive(Debug, Clone)]
 pub struct WebhookOptions {
-    /// Where to listen. Put a proxy with TLS in front of it if it is not for this machine alone.
+    /// Address to listen on. If other machines can reach it, put a proxy with TLS in front of it.
     pub listen: SocketAddr,
-    /// Where to send; must be `https`, or `http` on this machine, with nothing before its host.
+    /// URL to send to. Must be `https`, or `http` on this machine, without credentials.
     pub url: String,
-    /// The secret that both sides know.
+    /// The shared secret.
     pub secret: Secret,
-    /// The other side can change messages.
+    /// Whether the other side can edit messages.
     pub edits: bool,
-    /// Longest message, in characters.
+    /// Maximum message length in characters.
     pub longest: usize,
 }
 
@@ -65,13 +65,13 @@ impl Channel for WebhookChannel {
             buttons: true,
             reactions: false,
             files: true,
-            largest_picture: Some(LARGEST_PICTURE),
+            largest_picture: Some(MAX_PICTURE_BYTES),
             posts_once: true,
             edit_interval_ms: 1_000,
         }
     }
 
-    fn run(self: Arc<Self>, inlet: Inlet) -> Doing<'static, Result<(), BridgeError>> {
+    fn run(self: Arc<Self>, inlet: Inlet) -> BoxFuture<'static, Result<(), BridgeError>> {
         Box::pin(async move {
             let listener = tokio::net::TcpListener::bind(self.options.listen).await.map_err(|error| {
                 BridgeError::Channel {
@@ -88,11 +88,11 @@ impl Channel for WebhookChannel {
         })
     }
 
-    fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>> {
+    fn perform(&self, operation: Operation) -> BoxFuture<'_, Result<Option<MessageRef>, OperationError>> {
         Box::pin(outgoing::perform(&self.client, &self.options, operation))
     }
 
-    fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>> {
+    fn check(&self) -> BoxFuture<'_, Result<Vec<String>, BridgeError>> {
         Box::pin(async move {
             outgoing::ping(&self.client, &self.options).await.map_err(|error| BridgeError::Channel {
                 channel: "webhook".to_owned(),

@@ -1,17 +1,18 @@
-//! What is sent to the other side of a webhook.
+//! Sends requests to the other side of a webhook.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use weir_base::time::now_ms;
 
 use super::WebhookOptions;
 use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, sign};
 use crate::channel::{Button, Content, MessageRef, Operation, OperationError, OutgoingFile, Place};
 
-/// Longest answer to what is sent, in bytes.
-const MAX_ANSWER: u64 = 1 << 20;
+/// Maximum size of a response in bytes.
+const MAX_RESPONSE_BYTES: u64 = 1 << 20;
 
-/// What is sent.
+/// The body of a request.
 #[derive(Debug, Default, Serialize)]
 struct Outgoing {
     r#type: &'static str,
@@ -37,13 +38,13 @@ struct Outgoing {
     buttons: Vec<Button>,
 }
 
-/// What may come back for a post.
+/// The response to a post, if it names the message.
 #[derive(Debug, Deserialize)]
 struct Posted {
     message: String,
 }
 
-/// Does something in a chat of the other side.
+/// Performs an operation in a chat of the other side.
 pub(super) async fn perform(
     client: &reqwest::Client,
     options: &WebhookOptions,
@@ -77,7 +78,7 @@ pub(super) async fn perform(
         Operation::Upload { place, file, key } => {
             let is_picture = file.is_picture();
             let OutgoingFile { name, media_type, data } = file;
-            // A text is readable as it is.
+            // Text does not need base64.
             let text = if is_picture { None } else { String::from_utf8(data.clone()).ok() };
             let data = text.is_none().then(|| STANDARD.encode(data));
             Outgoing {
@@ -96,7 +97,7 @@ pub(super) async fn perform(
     Ok(None)
 }
 
-/// Asks whether anybody is there.
+/// Checks whether the other side responds.
 pub(super) async fn ping(client: &reqwest::Client, options: &WebhookOptions) -> Result<(), OperationError> {
     send(client, options, &Outgoing { r#type: "ping", ..Outgoing::default() }).await.map(|_| ())
 }
@@ -108,7 +109,7 @@ async fn send(
 ) -> Result<String, OperationError> {
     let refused = |error: serde_json::Error| OperationError::Refused(error.to_string());
     let body = serde_json::to_vec(outgoing).map_err(refused)?;
-    let timestamp = crate::now() / 1_000;
+    let timestamp = now_ms() / 1_000;
     let request = client
         .post(&options.url)
         .header("content-type", "application/json")
@@ -119,8 +120,8 @@ async fn send(
         request.send().await.map_err(|error| OperationError::Passing(crate::http::reason(error)))?;
     let status = response.status();
     if status.is_success() {
-        // What is longer, or never ends, names no message.
-        let body = crate::http::read_at_most(response, MAX_ANSWER).await.unwrap_or_default();
+        // An oversized response is treated as if it named no message.
+        let body = crate::http::read_at_most(response, MAX_RESPONSE_BYTES).await.unwrap_or_default();
         return Ok(String::from_utf8(body).unwrap_or_default());
     }
     let seconds =

@@ -1,7 +1,7 @@
-//! Takes what the other side sends.
+//! Receives the requests of the other side.
 //!
-//! Nothing of a request is read before its timestamp is known to be fresh, and no more than fits, in a bounded time. Each
-//! request is read by itself, so a slow one holds up no other.
+//! A body is read only after the timestamp has been checked, up to a maximum size and within a time limit. Requests are
+//! read independently, so a slow one does not hold up others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +13,18 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use weir_base::time::now_ms;
 
 use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, check, check_time};
 use super::{incoming, listen};
 use crate::channel::Inlet;
 use crate::config::Secret;
 
-/// Longest body, with its files.
+/// Maximum size of a body in bytes, including its files.
 const MAX_BYTES: usize = 32 << 20;
-/// How long a body may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Bodies that are read at once.
+/// Time limit for reading a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum number of bodies that are read concurrently.
 const MAX_BODIES: usize = 64;
 
 #[derive(Debug)]
@@ -31,22 +32,22 @@ struct Shared {
     inlet: Inlet,
     secret: Secret,
     bodies: Semaphore,
-    patience: Duration,
+    body_timeout: Duration,
 }
 
-/// Takes requests until it is dropped.
+/// Receives requests until dropped.
 pub(super) async fn serve(listener: TcpListener, inlet: Inlet, secret: Secret) {
-    listen::serve(listener, app(inlet, secret, PATIENCE), listen::HEAD_PATIENCE).await;
+    listen::serve(listener, app(inlet, secret, BODY_TIMEOUT), listen::HEAD_TIMEOUT).await;
 }
 
-fn app(inlet: Inlet, secret: Secret, patience: Duration) -> Router {
-    let shared = Shared { inlet, secret, bodies: Semaphore::new(MAX_BODIES), patience };
-    Router::new().route("/", post(take)).with_state(Arc::new(shared))
+fn app(inlet: Inlet, secret: Secret, body_timeout: Duration) -> Router {
+    let shared = Shared { inlet, secret, bodies: Semaphore::new(MAX_BODIES), body_timeout };
+    Router::new().route("/", post(receive)).with_state(Arc::new(shared))
 }
 
-async fn take(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Body) -> (StatusCode, String) {
+async fn receive(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Body) -> (StatusCode, String) {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let now = crate::now();
+    let now = now_ms();
     let (timestamp, signature) = (header(HEADER_TIMESTAMP), header(HEADER_SIGNATURE));
     if let Err(error) = check_time(timestamp, signature, now / 1_000) {
         return (StatusCode::UNAUTHORIZED, error.to_string());
@@ -70,18 +71,18 @@ async fn take(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Body)
 
 impl Shared {
     async fn read(&self, body: Body) -> Result<Bytes, (StatusCode, String)> {
-        let Ok(_turn) = self.bodies.try_acquire() else {
-            let text = format!("{MAX_BODIES} requests are being read; send it again");
+        let Ok(_permit) = self.bodies.try_acquire() else {
+            let text = format!("{MAX_BODIES} requests are being read; try again later");
             return Err((StatusCode::SERVICE_UNAVAILABLE, text));
         };
-        match tokio::time::timeout(self.patience, axum::body::to_bytes(body, MAX_BYTES)).await {
+        match tokio::time::timeout(self.body_timeout, axum::body::to_bytes(body, MAX_BYTES)).await {
             Ok(Ok(body)) => Ok(body),
             Ok(Err(_)) => {
-                let text = format!("the body is cut off, or has more than {} MB", MAX_BYTES >> 20);
+                let text = format!("the body is incomplete or larger than {} MB", MAX_BYTES >> 20);
                 Err((StatusCode::PAYLOAD_TOO_LARGE, text))
             }
             Err(_) => {
-                let text = format!("the body took more than {} seconds", self.patience.as_secs());
+                let text = format!("the body took more than {} seconds", self.body_timeout.as_secs());
                 Err((StatusCode::REQUEST_TIMEOUT, text))
             }
         }

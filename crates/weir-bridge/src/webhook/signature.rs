@@ -1,24 +1,24 @@
-//! Signatures: who knows the secret, and when.
+//! Signatures of requests.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// The header with the time of signing.
+/// Header with the time of signing.
 pub const HEADER_TIMESTAMP: &str = "x-weir-timestamp";
-/// The header with the signature.
+/// Header with the signature.
 pub const HEADER_SIGNATURE: &str = "x-weir-signature";
 
-/// How far the clocks of both sides may differ, and how long a request may be on its way, in seconds.
+/// Maximum difference between the timestamp and our clock, in seconds.
 const WINDOW: i64 = 300;
 
-/// Signs a body, at a time in seconds since 1970.
+/// Signs a body. The timestamp is in seconds since 1970.
 pub fn sign(secret: &[u8], timestamp: i64, body: &[u8]) -> String {
     let digest = mac(secret, timestamp, body).finalize().into_bytes();
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("v1={hex}")
 }
 
-/// Why a signature is not accepted.
+/// Why a signature is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadSignature {
     #[error("the X-Weir-Timestamp header must be the time in seconds since 1970")]
@@ -31,7 +31,7 @@ pub(super) enum BadSignature {
     Wrong,
 }
 
-/// Checks what can be checked before a body is read: that there is a signature, and that it is fresh.
+/// Checks what can be checked before the body is read: that there is a signature, and that it is recent.
 pub(super) fn check_time(
     timestamp: Option<&str>,
     signature: Option<&str>,
@@ -44,7 +44,7 @@ pub(super) fn check_time(
     signature.map(|_| ()).ok_or(BadSignature::Wrong)
 }
 
-/// Checks a signature, now in seconds since 1970.
+/// Checks a signature. `now` is in seconds since 1970.
 pub(super) fn check(
     secret: &[u8],
     timestamp: Option<&str>,
@@ -60,7 +60,7 @@ pub(super) fn check(
 }
 
 fn mac(secret: &[u8], timestamp: i64, body: &[u8]) -> Hmac<Sha256> {
-    // A key of any length is accepted: longer ones are hashed first.
+    // HMAC accepts keys of any length, so this does not fail.
     let mut mac =
         <Hmac<Sha256>>::new_from_slice(secret).unwrap_or_else(|_| <Hmac<Sha256>>::new(&Default::default()));
     mac.update(format!("{timestamp}.").as_bytes());
@@ -82,7 +82,7 @@ mod tests {
     use super::{BadSignature, check, sign};
 
     #[test]
-    fn only_whoever_knows_the_secret_and_in_time() {
+    fn accepts_recent_signatures_with_the_secret_only() {
         let good = sign(b"secret", 1_000, b"body");
         let check = |time: &str, signature: &str, body: &[u8], now| {
             check(b"secret", Some(time), Some(signature), body, now)
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn is_the_usual_hmac() {
+    fn matches_openssl() {
         // echo -n 1.x | openssl dgst -sha256 -hmac key
         assert_eq!(
             sign(b"key", 1, b"x"),

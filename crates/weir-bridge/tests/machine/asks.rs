@@ -1,13 +1,13 @@
-//! Who was first: an answer in the chat, or one elsewhere.
+//! Permission requests and questions, and which answer comes first.
 
 use weir_bridge::channel::{Place, Sender};
 use weir_bridge::engine::{Answer, Ask, AskKind, Command, Question, Report};
-use weir_bridge::machine::{Beside, Event, Settings};
+use weir_bridge::machine::{Event, External, Settings};
 
 use crate::chat::{Chat, anna};
 
 #[test]
-fn an_answer_in_the_chat_that_is_the_first_stays() {
+fn the_first_answer_in_the_chat_stays() {
     let mut chat = Chat::new();
     let (card, allow) = chat.asks();
     chat.presses(&card, allow);
@@ -19,7 +19,7 @@ fn an_answer_in_the_chat_that_is_the_first_stays() {
 }
 
 #[test]
-fn an_answer_in_the_chat_that_comes_too_late_says_who_was_first() {
+fn a_late_answer_in_the_chat_shows_who_was_first() {
     for settled_first in [true, false] {
         let mut chat = Chat::new();
         let (card, allow) = chat.asks();
@@ -42,11 +42,11 @@ fn an_answer_elsewhere_closes_the_card() {
     assert_eq!(chat.shown[&card], "Allowed by the page.");
     let commands = chat.commands.len();
     chat.presses(&card, allow);
-    assert_eq!(chat.commands.len(), commands, "a button of a closed card does nothing");
+    assert_eq!(chat.commands.len(), commands, "a button of a closed card has no effect");
 }
 
-/// Asks a question that is of no conversation; gives the name of its card.
-fn asks_beside(chat: &mut Chat) -> String {
+/// Posts an external question. Returns the id of its card.
+fn ask_externally(chat: &mut Chat) -> String {
     let question = Question {
         question: "Which?".into(),
         options: vec![("Red".into(), String::new()), ("Blue".into(), String::new())],
@@ -54,7 +54,7 @@ fn asks_beside(chat: &mut Chat) -> String {
     };
     let place = Place { channel: "test".into(), chat: "1".into(), thread: None };
     let ask = Ask { request: "q1".into(), kind: AskKind::Questions(vec![question]) };
-    chat.event(Event::Beside(Beside::Ask { number: 7, place, ask }));
+    chat.event(Event::External(External::Ask { number: 7, place, ask }));
     assert_eq!(chat.told, [7]);
     chat.shown
         .iter()
@@ -64,10 +64,10 @@ fn asks_beside(chat: &mut Chat) -> String {
 }
 
 #[test]
-fn a_question_of_no_conversation_is_answered_by_a_button_or_a_number() {
+fn an_external_question_is_answered_by_a_button_or_a_number() {
     for by_button in [true, false] {
         let mut chat = Chat::new();
-        let card = asks_beside(&mut chat);
+        let card = ask_externally(&mut chat);
         let before = chat.commands.len();
         if by_button {
             let blue = chat.buttons[&card][1].clone();
@@ -77,30 +77,30 @@ fn a_question_of_no_conversation_is_answered_by_a_button_or_a_number() {
         }
         let chosen = Answer::Choices(vec![("Which?".into(), vec!["Blue".into()])]);
         assert_eq!(chat.answered, [("q1".to_owned(), chosen, "Anna".to_owned())]);
-        assert_eq!(chat.commands.len(), before, "the engine hears nothing of it");
-        chat.event(Event::Beside(Beside::Taken { request: "q1".into() }));
+        assert_eq!(chat.commands.len(), before, "the engine does not get it");
+        chat.event(Event::External(External::Taken { request: "q1".into() }));
         assert!(chat.shown[&card].contains("Answered by Anna"), "{}", chat.shown[&card]);
     }
 }
 
 #[test]
-fn a_question_of_no_conversation_says_who_was_first() {
+fn an_external_question_shows_who_was_first() {
     let mut chat = Chat::new();
-    let card = asks_beside(&mut chat);
-    let settled = |how: &str| Event::Beside(Beside::Settled { request: "q1".into(), how: how.into() });
+    let card = ask_externally(&mut chat);
+    let settled = |how: &str| Event::External(External::Settled { request: "q1".into(), how: how.into() });
     chat.event(settled("It was answered by Ben."));
     assert_eq!(chat.shown[&card], "It was answered by Ben.");
     let mut chat = Chat::new();
-    let card = asks_beside(&mut chat);
+    let card = ask_externally(&mut chat);
     chat.says(anna(), "1", "1");
     chat.event(settled("It was answered by Ben."));
     assert_eq!(chat.shown[&card], "Too late. It was answered by Ben.");
 }
 
 #[test]
-fn a_question_of_no_conversation_belongs_to_its_chat_and_strangers_cannot_answer_it() {
+fn an_external_question_belongs_to_its_chat_and_strangers_cannot_answer_it() {
     let mut chat = Chat::new();
-    asks_beside(&mut chat);
+    ask_externally(&mut chat);
     chat.says(anna(), "2", "1");
     let stranger = Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
     chat.says(stranger, "1", "1");
@@ -109,10 +109,10 @@ fn a_question_of_no_conversation_belongs_to_its_chat_and_strangers_cannot_answer
 }
 
 #[test]
-fn a_number_that_is_no_choice_is_said_to_be_none() {
+fn a_number_that_is_not_a_choice_is_refused() {
     for text in ["7", "1,2", "0"] {
         let mut chat = Chat::new();
-        let card = asks_beside(&mut chat);
+        let card = ask_externally(&mut chat);
         chat.says(anna(), "1", text);
         let told = chat.shown.values().any(|shown| shown.contains("one number from 1 to 2"));
         assert!(told, "{text}: {:?}", chat.shown);
@@ -124,12 +124,13 @@ fn a_number_that_is_no_choice_is_said_to_be_none() {
 }
 
 #[test]
-fn who_writes_something_else_is_told_once_that_an_answer_is_waited_for() {
+fn other_messages_are_told_once_that_a_question_is_open() {
     let mut chat = Chat::new();
     let (card, _) = chat.asks();
-    let told = |chat: &Chat| chat.shown.values().filter(|text| text.contains("wait for the answer")).count();
+    let told =
+        |chat: &Chat| chat.shown.values().filter(|text| text.contains("waiting for the answer")).count();
     assert_eq!(told(&chat), 0);
-    chat.says(anna(), "1", "sure, go on");
+    chat.says(anna(), "1", "sure, go ahead");
     chat.says(anna(), "1", "and then the tests");
     assert_eq!(told(&chat), 1, "{:?}", chat.shown);
     chat.says(anna(), "1", "yes");
@@ -139,17 +140,17 @@ fn who_writes_something_else_is_told_once_that_an_answer_is_waited_for() {
     chat.now += 10_000;
     chat.event(Event::Tick);
     let prompts = chat.prompts();
-    assert_eq!(prompts.len(), 2, "what waited is the next prompt: {prompts:?}");
-    assert_eq!(prompts[1].1, "sure, go on\n\nand then the tests");
+    assert_eq!(prompts.len(), 2, "waiting messages become the next prompt: {prompts:?}");
+    assert_eq!(prompts[1].1, "sure, go ahead\n\nand then the tests");
 }
 
 #[test]
-fn a_card_that_is_closed_offers_nothing_any_more() {
+fn a_closed_card_offers_no_choices() {
     for (number, expected) in [
         ("1", "Allowed by Anna: Bash\n\n`ls`"),
         (
             "2",
-            "Allowed for this session by Anna: Bash\n\n`ls`\n\nThe rule `Bash(ls)` holds until the session ends.",
+            "Allowed for this session by Anna: Bash\n\n`ls`\n\nThe rule `Bash(ls)` applies until the session ends.",
         ),
         ("3", "Denied by Anna: Bash\n\n`ls`"),
     ] {
@@ -166,24 +167,24 @@ fn a_card_that_is_closed_offers_nothing_any_more() {
 }
 
 #[test]
-fn no_answer_in_time_is_a_no_and_the_card_says_so() {
+fn an_unanswered_request_is_denied_and_the_card_says_so() {
     let mut chat = Chat::new();
     let (card, allow) = chat.asks();
     chat.now += Settings::default().ask_timeout_ms - 1_000;
     chat.event(Event::Tick);
-    assert!(chat.shown[&card].contains("May Bash be used?"), "{}", chat.shown[&card]);
+    assert!(chat.shown[&card].contains("Allow Bash?"), "{}", chat.shown[&card]);
     chat.now += 1_000;
     chat.event(Event::Tick);
     let denied = |command: &Command| matches!(command, Command::Answer { answer: Answer::Deny { .. }, .. });
     assert!(chat.commands.last().is_some_and(denied), "{:?}", chat.commands);
-    assert_eq!(chat.shown[&card], "Nobody answered in time, so it was denied.\n\nBash\n\n`ls`");
+    assert_eq!(chat.shown[&card], "Not answered in time, so it was denied.\n\nBash\n\n`ls`");
     let before = chat.commands.len();
     chat.presses(&card, allow);
     assert_eq!(chat.commands.len(), before, "it is too late");
 }
 
 #[test]
-fn a_name_cannot_pass_for_something_else() {
+fn a_name_cannot_imitate_other_text() {
     let mut chat = Chat::new();
     let (card, allow) = chat.asks();
     let named = Sender { name: "Anna**\n\n> Denied by \u{202e}the owner".into(), ..anna() };

@@ -1,4 +1,4 @@
-//! Buttons cannot be guessed, and work where and for whom they were shown.
+//! Buttons cannot be forged, and work only where they were shown and for people who may answer.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use weir_bridge::machine::{Event, Per, Role, Settings};
 
 use crate::chat::{Chat, anna};
 
-const NOTHING: &str = "That button does nothing";
+const NO_EFFECT: &str = "That button has no effect";
 
 fn ben() -> Sender {
     Sender { id: "ben".into(), name: "Ben".into(), is_bot: false }
@@ -27,7 +27,7 @@ fn press(card: &str, data: &str) -> IncomingBody {
 }
 
 #[test]
-fn what_a_button_carries_cannot_be_made_up() {
+fn button_data_cannot_be_forged() {
     let mut chat = Chat::new();
     let (card, allow) = chat.asks();
     let deny = chat.buttons[&card].last().cloned().unwrap_or_default();
@@ -40,7 +40,7 @@ fn what_a_button_carries_cannot_be_made_up() {
         numbers.to_owned(),
         format!("{numbers}."),
         format!("{numbers}.{}", "0".repeat(signature.len())),
-        // The signature of another choice, a part of a signature, and more than a signature.
+        // The signature of another choice, part of a signature, and more than a signature.
         format!("{front}.2.{signature}"),
         format!("{numbers}.{}", &signature[..signature.len() - 1]),
         format!("{allow}0"),
@@ -48,14 +48,14 @@ fn what_a_button_carries_cannot_be_made_up() {
     ];
     for (number, data) in forged.iter().enumerate() {
         chat.incoming(anna(), "1", press(&card, data));
-        assert_eq!((answers(&chat), told(&chat, NOTHING)), (0, number + 1), "{data}");
+        assert_eq!((answers(&chat), told(&chat, NO_EFFECT)), (0, number + 1), "{data}");
     }
     chat.incoming(anna(), "1", press(&card, &allow));
     assert_eq!(answers(&chat), 1);
 }
 
 #[test]
-fn two_cards_have_nothing_in_common() {
+fn signatures_of_buttons_are_unique() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "do it");
     let mut seen = BTreeSet::new();
@@ -72,34 +72,34 @@ fn two_cards_have_nothing_in_common() {
 }
 
 #[test]
-fn a_button_works_in_its_chat_and_below_its_message_only() {
+fn a_button_works_only_in_its_chat_and_on_its_message() {
     let mut chat = Chat::new();
     let (card, allow) = chat.asks();
     chat.incoming(anna(), "2", press(&card, &allow));
     chat.incoming(anna(), "1", press("another message", &allow));
-    assert_eq!((answers(&chat), told(&chat, NOTHING)), (0, 2), "{:?}", chat.shown);
+    assert_eq!((answers(&chat), told(&chat, NO_EFFECT)), (0, 2), "{:?}", chat.shown);
     let stranger = Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
     chat.incoming(stranger, "1", press(&card, &allow));
     chat.incoming(Sender { is_bot: true, ..anna() }, "1", press(&card, &allow));
-    assert_eq!((answers(&chat), told(&chat, NOTHING)), (0, 2));
+    assert_eq!((answers(&chat), told(&chat, NO_EFFECT)), (0, 2));
     chat.incoming(anna(), "1", press(&card, &allow));
     assert_eq!(answers(&chat), 1);
 }
 
 #[test]
-fn an_old_button_is_said_to_do_nothing() {
+fn an_old_button_has_no_effect_and_says_so() {
     let mut chat = Chat::new();
     let (card, allow) = chat.asks();
     chat.incoming(anna(), "1", press(&card, &allow));
     chat.report(Report::Taken { request: "r1".into() });
     chat.incoming(anna(), "1", press(&card, &allow));
-    assert_eq!((answers(&chat), told(&chat, NOTHING)), (1, 1));
-    // Buttons of an earlier start are no better.
+    assert_eq!((answers(&chat), told(&chat, NO_EFFECT)), (1, 1));
+    // Nor do buttons from before a restart work.
     let mut chat = Chat::new();
     let (card, allow) = chat.asks();
     chat.restarts();
     chat.incoming(anna(), "1", press(&card, &allow));
-    assert_eq!((answers(&chat), told(&chat, NOTHING)), (0, 1));
+    assert_eq!((answers(&chat), told(&chat, NO_EFFECT)), (0, 1));
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn the_same_delivery_again_is_the_same_press() {
     chat.event(Event::Incoming(first.clone()));
     chat.event(Event::Incoming(first.clone()));
     assert!(chat.shown[&card].contains("And then?"), "one question is answered: {}", chat.shown[&card]);
-    assert_eq!(told(&chat, NOTHING), 0, "a delivery that is repeated is nobody's mistake");
-    // Pressed anew, the button of the first question is too late for the second.
+    assert_eq!(told(&chat, NO_EFFECT), 0, "a repeated delivery gets no reply");
+    // If pressed again, the button of the first question does not answer the second.
     chat.incoming(anna(), "1", press(&card, &buttons[0]));
-    assert_eq!((answers(&chat), told(&chat, NOTHING)), (0, 1));
+    assert_eq!((answers(&chat), told(&chat, NO_EFFECT)), (0, 1));
 }
 
 #[test]
-fn a_question_to_one_person_is_theirs_and_the_administrators() {
+fn a_personal_question_is_answered_by_its_owner_or_an_administrator() {
     for (role, expected) in [(Role::User, 0), (Role::Admin, 1)] {
         let mut settings = Settings::default();
         settings.default_scope.per = Per::User;
@@ -154,19 +154,19 @@ fn a_question_to_one_person_is_theirs_and_the_administrators() {
             .unwrap();
         chat.in_group(ben(), "1", press(&card, &buttons[0]), true);
         assert_eq!(answers(&chat), expected, "{role:?}");
-        assert_eq!(told(&chat, "for somebody else"), 1 - expected, "{role:?}");
+        assert_eq!(told(&chat, "for someone else"), 1 - expected, "{role:?}");
         chat.in_group(anna(), "1", press(&card, &buttons[0]), true);
         assert_eq!(answers(&chat), 1);
     }
 }
 
 #[test]
-fn many_bad_presses_are_not_answered_one_by_one() {
+fn replies_to_bad_presses_are_rate_limited() {
     let mut chat = Chat::new();
     let (card, _) = chat.asks();
     for number in 0..500 {
         chat.incoming(anna(), "1", press(&card, &format!("a{number}.0.1.00")));
     }
-    assert!(told(&chat, NOTHING) <= 30, "{}", told(&chat, NOTHING));
+    assert!(told(&chat, NO_EFFECT) <= 30, "{}", told(&chat, NO_EFFECT));
     assert_eq!(answers(&chat), 0);
 }

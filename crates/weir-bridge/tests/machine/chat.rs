@@ -1,4 +1,4 @@
-//! A machine with a chat in which everything works at once.
+//! A machine with a chat in which every operation succeeds at once.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use weir_bridge::engine::{Answer, Ask, AskKind, Command, Ending, EndingOutcome, 
 use weir_bridge::machine::{Action, Bridge, ButtonKey, Event, InboxId, Kept, Kind, Role, Settings};
 use weir_bridge::markup::Markup;
 
-/// A chat in which every operation is done at once.
+/// A chat in which every operation succeeds at once.
 pub(crate) struct Chat {
     pub(crate) bridge: Bridge,
     pub(crate) now: i64,
     pub(crate) shown: BTreeMap<String, String>,
     pub(crate) buttons: BTreeMap<String, Vec<String>>,
     pub(crate) commands: Vec<Command>,
-    /// Answers to what no conversation asked.
+    /// Answers to external questions.
     pub(crate) answered: Vec<(String, Answer, String)>,
     pub(crate) told: Vec<u64>,
     pub(crate) conversation: String,
@@ -26,11 +26,11 @@ pub(crate) struct Chat {
     pub(crate) model: Option<String>,
     /// Pictures that were sent.
     pub(crate) uploads: Vec<String>,
-    /// Files that are to be fetched.
+    /// Files to fetch.
     pub(crate) fetches: Vec<(InboxId, usize, RemoteFile, String)>,
-    /// Pairing codes that are to be looked up.
+    /// Pairing codes to check.
     pub(crate) codes: Vec<String>,
-    /// What is on the disk.
+    /// The records on disk.
     pub(crate) kept: BTreeMap<(Kind, String), Value>,
     pub(crate) settings: Settings,
     channels: BTreeMap<ChannelName, Capabilities>,
@@ -50,7 +50,7 @@ impl Chat {
         Self::with_role(settings, Role::User)
     }
 
-    /// A chat in which Anna may do this.
+    /// A chat in which Anna has this role.
     pub(crate) fn with_role(mut settings: Settings, role: Role) -> Self {
         settings.people.insert(("test".into(), "anna".into()), role);
         let capabilities = Capabilities {
@@ -93,7 +93,7 @@ impl Chat {
         self.act(actions);
     }
 
-    /// The bridge is killed and started again.
+    /// Kills and restarts the bridge.
     pub(crate) fn restarts(&mut self) {
         let records = self.kept.iter();
         let kept =
@@ -160,12 +160,12 @@ impl Chat {
         posted.then(|| name.as_str().into())
     }
 
-    /// Something comes in.
+    /// Delivers something in a direct chat.
     pub(crate) fn incoming(&mut self, sender: Sender, chat: &str, body: IncomingBody) {
         self.incoming_as(sender, chat, body, None, None);
     }
 
-    /// Something comes in from a group, and is meant for us or not.
+    /// Delivers something in a group, addressed to the bot or not.
     pub(crate) fn in_group(&mut self, sender: Sender, chat: &str, body: IncomingBody, addressed: bool) {
         self.incoming_as(sender, chat, body, None, Some(addressed));
     }
@@ -185,7 +185,7 @@ impl Chat {
         self.event(Event::Incoming(incoming));
     }
 
-    /// What comes in when somebody does this in a chat with nobody else in it.
+    /// A delivery from this sender in a direct chat.
     pub(crate) fn incoming_of(&mut self, sender: Sender, chat: &str, body: IncomingBody) -> Incoming {
         self.next += 1;
         Incoming {
@@ -200,25 +200,25 @@ impl Chat {
         }
     }
 
-    /// Somebody says something in a chat.
+    /// A person sends a message in a chat.
     pub(crate) fn says(&mut self, sender: Sender, chat: &str, text: &str) {
         let body = IncomingBody::Text(IncomingText::new(text));
         self.incoming(sender, chat, body);
     }
 
-    /// Somebody says something in a message of this name.
+    /// A person sends a message with this id.
     pub(crate) fn says_as(&mut self, sender: Sender, chat: &str, text: &str, message: &str) {
         let body = IncomingBody::Text(IncomingText::new(text));
         self.incoming_as(sender, chat, body, Some(message), None);
     }
 
-    /// What became of the messages so far.
+    /// The outcomes of the messages so far.
     pub(crate) fn outcomes(&self) -> Vec<&str> {
         let done = self.kept.iter().filter(|((kind, _), _)| *kind == Kind::Done);
         done.filter_map(|(_, value)| value["outcome"].as_str()).collect()
     }
 
-    /// What was given to the engine as prompts.
+    /// The prompts that were sent to the engine, with their client ids.
     pub(crate) fn prompts(&self) -> Vec<(String, String)> {
         let prompt = |command: &Command| match command {
             Command::Send { client_id, text, .. } => Some((client_id.clone(), text.clone())),
@@ -240,7 +240,7 @@ impl Chat {
         self.event(Event::Reported { scope: "test/chat/1".into(), conversation, report });
     }
 
-    /// A turn runs and asks; gives the name of the card and its first button.
+    /// Starts a turn that asks for permission. Returns the id of the card and the data of its first button.
     pub(crate) fn asks(&mut self) -> (String, String) {
         self.says(anna(), "1", "do it");
         let kind = AskKind::Permission {

@@ -1,4 +1,4 @@
-//! What people can do with commands, and what they cannot.
+//! Commands in a chat, and their limits.
 
 use weir_bridge::engine::{Ask, AskKind, Report};
 use weir_bridge::machine::{Role, Settings};
@@ -10,7 +10,7 @@ fn told(chat: &Chat, words: &str) -> bool {
 }
 
 #[test]
-fn a_command_of_the_cli_is_told_to_be_unknown_and_reaches_nobody() {
+fn cli_commands_are_refused_and_not_sent_to_the_agent() {
     for text in [
         "/config permissionMode=acceptEdits",
         " /permissions",
@@ -23,7 +23,7 @@ fn a_command_of_the_cli_is_told_to_be_unknown_and_reaches_nobody() {
         chat.says(anna(), "1", text);
         assert_eq!(chat.commands, [], "{text}");
         assert!(told(&chat, "There is no command") && told(&chat, "/new"), "{text}: {:?}", chat.shown);
-        assert!(!told(&chat, "/cd"), "what somebody may not use is not offered: {:?}", chat.shown);
+        assert!(!told(&chat, "/cd"), "only allowed commands are listed: {:?}", chat.shown);
         assert_eq!(chat.outcomes(), ["refused"]);
         chat.restarts();
         assert_eq!(chat.commands, [], "{text}");
@@ -31,7 +31,7 @@ fn a_command_of_the_cli_is_told_to_be_unknown_and_reaches_nobody() {
 }
 
 #[test]
-fn a_text_that_begins_with_a_slash_is_a_text() {
+fn text_that_starts_with_a_slash_is_sent_as_text() {
     for (text, prompt) in [
         ("/usr/bin/foo fails", "/usr/bin/foo fails"),
         ("/ is full", "/ is full"),
@@ -47,7 +47,7 @@ fn a_text_that_begins_with_a_slash_is_a_text() {
 }
 
 #[test]
-fn an_escaped_command_is_none_after_a_restart_either() {
+fn an_escaped_command_stays_text_after_a_restart() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "something slow");
     chat.says(anna(), "1", "//stop is a command");
@@ -60,7 +60,7 @@ fn an_escaped_command_is_none_after_a_restart_either() {
 }
 
 #[test]
-fn a_model_is_one_that_the_configuration_offers() {
+fn only_configured_models_can_be_chosen() {
     let mut settings = Settings::default();
     settings.default_scope.models = vec!["haiku".into(), "sonnet".into()];
     settings.default_scope.model = Some("haiku".into());
@@ -84,14 +84,14 @@ fn a_flag_is_not_a_model() {
     for name in ["--dangerously-skip-permissions", "-p", "a b", "opus;rm"] {
         let mut chat = Chat::new();
         chat.says(anna(), "1", &format!("/model {name}"));
-        assert!(told(&chat, "not a valid name of a model"), "{name}: {:?}", chat.shown);
+        assert!(told(&chat, "not a valid model name"), "{name}: {:?}", chat.shown);
         chat.says(anna(), "1", "hello");
         assert_eq!(chat.model, None, "{name}");
     }
 }
 
 #[test]
-fn people_allow_in_advance_what_the_configuration_lets_them() {
+fn allowing_for_the_session_can_be_disabled() {
     let ask = || Ask {
         request: "r1".into(),
         kind: AskKind::Permission {

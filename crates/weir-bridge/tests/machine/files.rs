@@ -23,9 +23,10 @@ fn message(text: &str, files: &[&str], album: Option<&str>) -> IncomingBody {
     })
 }
 
-/// The file of this name is there, or cannot be had.
+/// The file with this name has been fetched, or could not be.
 fn arrives(chat: &mut Chat, name: &str, result: Result<(), &str>) {
-    let at = chat.fetches.iter().position(|(_, _, file, _)| file.name == name).expect("it is wanted");
+    let at =
+        chat.fetches.iter().position(|(_, _, file, _)| file.name == name).expect("the file is requested");
     let (message, index, file, blob) = chat.fetches.remove(at);
     let result = result.map_err(str::to_owned).map(|()| Attachment {
         name: file.name,
@@ -36,7 +37,7 @@ fn arrives(chat: &mut Chat, name: &str, result: Result<(), &str>) {
     chat.event(Event::Fetched { message, index, result });
 }
 
-/// The prompts with the names of what is attached to them.
+/// The prompts, with the names of their attachments.
 fn prompts(chat: &Chat) -> Vec<(String, Vec<String>)> {
     let prompt = |command: &Command| match command {
         Command::Send { text, attachments, .. } => {
@@ -75,7 +76,7 @@ fn a_slow_file_holds_up_its_own_conversation_only() {
 }
 
 #[test]
-fn a_file_that_never_comes_is_given_up_and_said_to_be_missing() {
+fn a_file_that_never_arrives_is_given_up_and_mentioned() {
     for (queue, fails) in [(QueueMode::Collect, true), (QueueMode::Followup, false)] {
         let mut chat = with(queue);
         chat.incoming(anna(), "1", message("look", &["a.png", "b.png"], None));
@@ -85,14 +86,14 @@ fn a_file_that_never_comes_is_given_up_and_said_to_be_missing() {
             arrives(&mut chat, "a.png", Err("the line is down"));
             "look\n\n[a.png could not be read: the line is down]"
         } else {
-            let due = chat.bridge.next_deadline().expect("it does not wait for ever");
+            let due = chat.bridge.next_deadline().expect("there is a time limit");
             assert!(due - chat.now <= Settings::default().fetch_timeout_ms);
             chat.now = due;
             chat.event(Event::Tick);
             "look\n\n[a.png could not be read: it took too long]"
         };
         assert_eq!(prompts(&chat), [(expected.into(), vec!["b.png".to_owned()])]);
-        // One that comes after all is not given to anybody.
+        // A result that arrives later is ignored.
         if let Some((message, index, ..)) = chat.fetches.pop() {
             chat.event(Event::Fetched { message, index, result: Err("late".into()) });
         }
@@ -101,7 +102,7 @@ fn a_file_that_never_comes_is_given_up_and_said_to_be_missing() {
 }
 
 #[test]
-fn nothing_is_fetched_for_strangers_bots_and_what_is_not_for_us() {
+fn files_of_strangers_bots_and_unaddressed_messages_are_not_fetched() {
     let mut chat = Chat::new();
     let stranger = Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
     chat.incoming(stranger, "9", message("/pair nothing", &["a.png"], None));
@@ -121,16 +122,16 @@ fn an_album_is_one_prompt_with_all_its_pictures() {
             chat.incoming(anna(), "1", message(text, &[file], Some("album")));
         }
         chat.says(anna(), "1", "and this is something else");
-        // They come in any order, and some of them before the last part of the album does.
+        // They arrive in any order, some of them before the last part of the album.
         for name in ["2.png", "1.png"] {
             arrives(&mut chat, name, Ok(()));
         }
         chat.incoming(anna(), "1", message("", &["4.png"], Some("album")));
         arrives(&mut chat, "3.png", Ok(()));
         arrives(&mut chat, "4.png", Ok(()));
-        assert_eq!(prompts(&chat), [], "{queue:?}: there may be more of it");
+        assert_eq!(prompts(&chat), [], "{queue:?}: there may be more parts");
         time_passes(&mut chat, 2_000);
-        let (text, mut files) = prompts(&chat).first().cloned().expect("it is given to the engine");
+        let (text, mut files) = prompts(&chat).first().cloned().expect("it is sent to the engine");
         assert!(text.starts_with("what is this?"), "{queue:?}: {text}");
         files.sort();
         assert_eq!(files, ["1.png", "2.png", "3.png", "4.png"], "{queue:?}");
@@ -153,7 +154,7 @@ fn an_album_is_one_prompt_with_all_its_pictures() {
 }
 
 #[test]
-fn an_album_goes_into_the_turn_that_runs_as_one() {
+fn an_album_is_added_to_the_running_turn_as_one() {
     let mut chat = with(QueueMode::Steer);
     chat.says(anna(), "1", "something slow");
     for file in ["1.png", "2.png"] {
@@ -169,7 +170,7 @@ fn an_album_goes_into_the_turn_that_runs_as_one() {
 }
 
 #[test]
-fn in_a_group_the_words_of_an_album_stand_for_all_of_it() {
+fn in_a_group_the_caption_counts_for_the_whole_album() {
     let mut chat = Chat::new();
     chat.in_group(anna(), "7", message("Weir, look", &["1.png"], Some("album")), true);
     chat.in_group(anna(), "7", message("", &["2.png"], Some("album")), false);
@@ -197,7 +198,7 @@ fn files_are_fetched_again_after_a_restart() {
 }
 
 #[test]
-fn stop_forgets_a_message_whose_file_is_on_its_way() {
+fn stop_drops_a_message_whose_file_is_being_fetched() {
     let mut chat = Chat::new();
     chat.incoming(anna(), "1", message("look", &["a.png"], None));
     chat.says(anna(), "1", "/stop");

@@ -1,7 +1,6 @@
-//! Large replies: their cost grows with their length, in every channel, and nobody else waits for them.
+//! Large replies: their cost grows with their length, in every channel, and no other chat waits for them.
 //!
-//! What is counted: the bytes of text that the machine looks at to cut and to render it, and the bytes that it wants to
-//! have kept and sent.
+//! Counts the bytes of text that the machine processes to split and render it, and the bytes that it stores and sends.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,10 +19,10 @@ use weir_bridge::terminal::TerminalChannel;
 use weir_bridge::webhook::{WebhookChannel, WebhookOptions};
 
 const MEGABYTE: usize = 1 << 20;
-/// How much of a reply comes at once, as the CLI streams it.
+/// Bytes of a reply that arrive at a time, as the CLI streams it.
 const DELTA: usize = 16;
 
-/// A chat whose work is counted.
+/// A chat that counts the work of the machine.
 struct Counted {
     bridge: Bridge,
     now: i64,
@@ -111,7 +110,7 @@ impl Counted {
         }
     }
 
-    /// Somebody writes in a chat; gives the scope, the conversation and the name of the prompt.
+    /// Sends a message in a chat. Returns the scope, the conversation and the client id of the prompt.
     fn says(&mut self, chat: &str) -> (String, String, String) {
         self.next += 1;
         let body = IncomingBody::Text(IncomingText::new("go"));
@@ -133,7 +132,7 @@ impl Counted {
         self.event(Event::Reported { scope, conversation, report });
     }
 
-    /// The clock goes on, and what is due is done.
+    /// Lets time pass, with a tick for each deadline.
     fn waits(&mut self, ms: i64) {
         let until = self.now + ms;
         while let Some(due) = self.bridge.next_deadline().filter(|due| *due <= until) {
@@ -143,7 +142,7 @@ impl Counted {
         self.now = until;
     }
 
-    /// A reply comes in small pieces, one in each millisecond, and ends.
+    /// Streams a reply in small pieces, one per millisecond, and ends the turn.
     fn streams(&mut self, prompt: &(String, String, String), text: &str) {
         let mut at = 0;
         while at < text.len() {
@@ -160,7 +159,7 @@ impl Counted {
     }
 
     fn work(&self) -> u64 {
-        self.bridge.bytes_looked_at() + self.kept + self.sent
+        self.bridge.bytes_processed() + self.kept + self.sent
     }
 }
 
@@ -180,7 +179,7 @@ fn terminal(columns: Option<usize>) -> Capabilities {
     TerminalChannel::new(lines, Box::new(std::io::sink()), columns).capabilities()
 }
 
-/// Every channel. Telegram and Matrix live in crates of their own, whose tests compare these numbers.
+/// Every channel. Telegram and Matrix have their own crates, whose tests compare these numbers.
 fn channels() -> Vec<(&'static str, Capabilities)> {
     let telegram = Capabilities {
         markup: Markup::TelegramHtml,
@@ -224,12 +223,12 @@ fn a_large_reply_costs_its_length_in_every_channel() {
             chat.refuses_files = refuses_files;
             let prompt = chat.says("1");
             chat.streams(&prompt, &text);
-            // Each operation sends a message, for which a few times its length may be looked at and kept.
-            let most = 16 * text.len() as u64 + chat.operations * 12 * longest;
+            // Each operation sends a message. A few times its length may be processed and stored for it.
+            let max = 16 * text.len() as u64 + chat.operations * 12 * longest;
             assert!(
-                chat.work() <= most,
-                "{name}: looked at {}, kept {}, sent {} bytes in {} operations for {} bytes",
-                chat.bridge.bytes_looked_at(),
+                chat.work() <= max,
+                "{name}: processed {}, stored {}, sent {} bytes in {} operations for {} bytes",
+                chat.bridge.bytes_processed(),
                 chat.kept,
                 chat.sent,
                 chat.operations,
@@ -237,7 +236,7 @@ fn a_large_reply_costs_its_length_in_every_channel() {
             );
             let whole = chat.shown.values().map(String::len).sum::<usize>()
                 + chat.uploads.iter().map(Vec::len).sum::<usize>();
-            assert!(whole * 10 >= text.len() * 9, "{name}: {whole} bytes of it are there");
+            assert!(whole * 10 >= text.len() * 9, "{name}: {whole} bytes have arrived");
         }
     }
 }
@@ -261,8 +260,8 @@ fn twice_the_length_costs_about_twice_as_much() {
 }
 
 #[test]
-fn what_shows_nothing_new_costs_little() {
-    // Each piece leaves the message as it was, so that no edit holds the next look back.
+fn text_that_shows_nothing_new_costs_little() {
+    // No piece changes the message, so no edit delays the next processing.
     for filler in [" ", "\n", "[a]: https://example.org\n"] {
         for (name, channel) in channels() {
             let mut chat = Counted::new(channel.clone());
@@ -270,18 +269,18 @@ fn what_shows_nothing_new_costs_little() {
             let long = "word ".repeat(1_500);
             chat.report(&prompt, Report::Text { block: 1, text: format!("{long}\n\n"), replaces: false });
             chat.waits(10_000);
-            let before = chat.bridge.bytes_looked_at();
+            let before = chat.bridge.bytes_processed();
             for _ in 0..20_000 {
                 chat.report(&prompt, Report::Text { block: 1, text: filler.into(), replaces: false });
             }
-            let looked_at = chat.bridge.bytes_looked_at() - before;
-            assert!(looked_at <= 2_000_000, "{name}, {filler:?}: {looked_at} bytes");
+            let bytes_processed = chat.bridge.bytes_processed() - before;
+            assert!(bytes_processed <= 2_000_000, "{name}, {filler:?}: {bytes_processed} bytes");
         }
     }
 }
 
 #[test]
-fn what_nobody_asked_for_costs_its_length_too() {
+fn unasked_text_costs_its_length_too() {
     let text = answer(MEGABYTE / 2);
     for (name, channel) in channels() {
         for refuses_files in [false, true] {
@@ -296,13 +295,13 @@ fn what_nobody_asked_for_costs_its_length_too() {
             assert!(chat.work() <= 24 * text.len() as u64, "{name}: {} bytes", chat.work());
             let whole = chat.shown.values().map(String::len).sum::<usize>()
                 + chat.uploads.iter().map(Vec::len).sum::<usize>();
-            assert!(whole * 10 >= text.len() * 9, "{name}: {whole} bytes of it are there");
+            assert!(whole * 10 >= text.len() * 9, "{name}: {whole} bytes have arrived");
         }
     }
 }
 
 #[test]
-fn a_chat_with_a_large_reply_holds_up_no_other() {
+fn a_large_reply_does_not_hold_up_other_chats() {
     for (name, channel) in channels() {
         let mut chat = Counted::new(channel);
         let large = chat.says("large");
@@ -311,7 +310,7 @@ fn a_chat_with_a_large_reply_holds_up_no_other() {
             let piece = String::from_utf8_lossy(piece).into_owned();
             chat.report(&large, Report::Text { block: 1, text: piece, replaces: false });
         }
-        // Another chat asks and is answered at once, by work of its own size.
+        // Another chat gets its answer at once, with work proportional to its own size.
         let before = chat.work();
         let quick = chat.says("quick");
         let ending = Ending::new("quick", EndingOutcome::Answered("Quick.".to_owned()));

@@ -1,4 +1,4 @@
-//! How bridges of others went wrong, as far as the machine decides it.
+//! Failures of other chat bridges that the machine must avoid.
 
 use weir_bridge::channel::{Place, Sender};
 use weir_bridge::engine::{Command, Ending, EndingOutcome, Facts, Report};
@@ -11,7 +11,7 @@ fn bot() -> Sender {
 }
 
 #[test]
-fn bots_are_ignored_whoever_they_say_they_are() {
+fn bots_are_ignored_whatever_their_name() {
     let mut chat = Chat::new();
     chat.says(bot(), "1", "hello, fellow bot");
     chat.says(bot(), "1", "/status");
@@ -20,10 +20,10 @@ fn bots_are_ignored_whoever_they_say_they_are() {
 }
 
 #[test]
-fn a_program_that_answers_everything_is_met_with_silence() {
+fn a_program_that_answers_everything_is_ignored_after_a_while() {
     let mut chat = Chat::new();
     let mut answers = 0;
-    // A program that does not say that it is one: it answers a second after each answer of ours.
+    // A program that does not identify itself as a bot and replies a second after each of our answers.
     for number in 0..2_000 {
         let before = chat.prompts().len();
         chat.says(anna(), "1", &format!("no, you are welcome ({number})"));
@@ -34,10 +34,10 @@ fn a_program_that_answers_everything_is_met_with_silence() {
         chat.now += 1_000;
     }
     // 30 in a minute and 120 in ten: 2,000 seconds are three and a third times ten minutes.
-    let usual = Settings::default();
-    assert!(answers <= 4 * usual.messages_per_ten_minutes, "{answers} answers");
-    assert!(answers >= 100, "{answers} answers: a person may talk much");
-    let told = chat.shown.values().filter(|text| text.contains("more than I take")).count();
+    let settings = Settings::default();
+    assert!(answers <= 4 * settings.messages_per_ten_minutes, "{answers} answers");
+    assert!(answers >= 100, "{answers} answers: a person may write a lot");
+    let told = chat.shown.values().filter(|text| text.contains("Too many messages in")).count();
     assert!(told <= 60, "the sender was told {told} times");
 }
 
@@ -47,13 +47,13 @@ fn conversations_do_not_wait_for_each_other() {
     chat.says(anna(), "1", "something slow");
     chat.says(anna(), "2", "something quick");
     let prompts = chat.prompts();
-    assert_eq!(prompts.len(), 2, "both are with the engine: {prompts:?}");
+    assert_eq!(prompts.len(), 2, "both were sent to the engine: {prompts:?}");
     chat.answers("2", &prompts[1].0, "quick");
     assert!(chat.shown.values().any(|text| text == "quick"), "{:?}", chat.shown);
 }
 
 #[test]
-fn messages_of_a_conversation_are_answered_in_their_order() {
+fn messages_of_a_conversation_are_answered_in_order() {
     let mut settings = Settings::default();
     settings.default_scope.queue = QueueMode::Followup;
     let mut chat = Chat::with(settings);
@@ -71,7 +71,7 @@ fn messages_of_a_conversation_are_answered_in_their_order() {
 }
 
 #[test]
-fn nothing_is_scheduled_where_nothing_is_to_be_done() {
+fn nothing_is_scheduled_when_idle() {
     let mut chat = Chat::new();
     assert_eq!(Bridge::next_deadline(&chat.bridge), None, "a new bridge");
     chat.says(anna(), "1", "hello");
@@ -83,7 +83,7 @@ fn nothing_is_scheduled_where_nothing_is_to_be_done() {
 }
 
 #[test]
-fn an_answer_that_was_streamed_is_one_message() {
+fn a_streamed_answer_is_one_message() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "hello");
     let prompts = chat.prompts();
@@ -98,22 +98,22 @@ fn an_answer_that_was_streamed_is_one_message() {
 fn the_scope_is_shown_and_every_command_is_answered() {
     let mut chat = Chat::new();
     for (command, expected) in [
-        ("/help", "begins another conversation"),
-        ("!new", "A new conversation begins"),
-        ("/stop", "Nothing runs here."),
+        ("/help", "starts a new session"),
+        ("!new", "Your next message starts a new session"),
+        ("/stop", "Nothing is running here."),
         ("/model haiku", "The next turn uses `haiku`"),
-        ("/resume", "There is no earlier conversation here."),
+        ("/resume", "There are no earlier sessions here."),
         ("/cd sub", "Only an administrator"),
     ] {
         chat.says(anna(), "1", command);
         assert!(chat.shown.values().any(|text| text.contains(expected)), "{command}: {:?}", chat.shown);
     }
     for (command, expected) in
-        [("/status", "Scope: `test/chat/1`, shared by everybody"), ("/cost", "Cost: nothing yet")]
+        [("/status", "Scope: `test/chat/1`, shared by everyone"), ("/cost", "Cost: nothing yet")]
     {
         chat.says(anna(), "1", command);
         let Some(Command::Describe { number }) = chat.commands.last().cloned() else {
-            panic!("{command} asks the engine: {:?}", chat.commands)
+            panic!("{command} did not ask the engine: {:?}", chat.commands)
         };
         chat.report(Report::Facts { number, facts: None });
         assert!(chat.shown.values().any(|text| text.contains(expected)), "{command}: {:?}", chat.shown);
@@ -122,27 +122,29 @@ fn the_scope_is_shown_and_every_command_is_answered() {
 }
 
 #[test]
-fn one_task_in_the_background_can_be_ended_alone() {
+fn one_background_task_can_be_stopped() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "something with a task");
     chat.says(anna(), "1", "/status");
-    let Some(Command::Describe { number }) = chat.commands.last().cloned() else { panic!("it asks") };
+    let Some(Command::Describe { number }) = chat.commands.last().cloned() else {
+        panic!("it did not ask the engine")
+    };
     let facts = Facts { tasks: vec!["a long build".into(), "an agent".into()], ..Facts::default() };
     chat.report(Report::Facts { number, facts: Some(facts) });
     let told = |chat: &Chat, words: &str| chat.shown.values().any(|text| text.contains(words));
-    assert!(told(&chat, "2: an agent (`/stop 2` ends it)"), "{:?}", chat.shown);
+    assert!(told(&chat, "2: an agent (`/stop 2` stops it)"), "{:?}", chat.shown);
     chat.says(anna(), "1", "/stop 2");
     let Some(Command::StopTask { number, task }) = chat.commands.last().cloned() else {
         panic!("{:?}", chat.commands)
     };
     assert_eq!(task, "2");
-    assert!(!chat.commands.contains(&Command::Interrupt), "what runs goes on");
+    assert!(!chat.commands.contains(&Command::Interrupt), "the turn keeps running");
     chat.report(Report::Task { number, how: "Stopped: an agent".into() });
     assert!(told(&chat, "Stopped: an agent"), "{:?}", chat.shown);
 }
 
 #[test]
-fn a_folder_is_looked_at_before_it_is_gone_to() {
+fn a_folder_is_checked_before_changing_to_it() {
     let mut settings = Settings::default();
     settings.default_scope.workspace = "/projects".into();
     let mut chat = Chat::with_role(settings, Role::Admin);
@@ -150,7 +152,7 @@ fn a_folder_is_looked_at_before_it_is_gone_to() {
         chat.says(anna(), "1", typed);
         match chat.commands.last().cloned() {
             Some(Command::LookAt { number, folder }) => (number, folder),
-            other => panic!("{typed} asks the engine: {other:?}"),
+            other => panic!("{typed} did not ask the engine: {other:?}"),
         }
     };
     chat.says(anna(), "1", "something slow");
@@ -162,22 +164,24 @@ fn a_folder_is_looked_at_before_it_is_gone_to() {
         "{:?}",
         chat.shown
     );
-    assert!(!chat.commands.contains(&Command::Interrupt), "what runs goes on");
+    assert!(!chat.commands.contains(&Command::Interrupt), "the turn keeps running");
     let (number, _) = looks(&mut chat, "/cd sub");
     chat.report(Report::Folder { number, folder: Ok("/projects/sub".into()) });
     assert!(chat.shown.values().any(|text| text.ends_with("in `/projects/sub`.")), "{:?}", chat.shown);
     assert!(chat.commands.contains(&Command::Interrupt));
-    // From there, as in a shell.
+    // Relative to the current folder, as in a shell.
     assert_eq!(looks(&mut chat, "/cd deeper").1, "/projects/sub/deeper");
     assert_eq!(looks(&mut chat, "/cd /other").1, "/other");
     chat.says(anna(), "1", "/status");
-    let Some(Command::Describe { number }) = chat.commands.last().cloned() else { panic!("it asks") };
+    let Some(Command::Describe { number }) = chat.commands.last().cloned() else {
+        panic!("it did not ask the engine")
+    };
     chat.report(Report::Facts { number, facts: None });
     assert!(chat.shown.values().any(|text| text.contains("Folder: `/projects/sub`")), "{:?}", chat.shown);
 }
 
 #[test]
-fn a_message_with_nothing_to_read_in_it_is_not_met_with_silence() {
+fn a_message_without_content_gets_a_reply() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "  ");
     assert!(
@@ -190,43 +194,43 @@ fn a_message_with_nothing_to_read_in_it_is_not_met_with_silence() {
 }
 
 #[test]
-fn wrong_codes_are_not_tried_for_ever() {
+fn the_number_of_wrong_codes_is_limited() {
     let mut chat = Chat::new();
     let stranger = || Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
-    let most = Settings::default().wrong_codes;
-    for number in 0..most + 3 {
+    let max = Settings::default().wrong_codes;
+    for number in 0..max + 3 {
         chat.says(stranger(), "9", &format!("/pair WRONG{number}"));
         let place = Place { channel: "test".into(), chat: "9".into(), thread: None };
         if chat.codes.len() > number as usize {
             chat.event(Event::CodeChecked { place, sender: stranger(), role: None });
         }
     }
-    assert_eq!(chat.codes.len(), most as usize, "no more are looked up");
+    assert_eq!(chat.codes.len(), max as usize, "no more are checked");
     let told = |words: &str| chat.shown.values().filter(|text| text.contains(words)).count();
     assert_eq!(told("No more codes are accepted"), 1, "{:?}", chat.shown);
     assert_eq!(chat.prompts(), []);
 }
 
 #[test]
-fn codes_that_come_all_at_once_are_no_more_tries() {
+fn many_codes_at_once_do_not_get_around_the_limit() {
     let mut chat = Chat::new();
     let stranger = || Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
-    let most = Settings::default().wrong_codes;
-    // All of them before the first is looked up.
+    let max = Settings::default().wrong_codes;
+    // All of them arrive before the first one is checked.
     for number in 0..40 {
         chat.says(stranger(), "9", &format!("/pair GUESS{number}"));
     }
-    assert_eq!(chat.codes.len(), most as usize);
+    assert_eq!(chat.codes.len(), max as usize);
     let place = Place { channel: "test".into(), chat: "9".into(), thread: None };
-    for _ in 0..most {
+    for _ in 0..max {
         chat.event(Event::CodeChecked { place: place.clone(), sender: stranger(), role: None });
     }
     chat.says(stranger(), "9", "/pair RIGHT");
-    assert_eq!(chat.codes.len(), most as usize, "no more are looked up");
+    assert_eq!(chat.codes.len(), max as usize, "no more are checked");
 }
 
 #[test]
-fn an_error_that_the_cli_says_twice_is_said_once() {
+fn an_error_that_the_cli_reports_twice_is_shown_once() {
     for (said, expected) in [
         ("invalid API key", "invalid API key"),
         ("Some words.", "Some words.\n\nInvalid API key."),
@@ -245,7 +249,7 @@ fn an_error_that_the_cli_says_twice_is_said_once() {
 }
 
 #[test]
-fn an_answer_that_was_no_result_says_so() {
+fn an_answer_without_a_result_says_so() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "hello");
     let (client_id, _) = chat.prompts()[0].clone();
@@ -253,11 +257,11 @@ fn an_answer_that_was_no_result_says_so() {
     let answered = Ending::new("1", EndingOutcome::Answered("Let me look.".into()));
     chat.report(Report::Finished { client_id, ending: Ending { degraded: true, ..answered } });
     let shown: Vec<_> = chat.shown.values().collect();
-    assert_eq!(shown, ["Let me look.\n\nThe result was empty; this is what was said until then."]);
+    assert_eq!(shown, ["Let me look.\n\nThe result was empty; this is the text written before it."]);
 }
 
 #[test]
-fn what_was_read_before_a_kill_stays_there() {
+fn text_shown_before_a_kill_stays() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "tell me");
     let client_id = chat.prompts()[0].0.clone();
@@ -267,7 +271,7 @@ fn what_was_read_before_a_kill_stays_there() {
     assert!(shown(&chat).ends_with("which is not comp"));
     chat.restarts();
     assert!(shown(&chat).ends_with("which is not comp"), "{}", shown(&chat));
-    // The engine kept whole texts only.
+    // The engine keeps complete texts only.
     let ending = Ending {
         said: "The first.".into(),
         ..Ending::new(client_id.as_str(), EndingOutcome::Failed("The bridge was restarted.".into()))
@@ -279,9 +283,9 @@ fn what_was_read_before_a_kill_stays_there() {
 }
 
 #[test]
-fn a_reply_that_an_earlier_version_kept_is_delivered_once() {
+fn a_reply_stored_by_an_earlier_version_is_delivered_once() {
     let mut chat = Chat::new();
-    // As format 1 of the file had it: the text and the messages are in the record of the reply.
+    // As in format 1 of the file: the text and the messages are in the record of the reply.
     let place = serde_json::json!({"channel": "test", "chat": "1"});
     let message = serde_json::json!({
         "id": 5, "delivery": "d1", "place": place, "sender": {"id": "anna", "name": "Anna"}, "direct": true,
@@ -300,7 +304,7 @@ fn a_reply_that_an_earlier_version_kept_is_delivered_once() {
     chat.restarts();
     assert!(chat.bridge.is_quiet(), "{:?}", chat.shown);
     let names: Vec<&str> = chat.shown.keys().map(String::as_str).collect();
-    assert_eq!(names, ["m1", "r6-1-0"], "the message that was there is edited, and the next one follows");
+    assert_eq!(names, ["m1", "r6-1-0"], "the existing message is edited, and the next one follows");
     assert_eq!(chat.shown.values().map(|shown| shown.matches("A sentence").count()).sum::<usize>(), 60);
     assert_eq!(chat.kept.keys().map(|(kind, _)| *kind).collect::<Vec<_>>(), [Kind::Done]);
 }

@@ -1,4 +1,4 @@
-//! The machine by itself: what it says and does, without faults.
+//! Tests of the machine alone, without faults.
 #![cfg(test)]
 
 mod asks;

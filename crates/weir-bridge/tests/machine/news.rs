@@ -1,4 +1,4 @@
-//! Pictures, changed messages, and chats that go on under another name.
+//! Pictures, edited messages, chats whose id changes, and scope rules.
 
 use weir_bridge::channel::{Attachment, IncomingBody};
 use weir_bridge::engine::Report;
@@ -16,8 +16,8 @@ fn picture(name: &str, size: u64) -> Attachment {
 }
 
 #[test]
-fn each_picture_is_shown_once_and_not_too_many_of_them() {
-    let mut chat = Chat::with(Settings { most_pictures: 2, ..Settings::default() });
+fn each_picture_is_shown_once_and_their_number_is_limited() {
+    let mut chat = Chat::with(Settings { max_pictures: 2, ..Settings::default() });
     chat.says(anna(), "1", "draw");
     for name in ["a", "b", "a", "c", "d"] {
         chat.report(Report::Pictures(vec![picture(name, 10)]));
@@ -34,7 +34,7 @@ fn each_picture_is_shown_once_and_not_too_many_of_them() {
 }
 
 #[test]
-fn a_picture_that_is_too_large_is_said_to_be() {
+fn a_picture_that_is_too_large_is_reported() {
     let mut chat = Chat::new();
     chat.says(anna(), "1", "draw");
     chat.report(Report::Pictures(vec![picture("a", 1_000)]));
@@ -43,7 +43,7 @@ fn a_picture_that_is_too_large_is_said_to_be() {
 }
 
 #[test]
-fn a_change_reaches_what_waits_and_nothing_else() {
+fn an_edit_changes_waiting_messages_only() {
     let mut chat = Chat::new();
     chat.says_as(anna(), "1", "first", "m1");
     chat.says_as(anna(), "1", "not second", "m2");
@@ -53,7 +53,7 @@ fn a_change_reaches_what_waits_and_nothing_else() {
     chat.incoming(anna(), "2", edited("m2", "of another chat"));
     chat.incoming(anna(), "1", edited("m1", "first!"));
     chat.incoming(anna(), "1", edited("m1", "first!!"));
-    let told = chat.shown.values().filter(|text| text.contains("when you changed it")).count();
+    let told = chat.shown.values().filter(|text| text.contains("when you edited it")).count();
     assert_eq!(told, 1, "{:?}", chat.shown);
     let (client_id, _) = chat.prompts().remove(0);
     chat.answers("1", &client_id, "done");
@@ -77,7 +77,7 @@ fn a_chat_that_moves_keeps_its_conversation() {
         let (client_id, _) = chat.prompts().pop().unwrap();
         chat.answers("old", &client_id, "yes");
     }
-    // A chat that has its own keeps that.
+    // A chat that already has a conversation keeps it.
     chat.says(anna(), "mine", "hello");
     let mine = chat.conversation.clone();
     let (client_id, _) = chat.prompts().pop().unwrap();
@@ -89,16 +89,16 @@ fn a_chat_that_moves_keeps_its_conversation() {
 
 #[test]
 fn a_rule_can_be_for_one_person_or_one_thread() {
-    let usual = ScopeSettings { per: Per::User, ..ScopeSettings::default() };
+    let base = ScopeSettings { per: Per::User, ..ScopeSettings::default() };
     let rule = |user: &str, model: &str| ScopeRule {
         channel: "test".into(),
         chat: None,
         thread: None,
         user: Some(user.into()),
-        settings: ScopeSettings { model: Some(model.into()), ..usual.clone() },
+        settings: ScopeSettings { model: Some(model.into()), ..base.clone() },
     };
     let scopes = vec![rule("ben", "opus"), rule("anna", "haiku")];
-    let mut chat = Chat::with(Settings { default_scope: usual.clone(), scopes, ..Settings::default() });
+    let mut chat = Chat::with(Settings { default_scope: base.clone(), scopes, ..Settings::default() });
     chat.says(anna(), "1", "hello");
     assert_eq!(chat.model.as_deref(), Some("haiku"));
     chat.says(anna(), "2", "hello there");

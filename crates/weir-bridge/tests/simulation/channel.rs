@@ -1,4 +1,4 @@
-//! A channel that is not there: it shows messages, refuses, forgets to answer, and counts.
+//! A simulated channel: it shows messages, refuses operations, loses responses, and records edits.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::random::Random;
 
 pub(crate) fn capabilities(posts_once: bool) -> Capabilities {
     Capabilities {
-        // With markup there is something that can be refused.
+        // With markup, so that there is something to refuse.
         markup: Markup::TelegramHtml,
         longest: 200,
         edits: true,
@@ -37,12 +37,12 @@ fn is_marked_up(operation: &Operation) -> bool {
     }
 }
 
-/// What the people see.
+/// What people see.
 #[derive(Debug, Default)]
 pub(crate) struct Screen {
     pub(crate) posts_once: bool,
     pub(crate) messages: BTreeMap<String, Shown>,
-    /// What is in the pictures that were sent.
+    /// Contents of the pictures that were sent.
     pub(crate) uploads: Vec<String>,
     keys: BTreeMap<String, String>,
     next: u64,
@@ -55,7 +55,7 @@ impl Screen {
         Self { posts_once, ..Self::default() }
     }
 
-    /// Does what is asked, as a channel without faults would.
+    /// Performs an operation, without faults.
     pub(crate) fn apply(&mut self, operation: &Operation) -> Result<Option<MessageRef>, OperationError> {
         match operation {
             Operation::Post { place, content, key, .. } => {
@@ -95,7 +95,7 @@ impl Screen {
         }
     }
 
-    /// Does what is asked, or not, or says that it did not.
+    /// Performs an operation, or fails, or performs it and reports a failure.
     pub(crate) fn apply_with_faults(
         &mut self,
         operation: &Operation,
@@ -108,14 +108,14 @@ impl Screen {
                 let _ = self.apply(operation);
                 Err(OperationError::Passing("the line went down".into()))
             }
-            // Somebody deletes the message. Where a post cannot be repeated safely, that is left out.
+            // A person deletes the message. Left out if a post cannot be repeated safely.
             3 if self.posts_once => {
                 if let Operation::Edit { message, .. } = operation {
                     self.messages.remove(message.as_str());
                 }
                 self.apply(operation)
             }
-            // The channel does not like the markup. What has none is taken.
+            // The channel refuses the markup. Plain text is accepted.
             4 if is_marked_up(operation) => Err(OperationError::Refused("can't parse entities".into())),
             _ => self.apply(operation),
         }

@@ -1,5 +1,5 @@
-//! An engine that is not there: it keeps prompts by their names, runs one turn at a time in each conversation, and
-//! survives the bridge.
+//! A simulated engine: it remembers prompts by client id, runs one turn at a time in each conversation, and outlives
+//! the bridge.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -27,17 +27,17 @@ struct Conversation {
 pub(crate) struct Engine {
     conversations: BTreeMap<String, Conversation>,
     ended: BTreeMap<String, Ending>,
-    /// Every prompt with its text, in the order in which it was first given, by scope.
+    /// Every prompt as scope, client id and text, in the order in which they were first sent.
     pub(crate) prompts: Vec<(String, String, String)>,
     answered_requests: BTreeSet<String>,
-    /// The pictures of each turn, by its name.
+    /// The pictures of each turn, by the turn's id.
     pictures: BTreeMap<String, Vec<Attachment>>,
     turns: u64,
-    /// What the bridge has not heard yet.
+    /// Reports that the bridge has not received yet.
     pub(crate) reports: VecDeque<(String, String, Report)>,
 }
 
-/// What the model says to a prompt: something that can be found again.
+/// The model's answer to a prompt, which can be found again.
 pub(crate) fn token(prompt: &str) -> String {
     format!("[answer to {prompt}]")
 }
@@ -63,7 +63,7 @@ impl Engine {
         }
     }
 
-    /// The first answer counts; one to a turn that is over comes too late.
+    /// The first answer counts. An answer after the end of the turn comes too late.
     fn answer(&mut self, scope: &str, conversation: &str, request: String) {
         let running = self.conversations.get(conversation).and_then(|entry| entry.running.as_ref());
         let is_open = running.is_some_and(|turn| format!("ask-{}", turn.number) == request);
@@ -110,7 +110,7 @@ impl Engine {
         self.conversations.values().any(|entry| entry.running.is_some() || !entry.queue.is_empty())
     }
 
-    /// Something happens in one of the conversations.
+    /// Lets something happen in one of the conversations.
     pub(crate) fn advance(&mut self, random: &mut Random) {
         let names: Vec<String> = self.conversations.keys().cloned().collect();
         if names.is_empty() {
@@ -158,14 +158,14 @@ impl Engine {
         self.report(&scope, name, report);
     }
 
-    /// All pictures of a turn are told before its end, for those who did not listen.
+    /// Reports all pictures of a turn before its end, in case the bridge missed some.
     fn report_pictures(&mut self, scope: &str, conversation: &str, turn: &str) {
         if let Some(pictures) = self.pictures.get(turn).cloned() {
             self.report(scope, conversation, Report::Pictures(pictures));
         }
     }
 
-    /// Every picture that was made, by what is in it.
+    /// Every picture that was made, by content.
     pub(crate) fn made(&self) -> BTreeSet<String> {
         self.pictures.values().flatten().map(|picture| picture.blob.clone()).collect()
     }
@@ -197,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// Everything is killed. What ran has ended; what waited waits.
+    /// Kills everything. Running turns end; queued prompts stay queued.
     pub(crate) fn crash(&mut self, random: &mut Random) {
         let names: Vec<String> = self.conversations.keys().cloned().collect();
         for name in names {

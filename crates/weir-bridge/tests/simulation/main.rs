@@ -1,4 +1,4 @@
-//! The machine on a channel and an engine with faults: duplicates, other orders, refused edits, limits, crashes.
+//! The machine with a faulty channel and engine: duplicates, reordering, refused edits, rate limits, crashes.
 #![cfg(test)]
 
 mod channel;
@@ -15,7 +15,7 @@ use weir_bridge::machine::QueueMode;
 use engine::token;
 use world::{STRANGER, World};
 
-/// How many worlds are tried, and how much happens in each.
+/// Number of simulated worlds, and of steps in each.
 const SEEDS: u64 = 200;
 const STEPS: usize = 400;
 
@@ -27,10 +27,10 @@ fn check(seed: u64) {
     world.drain();
     every_message_has_one_outcome(&world);
     strangers_get_one_hint(&world);
-    every_answer_is_there_once(&world);
-    edits_keep_their_distance(&world);
-    order_holds(&world);
-    pictures_are_there_once(&world);
+    every_answer_is_shown_once(&world);
+    edits_are_spaced_out(&world);
+    order_is_kept(&world);
+    pictures_are_shown_once(&world);
     assert_eq!(world.leftovers(), Vec::<&(weir_bridge::machine::Kind, String)>::new());
 }
 
@@ -50,12 +50,13 @@ fn strangers_get_one_hint(world: &World) {
     let seen: Vec<_> =
         world.screen.messages.values().filter(|shown| shown.chat.as_str() == "alone").collect();
     assert!(seen.iter().all(|shown| shown.text.contains("pairing code")), "{seen:?}");
-    // A notice whose fate a crash left open may come twice where the channel cannot tell.
+    // If a crash left it open whether a notice was posted, it may come twice on a channel that does not recognise
+    // repeats.
     assert!(!world.screen.posts_once || seen.len() <= 1, "{seen:?}");
     assert!(world.engine.prompts.iter().all(|(scope, _, _)| !scope.contains("alone")));
 }
 
-fn every_answer_is_there_once(world: &World) {
+fn every_answer_is_shown_once(world: &World) {
     for (prompt, ending) in world.engine.answered() {
         let found: Vec<_> =
             world.screen.messages.values().filter(|shown| shown.text.contains(&token(prompt))).collect();
@@ -68,19 +69,20 @@ fn every_answer_is_there_once(world: &World) {
     }
 }
 
-fn pictures_are_there_once(world: &World) {
+fn pictures_are_shown_once(world: &World) {
     let mut uploads = world.screen.uploads.clone();
     uploads.sort();
     let before = uploads.len();
     uploads.dedup();
-    // A channel may not recognise an upload, and turns of steered messages are not told apart before they end.
+    // A channel may not recognise a repeated upload, and turns of steered messages cannot be told apart before they
+    // end.
     let is_sure = world.screen.posts_once && world.mode != QueueMode::Steer;
     assert!(!is_sure || before == uploads.len(), "{uploads:?}");
     let missing: Vec<_> = world.engine.made().into_iter().filter(|made| !uploads.contains(made)).collect();
     assert!(world.mode == QueueMode::Steer || missing.is_empty(), "not shown: {missing:?}");
 }
 
-fn edits_keep_their_distance(world: &World) {
+fn edits_are_spaced_out(world: &World) {
     for (chat, times) in &world.screen.edits {
         for pair in times.windows(2) {
             assert!(pair[1] - pair[0] >= 1_000, "{chat} was edited at {pair:?}");
@@ -88,8 +90,9 @@ fn edits_keep_their_distance(world: &World) {
     }
 }
 
-/// Prompts of a conversation are given in the order in which their messages were accepted, and the answers stand in the same order.
-fn order_holds(world: &World) {
+/// Prompts of a conversation are sent in the order in which their messages were accepted, and their answers are in the
+/// same order.
+fn order_is_kept(world: &World) {
     let mut scopes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (scope, client_id, _) in &world.engine.prompts {
         let shown = world.screen.messages.iter().find(|(_, shown)| shown.text.contains(&token(client_id)));
@@ -99,9 +102,9 @@ fn order_holds(world: &World) {
         }
     }
     for (scope, numbers) in scopes {
-        // A message that somebody deleted is written anew, further down.
+        // A message that a person deleted is posted again, further down.
         let deleted = world.screen.posts_once;
-        assert!(deleted || numbers.is_sorted(), "answers in {scope} stand as {numbers:?}");
+        assert!(deleted || numbers.is_sorted(), "answers in {scope} are in the order {numbers:?}");
     }
     if world.mode == QueueMode::Followup {
         let texts: Vec<&String> = world.engine.prompts.iter().map(|(_, _, text)| text).collect();
@@ -111,15 +114,15 @@ fn order_holds(world: &World) {
                 continue;
             }
             let given = texts.iter().filter(|given| given.as_str() == text).count();
-            assert!(given <= 1, "{text} was given {given} times");
+            assert!(given <= 1, "{text} was sent {given} times");
         }
     }
 }
 
 #[test]
-fn holds_in_every_world() {
+fn invariants_hold_in_every_simulated_world() {
     for seed in 0..SEEDS {
         let result = std::panic::catch_unwind(|| check(seed));
-        assert!(result.is_ok(), "it failed in the world of seed {seed}");
+        assert!(result.is_ok(), "failed with seed {seed}");
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers that look random and follow from a seed.
+//! Pseudo-random numbers from a seed.
 
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);

@@ -1,4 +1,4 @@
-//! The bridge in a world that follows from a seed.
+//! A simulated world for the bridge, determined by a seed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,10 +26,10 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     flights: VecDeque<(u64, Operation)>,
     fetches: VecDeque<(InboxId, usize, RemoteFile, String)>,
-    /// Steps that are kept together, as the driver does it.
+    /// Steps that share one write, as in the driver.
     batch: Batch,
     pub(crate) now: i64,
-    /// What people wrote and the channel has to deliver until it is acknowledged.
+    /// Messages that the channel delivers until they are acknowledged.
     undelivered: Vec<Incoming>,
     pub(crate) written: Vec<Incoming>,
     faults: bool,
@@ -81,7 +81,7 @@ impl World {
         BTreeMap::from([("sim".into(), capabilities(posts_once))])
     }
 
-    /// One thing happens.
+    /// Lets one thing happen.
     pub(crate) fn step(&mut self) {
         match self.random.below(20) {
             0 if self.random.chance(30) => self.change(),
@@ -127,7 +127,7 @@ impl World {
         self.undelivered.push(incoming);
     }
 
-    /// Some messages have files, and some of those are of an album.
+    /// Some messages have files, and some of those belong to an album.
     fn message(&mut self, number: usize, text: String) -> IncomingText {
         let mut message = IncomingText::new(text);
         if message.text.starts_with("please") && self.random.chance(25) {
@@ -145,7 +145,7 @@ impl World {
         message
     }
 
-    /// A file is there, or cannot be had. Some are never heard of again.
+    /// A file is fetched, or cannot be. For some there is never a result.
     fn fetch(&mut self) {
         let Some((message, index, file, blob)) = self.fetches.pop_front() else { return };
         let (name, media_type) = (file.name, file.media_type);
@@ -157,7 +157,7 @@ impl World {
         self.event(Event::Fetched { message, index, result });
     }
 
-    /// Somebody changes something that they have written, whatever has become of it.
+    /// A person edits one of their messages, in whatever state it is.
     fn change(&mut self) {
         if self.written.is_empty() {
             return;
@@ -174,7 +174,7 @@ impl World {
         self.undelivered.push(incoming);
     }
 
-    /// Any of what was not acknowledged comes, in any order; what was acknowledged may come again.
+    /// Delivers a message that was not acknowledged, in any order, or repeats one that was.
     fn deliver(&mut self) {
         let again = self.random.chance(10);
         let list = if again { &self.written } else { &self.undelivered };
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// An operation ends, in any order.
+    /// Completes an operation, in any order.
     fn land(&mut self) {
         if self.flights.is_empty() {
             return;
@@ -208,7 +208,7 @@ impl World {
     }
 
     fn wait(&mut self) {
-        // The driver does not hold back what it was told: only what comes at once is kept together.
+        // The driver does not delay a batch: only events that come together share a write.
         self.act_on_batch();
         let until = self.now + i64::try_from(self.random.below(1_500)).unwrap_or(0);
         while let Some(due) = self.bridge.next_deadline().filter(|due| *due <= until) {
@@ -218,7 +218,7 @@ impl World {
             self.act_on_batch();
             assert!(
                 self.bridge.next_deadline() != before || before > Some(self.now),
-                "a deadline that stays: {before:?}"
+                "the deadline does not advance: {before:?}"
             );
         }
         self.now = until;
@@ -234,7 +234,7 @@ impl World {
 
     fn act_on_batch(&mut self) {
         let actions = std::mem::take(&mut self.batch).into_actions();
-        // A crash may come between any two actions; then the rest is never done.
+        // A crash may come between any two actions. Then the rest is never done.
         let done = if self.faults && self.random.chance(2) {
             usize::try_from(self.random.below(actions.len() as u64 + 1)).unwrap_or(0)
         } else {
@@ -287,7 +287,7 @@ impl World {
         }
     }
 
-    /// Bridge and engine are killed, and start again.
+    /// Kills and restarts the bridge and the engine.
     fn crash(&mut self) {
         self.batch = Batch::default();
         for (_, operation) in std::mem::take(&mut self.flights) {
@@ -312,7 +312,7 @@ impl World {
         }
     }
 
-    /// The faults end, and everything goes on until nothing is left to do.
+    /// Runs without faults until there is nothing left to do.
     pub(crate) fn drain(&mut self) {
         self.act_on_batch();
         self.faults = false;
@@ -334,7 +334,7 @@ impl World {
             self.wait();
         }
         panic!(
-            "it never ends: {} messages are open, next at {:?}, now {}",
+            "it does not settle: {} messages open, next deadline {:?}, now {}",
             self.bridge.unsettled(),
             self.bridge.next_deadline(),
             self.now

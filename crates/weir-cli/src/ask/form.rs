@@ -1,4 +1,4 @@
-//! Fields of a form that an MCP server asks for: what is shown, and what an answer means. No IO.
+//! Fields of an MCP server's form: renders them and parses answers. No IO.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use weir_wire::{FieldKind, FormField};
 
 use crate::screen::Style;
 
-/// What is shown.
+/// The text to show.
 pub(super) fn text(field: &FormField, style: Style) -> String {
     let mut text = format!("  {}", style.bold(&reveal(&field.label)));
     if let Some(about) = &field.description {
@@ -22,7 +22,7 @@ pub(super) fn text(field: &FormField, style: Style) -> String {
     text
 }
 
-/// What can be typed.
+/// The input prompt.
 pub(super) fn prompt(field: &FormField) -> &'static str {
     match (&field.kind, field.required) {
         (FieldKind::Choices { .. }, true) => "numbers with commas > ",
@@ -34,7 +34,7 @@ pub(super) fn prompt(field: &FormField) -> &'static str {
     }
 }
 
-/// What was typed, as the field holds it; numbers stand for choices.
+/// Parses an answer to the field's value; numbers stand for choices.
 pub(super) fn read(field: &FormField, answer: &str) -> Result<Option<Value>, String> {
     let choices = field.choices();
     if choices.is_empty() {

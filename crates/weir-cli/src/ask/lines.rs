@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use tokio::sync::{Mutex, mpsc};
 
-/// Lines of the standard input, for all who hold this.
+/// Lines of the standard input, shared by all clones.
 #[derive(Clone)]
 pub(crate) struct StdinLines {
     lines: Arc<Mutex<mpsc::Receiver<String>>>,
@@ -14,15 +14,15 @@ pub(crate) struct StdinLines {
 }
 
 impl StdinLines {
-    /// Begins to read. One line is read ahead at the most.
+    /// Starts reading, at most one line ahead.
     pub(crate) fn new() -> std::io::Result<Self> {
         let (sender, lines) = mpsc::channel(1);
-        // A thread of its own, because a read cannot be taken back. It ends with the program.
+        // A separate thread, because a blocking read cannot be cancelled. It ends with the program.
         std::thread::Builder::new().name("input".into()).spawn(move || {
             let mut input = std::io::stdin().lock();
             loop {
                 let mut line = Vec::new();
-                // What cannot be read any more is at its end.
+                // A read error counts as the end of the input.
                 if input.read_until(b'\n', &mut line).unwrap_or(0) == 0 {
                     return;
                 }
@@ -37,7 +37,7 @@ impl StdinLines {
         Ok(Self { lines: Arc::new(Mutex::new(lines)), given_back: Arc::default() })
     }
 
-    /// The next line; nothing at the end. Cancel safe.
+    /// The next line; `None` at the end of the input. Cancel safe.
     pub(crate) async fn next(&self) -> Option<String> {
         let mut lines = self.lines.lock().await;
         let kept = self.given_back.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -47,7 +47,7 @@ impl StdinLines {
         }
     }
 
-    /// The next reader gets this line first.
+    /// Puts a line back: the next reader gets it first.
     pub(crate) fn give_back(&self, line: String) {
         self.given_back.lock().unwrap_or_else(PoisonError::into_inner).push_back(line);
     }

@@ -1,6 +1,6 @@
-//! Asks a person what the CLI wants to know: permissions and questions, one after the other.
+//! Asks a person about the CLI's requests: permissions and questions, one after the other.
 //!
-//! `permission` and `question` say what is asked and what an answer means, without IO; `person` is who answers,
+//! `permission` and `question` render a request and parse the answer, without IO; `person` is the one who answers,
 //! on the `terminal` or over a pipe.
 
 mod form;
@@ -28,21 +28,21 @@ use permission::Answer;
 pub(crate) use person::Person;
 pub(crate) use terminal::Terminal;
 
-/// Whoever holds it may talk with the person. First come, first served.
+/// The holder of this lock may talk to the person. First come, first served.
 pub(crate) type Floor = Arc<Mutex<()>>;
 
 /// Keeps the screen still while a person is asked.
 pub(crate) trait Stage: Send + Sync + 'static {
-    /// What has to be held while somebody is asked.
+    /// The lock to hold while the person is asked.
     fn floor(&self) -> Floor;
 
-    /// Somebody else holds it, so the person should know that something waits.
+    /// Called if the floor is taken: tells the person that a request is waiting.
     fn announce(&self);
 
-    /// Nothing may be printed from now on.
+    /// Stops all printing.
     fn hold(&self);
 
-    /// Go on.
+    /// Resumes printing.
     fn release(&self);
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct PersonHandler<S: Stage> {
 }
 
 impl<S: Stage> PersonHandler<S> {
-    /// Asks this person about what is to happen in this folder; none for the current one.
+    /// Asks this person about requests in this folder; `None` is the current one.
     pub(crate) fn new(person: Person, stage: S, cwd: Option<PathBuf>) -> Self {
         let cwd = cwd.map_or_else(std::env::current_dir, Ok).unwrap_or_default();
         Self { person: Mutex::new(person), stage, cwd }
@@ -65,7 +65,7 @@ impl<S: Stage> PersonHandler<S> {
         let floor = self.stage.floor();
         let mut turn = std::pin::pin!(floor.lock());
         let _floor = tokio::select! {
-            // We are in the queue before anybody is told of it, or the next prompt could be quicker.
+            // Queue for the floor before announcing it, or the next prompt could be quicker.
             biased;
             held = &mut turn => held,
             () = std::future::ready(()) => {
@@ -73,13 +73,13 @@ impl<S: Stage> PersonHandler<S> {
                 turn.await
             }
         };
-        // Also where the CLI withdraws the request and this future is dropped.
+        // Also released if the CLI withdraws the request and this future is dropped.
         let _held = Held::new(&self.stage);
         match ask {
             Ask::Permission(ask) => permission(&mut person, &ask, &self.cwd).await,
             Ask::Question(ask) => questions(&mut person, &ask).await,
             Ask::Elicitation(ask) => elicitation(&mut person, &ask).await,
-            _ => Decision::Error("nobody here can answer this".into()),
+            _ => Decision::Error("this kind of request cannot be answered here".into()),
         }
     }
 }
@@ -108,18 +108,18 @@ impl<S: Stage> Drop for Held<'_, S> {
 async fn permission(person: &mut Person, ask: &PermissionRequest, cwd: &Path) -> Decision {
     let choices = permission::choices(ask);
     let (tool, input, cwd) = (ask.tool_name.clone(), ask.input.clone(), cwd.to_owned());
-    // Whoever is at their own terminal may see their own files.
+    // The user at the terminal may see their own files.
     let reading = tokio::task::spawn_blocking(move || file_preview(&tool, &input, &cwd, None));
     let preview = reading.await.ok().flatten();
     person.say(&permission::text(ask, preview.as_ref(), &choices, person.style())).await;
     loop {
         let Some(answer) = person.ask("> ").await else {
-            return Decision::deny("Nobody answered.");
+            return Decision::deny("No one answered.");
         };
         match permission::meaning(&answer, &choices, ask.context.default_to_no) {
             Some(Answer::Choice(decision)) => return decision.clone(),
             Some(Answer::No(why)) => return Decision::deny(why),
-            None if person.keep_for_later(answer) => return Decision::deny("Nobody answered."),
+            None if person.keep_for_later(answer) => return Decision::deny("No one answered."),
             None => {
                 let help = format!("Please answer with a number from 1 to {}, yes or no.\n", choices.len());
                 person.say(&help).await;
@@ -150,19 +150,19 @@ async fn questions(person: &mut Person, ask: &QuestionRequest) -> Decision {
     Decision::Answers(answers)
 }
 
-/// What an MCP server asks: field by field, or by a link.
+/// Answers an MCP server: field by field, or by opening a link.
 async fn elicitation(person: &mut Person, ask: &ElicitationRequest) -> Decision {
     let style = person.style();
     person.say(&heading(&format!("{} asks: {}", ask.server, ask.message), style)).await;
     let decline = Decision::deny("declined");
     if let Some(url) = &ask.url {
         person.say(&format!("  {}\n", reveal(url))).await;
-        let answer = person.ask("open the link, then answer yes; or no > ").await;
+        let answer = person.ask("open the link, then answer yes, or answer no > ").await;
         let has_done = answer.is_some_and(|answer| matches!(answer.trim(), "y" | "yes"));
         return if has_done { Decision::Value(json!({"action": "accept"})) } else { decline };
     }
     let Some(fields) = &ask.form else {
-        person.say("This form has a shape that cannot be answered here, so it was declined.\n").await;
+        person.say("This kind of form is not supported here, so it was declined.\n").await;
         return decline;
     };
     let mut content = serde_json::Map::new();
@@ -184,7 +184,7 @@ async fn elicitation(person: &mut Person, ask: &ElicitationRequest) -> Decision 
     Decision::Value(json!({"action": "accept", "content": content}))
 }
 
-/// A heading for what is asked.
+/// The heading of a request.
 fn heading(text: &str, style: Style) -> String {
     format!("\n{}\n", style.bold(&reveal(text)))
 }

@@ -1,6 +1,6 @@
-//! No terminal to ask on: this system has none of the kind that Weir knows, so requests are denied.
+//! Replaces the terminal on systems where Weir does not support one; requests are denied there.
 
-/// A terminal that is never there.
+/// A terminal that never exists.
 pub(crate) enum Terminal {}
 
 impl Terminal {

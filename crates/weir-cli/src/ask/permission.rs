@@ -1,4 +1,4 @@
-//! Requests for permission: what is shown, which answers there are, and what they mean. No IO.
+//! Permission requests: renders them and their choices, and parses answers. No IO.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,16 @@ use weir_wire::{PermissionUpdate, RuleDestination, Suggestion, SuggestionKind};
 use super::heading;
 use crate::screen::{Style, coloured, plural};
 
-/// More lines of a change are not shown. A command is always shown whole.
+/// Maximum number of lines shown of a change. A command is always shown in full.
 const MAX_LINES: usize = 60;
 
-/// Members that are shown by themselves; all others are shown by name.
+/// Members whose values are shown without a name; all others are shown with their names.
 const KNOWN: [&str; 6] = ["command", "url", "query", "pattern", "path", "plan"];
 /// Members that the preview of a file shows.
 const OF_FILES: [&str; 7] =
     ["file_path", "notebook_path", "content", "old_string", "new_string", "new_source", "edits"];
 
-/// Something that can be answered by its number.
+/// A numbered choice.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Choice {
     label: String,
@@ -30,7 +30,7 @@ pub(super) struct Choice {
 #[derive(Debug, PartialEq)]
 pub(super) enum Answer<'a> {
     Choice(&'a Decision),
-    /// No, and what the model is told.
+    /// No, with the reason for the model.
     No(String),
 }
 
@@ -39,7 +39,7 @@ pub(super) fn choices(ask: &PermissionRequest) -> Vec<Choice> {
     let choice = |label: &str, decision: Decision| Choice { label: label.to_owned(), decision };
     let no = Decision::deny("The user said no.");
     if ask.tool_name == "ExitPlanMode" {
-        // The mode is always set: left to itself, the CLI goes back to the one before the plan.
+        // The mode is always set: otherwise the CLI returns to the mode before the plan.
         let with = |mode: &str| Decision::Allow {
             input: None,
             remember: vec![PermissionUpdate::set_mode(mode, "session")],
@@ -52,7 +52,7 @@ pub(super) fn choices(ask: &PermissionRequest) -> Vec<Choice> {
     }
     let mut choices = vec![choice("Yes", Decision::allow())];
     let may_remember = !ask.context.suppress_always_allow_rule;
-    // Each by itself: they are of very different reach.
+    // One choice for each: they differ widely in scope.
     for suggestion in ask.suggestions.iter().filter(|_| may_remember).filter_map(Suggestion::read) {
         let destination = suggestion.destination.unwrap_or(RuleDestination::Session);
         let decision = Decision::Allow { input: None, remember: vec![suggestion.update(destination)] };
@@ -62,7 +62,7 @@ pub(super) fn choices(ask: &PermissionRequest) -> Vec<Choice> {
     choices
 }
 
-/// What a suggestion of the CLI would change.
+/// Describes what a suggestion of the CLI would change.
 fn in_words(kind: &SuggestionKind, destination: RuleDestination) -> String {
     let what = match kind {
         SuggestionKind::AllowRules(rules) => {
@@ -81,7 +81,7 @@ fn in_words(kind: &SuggestionKind, destination: RuleDestination) -> String {
     reveal(&format!("{what} ({kept})")).replace('\n', "␊")
 }
 
-/// What is shown.
+/// The text to show.
 pub(super) fn text(
     ask: &PermissionRequest,
     preview: Option<&FilePreview>,
@@ -90,7 +90,7 @@ pub(super) fn text(
 ) -> String {
     let mut text = match ask.tool_name.as_str() {
         "ExitPlanMode" => heading("This is the plan. Carry it out?", style),
-        tool => heading(&reveal(&format!("May it use {tool}?")), style),
+        tool => heading(&reveal(&format!("Allow {tool}?")), style),
     };
     for line in body(ask, preview, style).into_iter().chain(reasons(ask, style)) {
         // Writing to a string cannot fail.
@@ -108,7 +108,7 @@ pub(super) fn text(
     text
 }
 
-/// Why it is asked.
+/// Why the CLI asks.
 fn reasons(ask: &PermissionRequest, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(ask.reason.iter().map(|reason| style.faint(&one_line(reason))));
@@ -128,7 +128,7 @@ fn one_line(text: &str) -> String {
     reveal(text).replace('\n', " ")
 }
 
-/// What the call would do. Everything is shown, above all the whole command.
+/// What the call would do. Everything is shown, in particular the whole command.
 fn body(ask: &PermissionRequest, preview: Option<&FilePreview>, style: Style) -> Vec<String> {
     let member = |name: &str| ask.input.get(name).and_then(Value::as_str);
     let mut lines = Vec::new();
@@ -139,21 +139,21 @@ fn body(ask: &PermissionRequest, preview: Option<&FilePreview>, style: Style) ->
     lines.extend(known.iter().flat_map(|text| text.lines()).map(str::to_owned));
     if let Some(about) = ask.description.as_deref().or_else(|| member("description")) {
         let path = member("file_path").or_else(|| member("notebook_path")).unwrap_or_default();
-        let is_told = KNOWN.iter().any(|name| member(name) == Some(about)) || path.ends_with(about);
-        if !is_told {
+        let is_known = KNOWN.iter().any(|name| member(name) == Some(about)) || path.ends_with(about);
+        if !is_known {
             lines.push(style.faint(&one_line(about)));
         }
     }
     match preview {
         Some(preview) => lines.extend(change(ask, preview, style)),
-        None => lines.extend(told_by_arguments(ask, style)),
+        None => lines.extend(change_from_arguments(ask, style)),
     }
     if lines.is_empty() {
-        // An unknown tool: all of its arguments.
+        // For an unknown tool, show all arguments.
         let all = serde_json::to_string_pretty(&ask.input).unwrap_or_default();
         return reveal(&all).lines().map(str::to_owned).collect();
     }
-    // A switch that is left out could be the one that matters.
+    // Show every other argument too: any of them could be the one that matters.
     for (name, value) in ask.input.as_object().into_iter().flatten() {
         let is_shown = name == "description"
             || (OF_FILES.contains(&name.as_str()) || KNOWN.contains(&name.as_str())) && value.is_string()
@@ -168,12 +168,12 @@ fn body(ask: &PermissionRequest, preview: Option<&FilePreview>, style: Style) ->
     lines
 }
 
-/// What would become of the file.
+/// The change to the file.
 fn change(ask: &PermissionRequest, preview: &FilePreview, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     let named = ask.input.get("file_path").or_else(|| ask.input.get("notebook_path"));
     if named.and_then(Value::as_str).is_some_and(|path| path != preview.path) {
-        lines.push(style.careful(&format!("leads to {}", one_line(&preview.path))));
+        lines.push(style.careful(&format!("a link to {}", one_line(&preview.path))));
     }
     let count = match preview.diff {
         None => "its content is not shown".to_owned(),
@@ -193,14 +193,14 @@ fn change(ask: &PermissionRequest, preview: &FilePreview, style: Style) -> Vec<S
         (None, reason) => {
             let reason = reason.as_deref().unwrap_or("no reason given");
             lines.push(style.careful(&one_line(reason)));
-            lines.extend(told_by_arguments(ask, style));
+            lines.extend(change_from_arguments(ask, style));
         }
     }
     lines
 }
 
-/// A change as far as the arguments tell it.
-fn told_by_arguments(ask: &PermissionRequest, style: Style) -> Vec<String> {
+/// The change as far as the arguments show it.
+fn change_from_arguments(ask: &PermissionRequest, style: Style) -> Vec<String> {
     let signed = |sign: char, name: &str| -> String {
         let text = ask.input.get(name).and_then(Value::as_str).unwrap_or_default();
         text.lines().map(|line| format!("{sign}{line}\n")).collect()
@@ -210,9 +210,9 @@ fn told_by_arguments(ask: &PermissionRequest, style: Style) -> Vec<String> {
     coloured(&reveal(&format!("@@\n{change}")), MAX_LINES, style).into_iter().skip(1).collect()
 }
 
-/// What an answer means; nothing where it means nothing.
+/// Parses an answer; `None` if it is not understood.
 ///
-/// Where the CLI wants the answer to be no by default, only the whole word approves.
+/// If the CLI wants "no" as the default, only the whole word "yes" approves.
 pub(super) fn meaning<'a>(answer: &str, choices: &'a [Choice], default_to_no: bool) -> Option<Answer<'a>> {
     let answer = answer.trim();
     let at = |place: usize| choices.get(place).map(|choice| Answer::Choice(&choice.decision));
@@ -259,10 +259,10 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_shown_whole_and_cannot_hide_anything() {
+    fn a_command_is_shown_in_full_and_cannot_hide_anything() {
         let text =
             shown(&ask("Bash", json!({"command": "ls\nrm -rf \u{1b}[8mx", "description": "List"}), vec![]));
-        assert!(text.contains("May it use Bash?\n  ls\n  rm -rf ␛[8mx\n  List\n  1 Yes\n  2 No\n"), "{text}");
+        assert!(text.contains("Allow Bash?\n  ls\n  rm -rf ␛[8mx\n  List\n  1 Yes\n  2 No\n"), "{text}");
     }
 
     #[test]
@@ -305,14 +305,14 @@ mod tests {
         let new = shown(&FilePreview::of("Write", &input, "/w/a", None));
         assert!(new.contains("a new file: 1 line added"), "{new}");
         let linked = shown(&FilePreview::of("Write", &input, "/etc/b", Some("x")));
-        assert!(linked.contains("leads to /etc/b"), "{linked}");
+        assert!(linked.contains("a link to /etc/b"), "{linked}");
         let hidden = shown(&FilePreview::hidden("Write", "/w/a", "it is not a regular file"));
         assert!(hidden.contains("will be replaced: its content is not shown"), "{hidden}");
         assert!(hidden.contains("it is not a regular file") && hidden.contains("  +new\n"), "{hidden}");
     }
 
     #[test]
-    fn what_the_cli_says_about_a_request_is_obeyed() {
+    fn hints_of_the_cli_about_a_request_are_followed() {
         let rule = json!({"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow",
             "destination": "session"});
         let mut ask = ask("Bash", json!({"command": "x"}), vec![rule]);

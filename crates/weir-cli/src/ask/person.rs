@@ -1,4 +1,4 @@
-//! Who answers.
+//! The person who answers requests.
 
 use std::io::Write as _;
 
@@ -6,14 +6,13 @@ use super::lines::StdinLines;
 use super::terminal::Terminal;
 use crate::screen::Style;
 
-/// Who answers.
+/// The person who answers requests.
 pub(crate) enum Person {
-    /// Somebody at the terminal.
+    /// A user at the terminal.
     Terminal(Terminal),
-    /// Whoever writes lines to our standard input. It may be a list of messages that was written beforehand, so a
-    /// line that is no answer is kept: it is the next message. Unless it is known to be a person.
+    /// Lines from the standard input. They may be a prepared list of messages, so a line that does not answer the request
+    /// is kept as the next message, unless a person is known to be typing.
     Lines {
-        /// The lines.
         lines: StdinLines,
         /// Whether a person types them.
         is_attentive: bool,
@@ -25,12 +24,12 @@ impl Person {
     pub(crate) async fn say(&mut self, text: &str) {
         match self {
             Self::Terminal(terminal) => terminal.say(text).await,
-            // Where it cannot be written there is nobody to ask.
+            // If this cannot be written, no answer will come either.
             Self::Lines { .. } => drop(std::io::stderr().write_all(text.as_bytes())),
         }
     }
 
-    /// The answer in a line; nothing where nobody answers.
+    /// Asks for a line; `None` if there is no answer.
     pub(crate) async fn ask(&mut self, prompt: &str) -> Option<String> {
         match self {
             Self::Terminal(terminal) => terminal.ask(prompt).await,
@@ -41,7 +40,7 @@ impl Person {
         }
     }
 
-    /// Whether an answer can be asked for again. If not, the line is kept for whoever reads the next message.
+    /// Keeps the line as the next message and returns true, unless the person can be asked again.
     pub(crate) fn keep_for_later(&mut self, line: String) -> bool {
         match self {
             Self::Terminal(_) | Self::Lines { is_attentive: true, .. } => false,
@@ -52,7 +51,7 @@ impl Person {
         }
     }
 
-    /// Whether what they say is meant for us, whatever it is.
+    /// Whether every line typed now is meant as an answer.
     pub(crate) fn is_attentive(&self) -> bool {
         matches!(self, Self::Terminal(_) | Self::Lines { is_attentive: true, .. })
     }

@@ -1,4 +1,4 @@
-//! Questions of the model: what is shown, and what an answer means. No IO.
+//! Questions of the model: renders them and parses answers. No IO.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use weir_wire::Question;
 use super::heading;
 use crate::screen::Style;
 
-/// What is shown.
+/// The text to show.
 pub(super) fn text(question: &Question, style: Style) -> String {
     let mut text = heading(&question.question, style);
     for (number, option) in question.options.as_deref().unwrap_or_default().iter().enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn text(question: &Question, style: Style) -> String {
     text
 }
 
-/// What can be typed.
+/// The input prompt.
 pub(super) fn prompt(question: &Question) -> &'static str {
     match (question.options.as_deref().unwrap_or_default(), question.multi_select) {
         ([], _) => "your answer > ",
@@ -34,8 +34,8 @@ pub(super) fn prompt(question: &Question) -> &'static str {
     }
 }
 
-/// The labels that were chosen, or words of one's own where those are meant for us. Nothing where there is no
-/// answer in it.
+/// The chosen labels, or free text if `takes_words` is set or there are no options. `None` if the input does not
+/// answer the question.
 pub(super) fn chosen(
     question: &Question,
     answer: &str,
@@ -61,7 +61,7 @@ pub(super) fn chosen(
         return Ok((takes_words || options.is_empty()).then(|| vec![answer.to_owned()]));
     };
     if numbers.len() > 1 && question.multi_select != Some(true) {
-        return Err("Only one of them can be chosen.".into());
+        return Err("Only one can be chosen.".into());
     }
     let mut labels = Vec::new();
     for number in numbers {
@@ -95,13 +95,13 @@ mod tests {
         assert_eq!(answer(" "), Ok(None));
         assert_eq!(answer("3"), Err("There is no choice 3.".to_owned()));
         assert_eq!(answer("0"), Err("There is no choice 0.".to_owned()));
-        assert_eq!(answer("1,2"), Err("Only one of them can be chosen.".to_owned()));
+        assert_eq!(answer("1,2"), Err("Only one can be chosen.".to_owned()));
         let two = question(true);
         assert_eq!(chosen(&two, "2, 1,2", true), Ok(Some(vec!["Blue".to_owned(), "Red".to_owned()])));
     }
 
     #[test]
-    fn words_that_may_not_be_meant_for_us_are_no_answer() {
+    fn free_text_is_not_an_answer_unless_it_is_accepted() {
         let one = question(false);
         assert_eq!(chosen(&one, "something else", false), Ok(None));
         assert_eq!(chosen(&one, "blue", false), Ok(Some(vec!["Blue".to_owned()])));

@@ -1,4 +1,4 @@
-//! The terminal itself, also where the standard streams are something else.
+//! The terminal itself, even if the standard streams are redirected.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-/// The terminal. Nothing is read from it unless somebody is asked, so what is typed otherwise stays there for
-/// whoever it is meant for.
+/// The terminal. It is read only while a question is open; anything else that is typed stays there for other
+/// programs.
 pub(crate) struct Terminal {
     input: Receiver,
     output: Sender,
@@ -18,13 +18,13 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// The terminal, if there is one. Must be called in a tokio runtime.
     pub(crate) fn open() -> Option<Self> {
-        // Not pipes, but files that can be waited for in the same way.
+        // These are not pipes, but can be polled in the same way.
         let input = Receiver::from_file_unchecked(open()?).ok()?;
         let output = Sender::from_file_unchecked(open()?).ok()?;
         Some(Self { input, output })
     }
 
-    /// Whether we may read: a job in the background would be stopped by the system.
+    /// Whether we may read: the system would stop a background job that does.
     fn is_ours(&self) -> bool {
         tcgetpgrp(&self.input).is_ok_and(|group| group == rustix::process::getpgrp())
     }
@@ -36,14 +36,13 @@ impl Terminal {
             match self.output.try_write(rest) {
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Where it cannot be written there is nobody to ask.
+                // If this cannot be written, no answer will come either.
                 Err(_) => return,
             }
         }
     }
 
-    /// The answer in a line; nothing where nobody answers. Dropping the future takes nothing from the terminal
-    /// but what was typed of the line.
+    /// Asks for a line; `None` if there is no answer. Dropping the future loses only what was typed of the line.
     pub(crate) async fn ask(&mut self, prompt: &str) -> Option<String> {
         if !self.is_ours() {
             return None;
@@ -68,7 +67,7 @@ impl Terminal {
     }
 }
 
-/// Opened anew, so that not blocking is our own affair.
+/// Opens the terminal separately, so that non-blocking mode affects only us.
 fn open() -> Option<File> {
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).ok()?;
     OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty").ok()

@@ -1,4 +1,4 @@
-//! The channels that a configuration switches on.
+//! The channels that a configuration enables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,15 +14,15 @@ use crate::exit::UsageError;
 /// The channels by their names.
 pub(super) type Channels = BTreeMap<ChannelName, Arc<dyn Channel>>;
 
-/// A channel, or why there is none: its secrets cannot be read, or its settings make no sense.
+/// A channel, or an error: its secrets cannot be read, or its settings are invalid.
 type Made = anyhow::Result<Arc<dyn Channel>>;
 
-/// Makes the channels, which keep what they need below this folder. Nobody is called yet.
+/// Creates the channels, which keep their data below this folder. Opens no connections yet.
 pub(super) fn channels(config: &Config, folder: &Path) -> anyhow::Result<Channels> {
     each(config, folder)?.into_iter().map(|(name, made)| Ok((name, made?))).collect()
 }
 
-/// Each channel that is switched on, whatever is wrong with the others.
+/// Each enabled channel, even if others are invalid.
 pub(super) fn each(config: &Config, folder: &Path) -> anyhow::Result<BTreeMap<ChannelName, Made>> {
     let mut channels: BTreeMap<ChannelName, Made> = BTreeMap::new();
     if let Some(config) = &config.matrix {
@@ -35,7 +35,7 @@ pub(super) fn each(config: &Config, folder: &Path) -> anyhow::Result<BTreeMap<Ch
         channels.insert("webhook".into(), webhook(config));
     }
     if channels.is_empty() {
-        let text = "no channel is switched on: see [matrix], [telegram] and [webhook] in the configuration";
+        let text = "no channel is enabled: see [matrix], [telegram] and [webhook] in the configuration";
         return Err(UsageError(text.into()).into());
     }
     Ok(channels)
@@ -71,6 +71,6 @@ fn matrix(config: &MatrixConfig, folder: &Path) -> Made {
 
 #[cfg(not(feature = "matrix"))]
 fn matrix(_: &MatrixConfig, _: &Path) -> Made {
-    let text = "[matrix] is in the configuration, but this weir was built without Matrix: build it with `cargo build --release -p weir-cli --features matrix`, or take [matrix] out";
+    let text = "[matrix] is in the configuration, but this weir was built without Matrix: build it with `cargo build --release -p weir-cli --features matrix`, or remove [matrix]";
     Err(UsageError(text.into()).into())
 }

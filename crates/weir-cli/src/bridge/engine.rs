@@ -1,4 +1,4 @@
-//! The host that the bridge works with.
+//! The host of a standalone bridge.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,25 +14,26 @@ use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 use crate::fence::Fence;
 use crate::folders;
 
-/// How much later than the chat the host gives a request up.
-const BEHIND_THE_CHAT: Duration = Duration::from_secs(60);
+/// How much later than the chat the host gives up on a request.
+const EXTRA_WAIT: Duration = Duration::from_secs(60);
 
-/// Where messages and conversations are kept. It may not be there yet.
+/// The folder with messages and sessions. It may not exist yet.
 pub(super) fn data_dir_name(config: &Config) -> anyhow::Result<PathBuf> {
     if let Some(folder) = &config.data_dir {
         return Ok(folder.clone());
     }
-    Ok(folders::state().context("data_dir: name a folder, because HOME is not set")?.join("bridge"))
+    Ok(folders::state().context("data_dir: set it to a folder, because HOME is not set")?.join("bridge"))
 }
 
-/// Where messages and conversations are kept, which is made if it is not there.
+/// The folder with messages and sessions, created if it does not exist.
 pub(super) fn data_dir(config: &Config) -> anyhow::Result<PathBuf> {
     let folder = data_dir_name(config)?;
-    folders::create_private(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    weir_base::file::create_private_folder(&folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
     Ok(folder)
 }
 
-/// The CLI that conversations would be had with, in a line.
+/// Describes the CLI that sessions would use, in one line.
 pub(super) async fn cli_in_words(claude: Option<&Path>) -> anyhow::Result<String> {
     let found = weir_process::find(claude).await?;
     let cache = folders::probe_cache().unwrap_or_else(|| ProbeCache::in_memory().into());
@@ -40,7 +41,7 @@ pub(super) async fn cli_in_words(claude: Option<&Path>) -> anyhow::Result<String
     Ok(format!("the CLI is {}, version {}", found.path.display(), capabilities.version()))
 }
 
-/// A host whose conversations are kept in this folder.
+/// Opens a host that keeps its sessions in this folder.
 pub(super) async fn open(
     folder: &Path,
     claude: Option<PathBuf>,
@@ -50,7 +51,7 @@ pub(super) async fn open(
     fence: Option<Fence>,
 ) -> anyhow::Result<Host> {
     if let Some(fence) = &fence {
-        // Asked for and not to be had means no bridge, and not a bridge without it.
+        // If the requested sandbox is not available, the bridge does not start without it.
         fence.check().await?;
     }
     let sqlite = SqliteOptions {
@@ -72,8 +73,8 @@ pub(super) async fn open(
     }
     options.state_directory = Some(folder.join("state"));
     options.trust = folders::data().map(|data| crate::trust::file_in(&data));
-    // The chat's own time comes first. This is for requests that no chat can show.
-    options.ask_timeout = Some(ask_timeout + BEHIND_THE_CHAT);
+    // The chat's own timeout comes first. This one is for requests that no chat can show.
+    options.ask_timeout = Some(ask_timeout + EXTRA_WAIT);
     Ok(Host::open(options).await?)
 }
 

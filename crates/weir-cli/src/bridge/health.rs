@@ -1,35 +1,36 @@
-//! How a running bridge is doing, told in a file beside its inbox.
+//! The health of a running bridge, written to a file next to its inbox.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use weir_bridge::channel::{HealthOfAll, HealthReport};
+use weir_base::file::Replace;
+use weir_bridge::channel::{ChannelsHealth, HealthReport};
 
 use crate::exit::tell;
 
 const FILE: &str = "health.json";
-/// It is written at most so often, and only when something is new.
+/// The shortest time between two writes. It is written only after a change.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How a bridge is doing.
+/// The health of a bridge.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct BridgeHealth {
     pub(super) channels: BTreeMap<String, HealthReport>,
 }
 
-/// What a bridge told last.
-pub(super) fn read(folder: &Path) -> Option<Told> {
+/// The health that a bridge wrote last.
+pub(super) fn read(folder: &Path) -> Option<BridgeHealth> {
     serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
 }
 
-/// Tells how a bridge is doing, as long as this is polled.
-pub(super) async fn keep_telling(folder: PathBuf, health: HealthOfAll) {
+/// Keeps the health file up to date until the future is dropped.
+pub(super) async fn keep_written(folder: PathBuf, health: ChannelsHealth) {
     loop {
-        if let Err(error) = write(&folder, &Told { channels: health.look() }) {
+        if let Err(error) = write(&folder, &BridgeHealth { channels: health.look() }) {
             tell(&format!(
-                "weir bridge: {FILE} cannot be written, so `weir bridge status` knows less: {error}"
+                "weir bridge: cannot write {FILE}, so `weir bridge status` is incomplete: {error}"
             ));
             return;
         }
@@ -38,14 +39,12 @@ pub(super) async fn keep_telling(folder: PathBuf, health: HealthOfAll) {
     }
 }
 
-/// There is nothing to tell any more.
+/// Removes the file after the bridge has ended.
 pub(super) fn remove(folder: &Path) {
     let _ = std::fs::remove_file(folder.join(FILE));
 }
 
-/// Whole or not at all: somebody may read it at any moment.
-fn write(folder: &Path, told: &Told) -> std::io::Result<()> {
-    let beside = folder.join("health.new");
-    std::fs::write(&beside, serde_json::to_vec(told)?)?;
-    std::fs::rename(beside, folder.join(FILE))
+/// Writes the file atomically: it may be read at any moment.
+fn write(folder: &Path, health: &BridgeHealth) -> std::io::Result<()> {
+    Replace::new().quick().bytes(&folder.join(FILE), &serde_json::to_vec(health)?)
 }

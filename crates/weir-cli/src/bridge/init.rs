@@ -14,17 +14,16 @@ pub(super) fn init(file: &Path) -> anyhow::Result<Exit> {
     let created = OpenOptions::new().write(true).create_new(true).open(file);
     let mut written = match created {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let text =
-                format!("{} is there already; name another file, or take it away first", file.display());
+            let text = format!("{} already exists; name another file, or remove it first", file.display());
             return Err(UsageError(text).into());
         }
-        created => created.with_context(|| format!("{} cannot be written", file.display()))?,
+        created => created.with_context(|| format!("cannot write {}", file.display()))?,
     };
-    written.write_all(SAMPLE.as_bytes()).with_context(|| format!("{} cannot be written", file.display()))?;
+    written.write_all(SAMPLE.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
     let workspace = file.with_file_name("workspace");
-    std::fs::create_dir_all(&workspace).with_context(|| format!("{} cannot be made", workspace.display()))?;
+    std::fs::create_dir_all(&workspace).with_context(|| format!("cannot create {}", workspace.display()))?;
     tell(&format!(
-        "wrote {}: switch a channel on in it, then `weir bridge check --config {}`",
+        "wrote {}: enable a channel in it, then run `weir bridge check --config {}`",
         file.display(),
         file.display()
     ));

@@ -1,4 +1,4 @@
-//! `weir bridge`: the same agent from a chat.
+//! `weir bridge`: agents in chats.
 
 mod at_work;
 mod channels;
@@ -10,12 +10,12 @@ mod status;
 mod trying;
 mod working;
 
-pub(crate) use at_work::{AtWork, Locked, Prepared};
+pub(crate) use at_work::{Locked, Prepared, RunningBridge};
 
 use crate::exit::Exit;
 use crate::opts::{BridgeCommand, BridgeOpts};
 
-/// Does what was typed.
+/// Runs the command.
 pub(crate) fn run(opts: BridgeOpts) -> anyhow::Result<Exit> {
     match opts.command {
         BridgeCommand::Init(opts) => init::init(&opts.file),

@@ -1,8 +1,9 @@
-//! `weir bridge status`: whether a bridge works, and how its channels are doing.
+//! `weir bridge status`: whether a bridge is running, and the health of its channels.
 
 use std::io::Write as _;
 
 use serde_json::json;
+use weir_base::time::now_ms;
 use weir_bridge::channel::HealthReport;
 use weir_bridge::config::Config;
 use weir_bridge::machine::Kind;
@@ -15,7 +16,7 @@ use crate::exit::Exit;
 use crate::opts::BridgeStatusOpts;
 use crate::screen::{ago, date, plural};
 
-/// Prints how the bridge is doing. It fails where none works or a channel cannot be reached.
+/// Prints the status of the bridge. The exit code is 1 if none is running or a channel cannot be reached.
 pub(super) fn status(opts: &BridgeStatusOpts) -> anyhow::Result<Exit> {
     let config = Config::read(&opts.config)?;
     let folder = engine::data_dir(&config)?;
@@ -24,36 +25,39 @@ pub(super) fn status(opts: &BridgeStatusOpts) -> anyhow::Result<Exit> {
     let kept = BridgeStore::open(&folder.join("bridge.db"))?.load()?;
     let count = |kind: Kind| kept.iter().filter(|record| record.kind == kind).count();
     let (waiting, paired) = (count(Kind::Inbox), count(Kind::Person));
-    let is_well = owner.is_some() && channels.values().all(|channel| channel.connected);
+    let is_healthy = owner.is_some() && channels.values().all(|channel| channel.connected);
     let text = if opts.json {
-        let told = json!({
+        let status = json!({
             "running": owner.is_some(),
             "pid": owner.as_ref().map(|owner| owner.process.pid),
             "channels": channels,
             "messages_without_outcome": waiting,
         });
-        format!("{told}\n")
+        format!("{status}\n")
     } else {
         let mut lines = vec![match &owner {
-            Some(owner) => format!("at work: process {}, since {}", owner.process.pid, date(owner.since)),
-            None => "not at work; `weir bridge run` starts it".to_owned(),
+            Some(owner) => format!("running: process {}, since {}", owner.process.pid, date(owner.since)),
+            None => "not running; `weir bridge run` starts it".to_owned(),
         }];
         lines.extend(channels.iter().map(|(name, channel)| format!("{name}: {}", in_words(channel))));
         lines.push(format!("{} without an outcome", plural(waiting as u64, "message")));
-        lines.push(format!("{} known besides those in the configuration", plural(paired as u64, "sender")));
+        lines.push(format!(
+            "{} known in addition to those in the configuration",
+            plural(paired as u64, "sender")
+        ));
         lines.join("\n") + "\n"
     };
     std::io::stdout().write_all(text.as_bytes())?;
-    Ok(if is_well { Exit::Success } else { Exit::ErrorResult })
+    Ok(if is_healthy { Exit::Success } else { Exit::ErrorResult })
 }
 
 fn in_words(channel: &HealthReport) -> String {
-    let reached = if channel.connected { "connected" } else { "cannot be reached, or has not been yet" };
+    let reached = if channel.connected { "connected" } else { "not connected, or not yet" };
     let heard = channel.last_inbound.map_or_else(
-        || "nothing has come in since the start".to_owned(),
+        || "no messages since the start".to_owned(),
         |at| {
-            let seconds = u64::try_from(weir_store::now().saturating_sub(at) / 1_000).unwrap_or(0);
-            format!("something came in last {}", ago(seconds))
+            let seconds = u64::try_from(now_ms().saturating_sub(at) / 1_000).unwrap_or(0);
+            format!("last message {}", ago(seconds))
         },
     );
     format!("{reached}; {heard}")

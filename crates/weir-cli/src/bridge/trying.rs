@@ -1,4 +1,4 @@
-//! A chat on this terminal, with nothing to set up.
+//! A chat on this terminal, without any setup.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
@@ -23,16 +23,16 @@ use crate::opts::{BridgeTryOpts, QueueOpt};
 use crate::signals::Signals;
 
 const CHANNEL: &str = "terminal";
-/// How long what runs has to end by itself.
+/// How long running turns may take to end by themselves.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often is looked whether somebody is waited for after the end of the input.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often to check, after the end of the input, whether a session waits for a person.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Talks until the input ends and everything is answered, or until it is told to end.
+/// Runs until the input ends and everything is answered, or until it is stopped.
 pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
     let cwd = std::fs::canonicalize(&opts.cwd)
         .map_err(|error| UsageError(format!("--cwd {}: {error}", opts.cwd.display())))?;
-    let folder = tempfile::tempdir().context("a temporary folder cannot be made")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let claude = if opts.simulated { Some(simulated(folder.path())?) } else { opts.claude.clone() };
     let settings = settings(&opts, &cwd);
     let patience = Duration::from_millis(u64::try_from(settings.ask_timeout_ms).unwrap_or_default());
@@ -50,7 +50,7 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
     let store = Arc::new(BridgeStore::in_memory()?);
     let driver = Driver::new(settings, channels, Arc::new(HostEngine::new(host.clone())), store, notes)?;
     if is_terminal {
-        tell("A chat with the bridge. /help says what it understands; Ctrl-D ends it.");
+        tell("A chat with the bridge. /help lists the commands; Ctrl-D ends it.");
     }
     let idle = driver.idle();
     read_lines(sender);
@@ -64,7 +64,7 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
                 tokio::select! {
                     () = idle.wait() => {}
                     () = person_is_awaited(&host) => {
-                        tell("weir: the input has ended, and nobody can answer what is asked any more");
+                        tell("weir: the input has ended, so open requests cannot be answered");
                         exit = Exit::PermissionDenied;
                     }
                 }
@@ -77,10 +77,10 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Ends when a session waits for somebody who decides.
+/// Completes when a session waits for a person's decision.
 async fn person_is_awaited(host: &Host) {
     while host.metrics().awaiting_person == 0 {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -103,13 +103,13 @@ fn settings(opts: &BridgeTryOpts, cwd: &Path) -> Settings {
     }
 }
 
-/// Reads lines in a thread of its own: nothing can end a read of the standard input but its end.
+/// Reads lines in a separate thread, because a blocking read of the standard input cannot be cancelled.
 fn read_lines(sender: mpsc::Sender<String>) {
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         let mut line = Vec::new();
         while input.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
-            // What is not UTF-8 is replaced: a line in another encoding is a line all the same.
+            // Invalid UTF-8 is replaced: a line in another encoding is still a line.
             let text = String::from_utf8_lossy(&line);
             let text = text.strip_suffix('\n').unwrap_or(&text);
             let text = text.strip_suffix('\r').unwrap_or(text);
@@ -132,13 +132,13 @@ fn columns() -> usize {
     80
 }
 
-/// This program under the name by which it plays the CLI.
+/// Links this program under the name that makes it act as the simulated CLI.
 fn simulated(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
-    let own = std::env::current_exe().context("this program cannot be found")?;
+    let own = std::env::current_exe().context("cannot find this program")?;
     let link = folder.join(format!("simulated-claude{}", std::env::consts::EXE_SUFFIX));
     #[cfg(unix)]
-    std::os::unix::fs::symlink(own, &link).context("the simulated CLI cannot be linked")?;
+    std::os::unix::fs::symlink(own, &link).context("cannot link the simulated CLI")?;
     #[cfg(not(unix))]
-    std::fs::copy(own, &link).context("the simulated CLI cannot be copied")?;
+    std::fs::copy(own, &link).context("cannot copy the simulated CLI")?;
     Ok(link)
 }

@@ -1,23 +1,22 @@
-//! What a line means: a message, or a command of ours. No IO.
+//! Parses a line: a message, or one of our commands. No IO.
 
-/// The commands, with what they do.
+/// The commands and their descriptions.
 pub(super) const COMMANDS: [(&str, &str); 8] = [
-    ("/model [NAME]", "shows the model and those there are, or uses another one"),
-    ("/cost", "what the conversation has cost so far"),
-    ("/tools [N]", "the tool calls so far, or call N with all of its output"),
-    ("/stop [N or ID]", "lists what runs in the background, or ends one of it"),
-    ("/resume [N or ID]", "lists earlier conversations of this folder, or goes on with one"),
-    ("/new", "begins a new conversation"),
-    ("/help", "this list"),
-    ("/quit", "leaves, as Ctrl-D does"),
+    ("/model [NAME]", "shows the current and available models, or switches to another one"),
+    ("/cost", "shows the cost of the session so far"),
+    ("/tools [N]", "lists the tool calls so far, or shows call N with all of its output"),
+    ("/stop [N or ID]", "lists background tasks, or stops one"),
+    ("/resume [N or ID]", "lists earlier sessions of this folder, or resumes one"),
+    ("/new", "starts a new session"),
+    ("/help", "shows this list"),
+    ("/quit", "quits, like Ctrl-D"),
 ];
 
-/// What a line means.
+/// A parsed line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Nothing.
     Nothing,
-    /// Something for the model, or a command of the CLI's own.
+    /// A message for the model, or one of the CLI's own commands.
     Message(String),
     Model(Option<String>),
     Cost,
@@ -27,18 +26,18 @@ pub(super) enum Command {
     New,
     Help,
     Quit,
-    /// A command that nobody knows.
+    /// An unknown command.
     Unknown(String),
 }
 
 impl Command {
-    /// Reads a line. `of_the_cli` are the CLI's own commands, without the slash.
-    pub(super) fn read(line: &str, of_the_cli: &[String]) -> Self {
+    /// Parses a line. `cli_commands` are the CLI's own commands, without the slash.
+    pub(super) fn read(line: &str, cli_commands: &[String]) -> Self {
         let text = line.trim();
         if text.is_empty() {
             return Self::Nothing;
         }
-        // Text that is no command can begin with a slash all the same, such as a path.
+        // Other text can begin with a slash too, such as a path.
         let Some(command) = text.strip_prefix('/').filter(|_| !line.starts_with(' ')) else {
             return Self::Message(line.to_owned());
         };
@@ -53,7 +52,7 @@ impl Command {
             "new" => Self::New,
             "help" | "?" => Self::Help,
             "quit" | "exit" => Self::Quit,
-            _ if name.contains('/') || of_the_cli.iter().any(|known| known == name) => {
+            _ if name.contains('/') || cli_commands.iter().any(|known| known == name) => {
                 Self::Message(line.to_owned())
             }
             _ => Self::Unknown(name.to_owned()),
@@ -61,18 +60,18 @@ impl Command {
     }
 }
 
-/// Whether more lines belong to this one: it ends with a backslash that is not escaped itself.
-pub(super) fn goes_on(text: &str) -> bool {
+/// Whether the line is continued: it ends with a backslash that is not itself escaped.
+pub(super) fn is_continued(text: &str) -> bool {
     let backslashes = text.chars().rev().take_while(|letter| *letter == '\\').count();
     backslashes % 2 == 1
 }
 
-/// The lines of an input as one text: a backslash at the end of a line is the line feed after it.
+/// Joins continued lines into one text: a backslash before a line feed is dropped.
 pub(super) fn joined(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     let mut all = text.split('\n').peekable();
     while let Some(line) = all.next() {
-        let cut = line.strip_suffix('\\').filter(|_| goes_on(line) && all.peek().is_some());
+        let cut = line.strip_suffix('\\').filter(|_| is_continued(line) && all.peek().is_some());
         lines.push(cut.unwrap_or(line));
     }
     lines.join("\n")
@@ -102,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_at_the_end_goes_on() {
-        assert!(goes_on("a\\") && !goes_on("a\\\\") && !goes_on("a") && !goes_on(""));
+    fn a_backslash_at_the_end_continues_the_line() {
+        assert!(is_continued("a\\") && !is_continued("a\\\\") && !is_continued("a") && !is_continued(""));
         assert_eq!(joined("a\\\nb\\\nc"), "a\nb\nc");
         assert_eq!(joined("a\nb\\"), "a\nb\\");
         assert_eq!(joined("a\\\\\nb"), "a\\\\\nb");

@@ -1,6 +1,6 @@
-//! Shows a conversation while it goes on: text on the standard output, what is done on the standard error.
+//! Shows a running session: text on the standard output, progress on the standard error.
 //!
-//! While a line is being edited everything goes above it, line by line.
+//! While a line is being edited, everything is printed above it, line by line.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -16,35 +16,35 @@ use crate::screen::{
     short_path, width,
 };
 
-/// More lines of a difference are not shown.
-const MOST_DIFF_LINES: usize = 40;
+/// Maximum number of shown lines of a diff.
+const MAX_DIFF_LINES: usize = 40;
 
-/// What the observer and the command share.
+/// State shared by the observer and the command.
 pub(super) struct Display {
     text: TextPrinter,
     page: Page,
     pub(super) progress: ProgressLines,
-    /// What the turn came to.
+    /// The summary of the turn.
     pub(super) summary: SummaryBuilder,
-    /// What is needed of the view once the session is gone.
+    /// The parts of the view that are needed after the session has ended.
     pub(super) view: View,
 }
 
-/// Where text goes.
+/// The destination of text.
 struct Page {
     markdown: Markdown,
     out: Output,
-    /// Above the prompt, while there is one.
+    /// The lines above the prompt, while there is one.
     above: Option<mpsc::Sender<String>>,
-    /// The line above the prompt that is not complete yet.
+    /// The incomplete line above the prompt.
     line: String,
 }
 
-/// A handle to it.
+/// A handle to the display.
 #[derive(Clone)]
 pub(super) struct Shared {
     display: Arc<Mutex<Display>>,
-    /// Held by whoever talks with the person: the prompt, or a request.
+    /// Held by the part that talks to the user: the prompt, or a request.
     floor: Floor,
 }
 
@@ -71,13 +71,13 @@ impl Shared {
 }
 
 impl Display {
-    /// A turn begins that somebody asked for.
+    /// Begins a turn that the user started.
     pub(super) fn begin_turn(&mut self) {
         self.summary = SummaryBuilder::without_texts();
         self.progress.now("waiting for the model");
     }
 
-    /// The turn is over. Its answer is printed here if nothing of it was yet.
+    /// Ends the turn. Prints the answer if none of it was streamed.
     pub(super) fn end_turn(&mut self, answer: Option<&str>) -> io::Result<()> {
         self.progress.pause();
         let Self { text, page, progress, .. } = self;
@@ -85,30 +85,30 @@ impl Display {
         self.page.out.flush()
     }
 
-    /// Another conversation begins.
-    pub(super) fn begin_conversation(&mut self) {
+    /// Begins another session.
+    pub(super) fn begin_session(&mut self) {
         self.view = View::default();
         self.text = TextPrinter::default();
     }
 
-    /// A line is being edited from now on, or no longer.
+    /// Starts printing above a line that is being edited, or stops doing so.
     pub(super) fn prompt(&mut self, above: Option<mpsc::Sender<String>>) {
         let lines = above.clone();
         self.progress.divert(lines.map(|lines| -> crate::screen::LineSink {
             Box::new(move |line| {
-                // An editor that has gone shows nothing.
+                // An editor that is gone shows nothing.
                 let _ = lines.send(format!("{line}\n"));
             })
         }));
         let rest = std::mem::take(&mut self.page.line);
         self.page.above = above;
         if !rest.is_empty() {
-            // What began above the prompt goes on below it.
+            // A line that began above the prompt continues below it.
             let _ = self.page.out.write_all(rest.as_bytes());
         }
     }
 
-    /// Prints text of ours on the standard output.
+    /// Prints our own text on the standard output.
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
         self.progress.pause();
         self.page.out.write_all(text.as_bytes())?;
@@ -123,16 +123,16 @@ impl Display {
             style.bad(&format!("-{}", file.removed))
         );
         self.progress.line(&format!("  {} {counts}", one_line(&short_path(&file.path), 100)));
-        for line in coloured(&file.diff, MOST_DIFF_LINES, style) {
+        for line in coloured(&file.diff, MAX_DIFF_LINES, style) {
             self.progress.line(&format!("  {line}"));
         }
     }
 
-    /// A CLI that ends in the middle of a turn is told with the turn; here it had nothing to do.
+    /// Shows that an idle CLI has ended. If it ends in the middle of a turn, the end of the turn reports it.
     fn entry(&mut self, view: &View, entry: &Entry) {
-        let is_told = view.turns.last().is_some_and(|turn| turn.state.is_cut_short());
+        let is_reported = view.turns.last().is_some_and(|turn| turn.state.is_cut_short());
         if let EntryBody::Notice { notice } = &entry.body
-            && let Some(text) = odd_end(notice).filter(|_| !is_told)
+            && let Some(text) = odd_end(notice).filter(|_| !is_reported)
         {
             let mark = self.progress.style().careful("!");
             self.progress.line(&format!("{mark} {}", clean(&text)));
@@ -143,7 +143,7 @@ impl Display {
         let done = todos.items.iter().filter(|todo| todo.status == "completed").count();
         let now = todos.items.iter().find(|todo| todo.status == "in_progress");
         let now = now.map(|todo| one_line(todo.active_form.as_deref().unwrap_or(&todo.text), 80));
-        let count = plural(todos.items.len() as u64, "thing");
+        let count = plural(todos.items.len() as u64, "todo");
         let now = now.map(|now| format!(": {now}")).unwrap_or_default();
         self.progress.line(&format!("  {done} of {count} done{now}"));
     }
@@ -166,7 +166,7 @@ impl Observer for Shared {
             _ => {}
         }
         let Display { text, page, progress, .. } = display;
-        // The command learns of a failure from the output itself.
+        // The command sees failures through the output itself.
         let _ = text.change(view, change, &mut Sink { page, progress });
     }
 
@@ -186,9 +186,7 @@ impl Stage for Shared {
     fn announce(&self) {
         let mut display = self.lock();
         let mark = display.progress.style().careful("!");
-        display
-            .progress
-            .line(&format!("{mark} something in the background waits for an answer; press Enter"));
+        display.progress.line(&format!("{mark} a background task needs an answer; press Enter"));
     }
 
     fn hold(&self) {
@@ -206,7 +204,7 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// Shows also the beginning of a word.
+    /// Also shows the beginning of an incomplete word.
     fn show(&mut self) -> io::Result<()> {
         if self.page.above.is_some() {
             return Ok(());
@@ -227,7 +225,7 @@ impl Sink<'_> {
         if let Some(end) = self.page.line.rfind('\n') {
             let rest = self.page.line.split_off(end + 1);
             let lines = std::mem::replace(&mut self.page.line, rest);
-            // An editor that has gone shows nothing.
+            // An editor that is gone shows nothing.
             let _ = above.send(lines);
         }
         Ok(())
@@ -237,7 +235,7 @@ impl Sink<'_> {
 impl TextSink for Sink<'_> {
     fn block_began(&mut self, is_first: bool) -> io::Result<()> {
         self.progress.pause();
-        // Anew each time: windows change.
+        // Each time, because the window may have changed.
         self.page.markdown.set_width(width());
         if is_first { Ok(()) } else { self.write("\n") }
     }

@@ -1,4 +1,4 @@
-//! The line editor, on a thread of its own: it blocks while somebody types.
+//! The line editor, on its own thread: it blocks while the user types.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,8 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config, Context, ExternalPrinter as _, Helper};
 use tokio::sync::mpsc as replies;
 
-use super::command::{COMMANDS, goes_on};
+use super::command::{COMMANDS, is_continued};
 use super::input::Input;
-use crate::folders::create_private;
 use crate::screen::Style;
 
 type LineEditor = rustyline::Editor<Assistant, FileHistory>;
@@ -25,26 +24,27 @@ pub(super) struct Editor {
     /// Prompts to show.
     prompts: mpsc::Sender<String>,
     typed: replies::UnboundedReceiver<Input>,
-    /// Whether a prompt is shown at the moment.
+    /// Whether a prompt is currently shown.
     is_shown: bool,
     above: mpsc::Sender<String>,
 }
 
 impl Editor {
-    /// Starts the editor. What is typed is kept in the file, if there is one.
+    /// Starts the editor. Input is kept in the history file, if there is one.
     pub(super) fn start(history: Option<PathBuf>) -> rustyline::Result<Self> {
         let config = Config::builder().max_history_size(2000)?.history_ignore_dups(true)?;
         let mut editor = LineEditor::with_config(config.auto_add_history(false).build())?;
         editor.set_helper(Some(Assistant { style: Style::for_stdout() }));
-        let history =
-            history.filter(|file| file.parent().is_some_and(|folder| create_private(folder).is_ok()));
+        let history = history.filter(|file| {
+            file.parent().is_some_and(|folder| weir_base::file::create_private_folder(folder).is_ok())
+        });
         if let Some(file) = &history {
-            // A first start has none.
+            // On the first start there is no history yet.
             let _ = editor.load_history(file);
         }
         let mut printer = editor.create_external_printer()?;
         let (above, lines) = mpsc::channel::<String>();
-        // The printer waits for the editor, so it must not be called by somebody who may not wait.
+        // The printer blocks until the editor is ready, so it needs its own thread.
         std::thread::Builder::new().name("above".into()).spawn(move || {
             for line in lines {
                 if printer.print(line).is_err() {
@@ -77,7 +77,7 @@ impl Editor {
         input
     }
 
-    /// Where to send what is to be printed above the prompt.
+    /// The sender for lines to print above the prompt.
     pub(super) fn above(&self) -> mpsc::Sender<String> {
         self.above.clone()
     }
@@ -86,9 +86,9 @@ impl Editor {
 fn read(editor: &mut LineEditor, prompt: &str, history: Option<&Path>) -> Input {
     match editor.readline(prompt) {
         Ok(line) => {
-            // The answer to a question of ours is nothing to come back to.
+            // Answers to our own questions do not belong in the history.
             if !line.trim().is_empty() && prompt == super::PROMPT {
-                // A history that cannot be kept is no reason to stop.
+                // Failing to keep the history is not fatal.
                 let _ = editor.add_history_entry(line.as_str());
                 let _ = history.map_or(Ok(()), |file| editor.append_history(file));
             }
@@ -99,7 +99,7 @@ fn read(editor: &mut LineEditor, prompt: &str, history: Option<&Path>) -> Input 
     }
 }
 
-/// Completes commands, and knows when more lines follow.
+/// Completes commands and detects continued lines.
 struct Assistant {
     style: Style,
 }
@@ -112,8 +112,8 @@ impl Completer for Assistant {
     fn complete(&self, line: &str, place: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
         let typed = line.get(..place).unwrap_or_default();
         let names = COMMANDS.iter().filter_map(|(usage, _)| usage.split(' ').next());
-        let fitting = names.filter(|name| typed.starts_with('/') && name.starts_with(typed));
-        Ok((0, fitting.map(str::to_owned).collect()))
+        let matching = names.filter(|name| typed.starts_with('/') && name.starts_with(typed));
+        Ok((0, matching.map(str::to_owned).collect()))
     }
 }
 
@@ -129,7 +129,7 @@ impl Highlighter for Assistant {
 
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let is_open = goes_on(context.input());
+        let is_open = is_continued(context.input());
         Ok(if is_open { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
     }
 }

@@ -1,22 +1,22 @@
-//! What is typed or piped in.
+//! Input of `weir chat`: typed or piped in.
 
 use std::io::Write as _;
 
-use super::command::{goes_on, joined};
+use super::command::{is_continued, joined};
 use super::editor::Editor;
 use crate::ask::StdinLines;
 use crate::signals::Asked;
 
-/// What came.
+/// One input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Input {
     /// Text, possibly of several lines.
     Text(String),
     /// Ctrl-C.
     Interrupted,
-    /// Nothing comes any more.
+    /// The end of the input.
     End,
-    /// We were asked to end.
+    /// A signal to exit.
     Ended,
 }
 
@@ -29,22 +29,22 @@ impl From<Asked> for Input {
     }
 }
 
-/// Where it comes from.
+/// The source of input.
 pub(super) enum Source {
-    /// A person with an editor.
+    /// A person with a line editor.
     Editor(Editor),
     /// Plain lines, with a prompt if they come from a person.
     Lines { lines: StdinLines, prompts: bool },
 }
 
 impl Source {
-    /// The next input. Cancel safe, but for lines that go on.
+    /// The next input. Cancel safe, except for lines with a continuation.
     pub(super) async fn read(&mut self, prompt: &str) -> Input {
         let input = match self {
             Self::Editor(editor) => editor.read(prompt).await,
             Self::Lines { lines, prompts } => {
                 if *prompts {
-                    // Where it cannot be written there is nobody to see it.
+                    // If this cannot be written, there is no one to see it.
                     let _ = std::io::stderr().write_all(prompt.as_bytes());
                 }
                 read_lines(lines).await
@@ -57,10 +57,10 @@ impl Source {
     }
 }
 
-/// A line, with those that belong to it.
+/// A line, with its continuation lines.
 async fn read_lines(lines: &StdinLines) -> Input {
     let Some(mut text) = lines.next().await else { return Input::End };
-    while goes_on(&text) {
+    while is_continued(&text) {
         let Some(more) = lines.next().await else { break };
         text.push('\n');
         text.push_str(&more);

@@ -1,4 +1,4 @@
-//! `weir chat`: a conversation of many turns.
+//! `weir chat`: a session of many turns.
 
 mod command;
 mod display;
@@ -29,19 +29,19 @@ use editor::Editor;
 use input::{Input, Source};
 pub(crate) use settings::Settings;
 
-/// How long the process may take to end by itself when it has to end at once.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// How long the process may take to exit by itself when the user does not want to wait.
+const SHORT_GRACE: Duration = Duration::from_secs(1);
 
-/// Asks for the next message.
+/// The prompt for the next message.
 const PROMPT: &str = "> ";
 
 pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
-    // Whatever happens, the terminal is as it was.
-    let _kept = tty::Kept::new();
+    // Restores the terminal, whatever happens.
+    let _saved = tty::SavedSettings::new();
     crate::runtime::block_on(async move { Chat::new(settings)?.talk().await })
 }
 
-/// A conversation that goes on.
+/// A running chat.
 struct Chat {
     settings: Settings,
     session: Session,
@@ -49,19 +49,19 @@ struct Chat {
     output: Output,
     source: Source,
     signals: Signals,
-    /// The standard input, where it is no terminal.
+    /// Lines of the standard input, if there is no line editor.
     lines: Option<StdinLines>,
-    /// The conversations that were listed last, by number.
+    /// The sessions in the last list, by number.
     listed: Vec<String>,
     /// How the last turn ended.
     last: Exit,
-    /// Whether the person was just told that another Ctrl-C leaves.
-    knows_how_to_leave: bool,
+    /// Whether the user was just told that another Ctrl-C quits.
+    was_told_how_to_quit: bool,
 }
 
-/// What comes next.
+/// What to do next.
 enum Next {
-    /// Another line.
+    /// Read another line.
     Line,
     Leave(Exit),
 }
@@ -72,11 +72,10 @@ impl Chat {
         let output = Output::stdout();
         let display = Shared::new(settings.quiet, settings.session.secrets.clone(), output.clone());
         let (source, lines) = if settings.edits {
-            let editor =
-                Editor::start(settings.history.clone()).context("the line editor cannot be started")?;
+            let editor = Editor::start(settings.history.clone()).context("cannot start the line editor")?;
             (Source::Editor(editor), None)
         } else {
-            let lines = StdinLines::new().context("the standard input cannot be read")?;
+            let lines = StdinLines::new().context("cannot read the standard input")?;
             let prompts = std::io::stdin().is_terminal() && !settings.quiet;
             (Source::Lines { lines: lines.clone(), prompts }, Some(lines))
         };
@@ -92,7 +91,7 @@ impl Chat {
             lines,
             listed: Vec::new(),
             last,
-            knows_how_to_leave: false,
+            was_told_how_to_quit: false,
         })
     }
 
@@ -106,14 +105,14 @@ impl Chat {
         self.display.lock().prompt(None);
         self.stop(exit).await;
         tokio::select! {
-            written = self.output.finish() => written.context("the output cannot be written")?,
+            written = self.output.finish() => written.context("cannot write the output")?,
             // The reader may never read again.
             _ = self.signals.next() => return Ok(Exit::Interrupted),
         }
         Ok(exit)
     }
 
-    /// Starts the CLI, so that what is wrong with it shows before anybody has typed.
+    /// Starts the CLI, so that problems show before the user types anything.
     async fn start(&mut self) -> Next {
         self.display.lock().progress.now("starting the CLI");
         let started = tokio::select! {
@@ -138,16 +137,16 @@ impl Chat {
     async fn lines_and_turns(&mut self) -> anyhow::Result<Exit> {
         loop {
             let input = self.read(PROMPT).await;
-            let knows_how_to_leave = std::mem::take(&mut self.knows_how_to_leave);
+            let was_told_how_to_quit = std::mem::take(&mut self.was_told_how_to_quit);
             let next = match input {
                 Input::Text(text) => self.line(&text).await?,
-                Input::Interrupted if knows_how_to_leave => Next::Leave(self.farewell()),
+                Input::Interrupted if was_told_how_to_quit => Next::Leave(self.quit_code()),
                 Input::Interrupted => {
-                    self.knows_how_to_leave = true;
-                    exit::tell("Press Ctrl-C again or Ctrl-D to leave.");
+                    self.was_told_how_to_quit = true;
+                    exit::tell("Press Ctrl-C again or Ctrl-D to quit.");
                     Next::Line
                 }
-                Input::End => Next::Leave(self.farewell()),
+                Input::End => Next::Leave(self.quit_code()),
                 Input::Ended => Next::Leave(Exit::Interrupted),
             };
             if let Next::Leave(exit) = next {
@@ -156,10 +155,10 @@ impl Chat {
         }
     }
 
-    /// The next input. What happens meanwhile is printed above the prompt.
+    /// The next input. Meanwhile, output is printed above the prompt.
     async fn read(&mut self, prompt: &str) -> Input {
         let floor = self.display.floor();
-        // A request that waits comes first.
+        // A waiting request comes first.
         let _floor = tokio::select! {
             held = floor.lock() => held,
             asked = self.signals.next() => return Input::from(asked),
@@ -177,15 +176,15 @@ impl Chat {
     }
 
     async fn line(&mut self, text: &str) -> anyhow::Result<Next> {
-        // Those work only if the CLI may act on what is sent.
-        let of_the_cli = match self.settings.session.interprets {
+        // The CLI's commands work only if it interprets messages.
+        let cli_commands = match self.settings.session.interprets {
             true => self.display.lock().view.session.slash_commands.clone(),
             false => Vec::new(),
         };
-        match Command::read(text, &of_the_cli) {
+        match Command::read(text, &cli_commands) {
             Command::Nothing => {}
             Command::Message(text) => return self.turn(text).await,
-            Command::Quit => return Ok(Next::Leave(self.farewell())),
+            Command::Quit => return Ok(Next::Leave(self.quit_code())),
             Command::Help => self.print(&replies::help())?,
             Command::Cost => self.cost().await?,
             Command::Model(name) => self.model(name).await?,
@@ -194,32 +193,32 @@ impl Chat {
             Command::New => self.begin(Conversation::New).await?,
             Command::Resume(which) => self.resume(which).await?,
             Command::Unknown(name) => {
-                self.complain(&format!("there is no command /{name}; /help lists them"));
+                self.complain(&format!("unknown command /{name}; /help lists the commands"));
             }
         }
         Ok(Next::Line)
     }
 
-    /// Ends this conversation and begins another one.
+    /// Ends this session and starts another one.
     async fn begin(&mut self, conversation: Conversation) -> anyhow::Result<()> {
-        // One process owns a session: the old one is gone before the new one begins.
+        // Only one process may own a session: the old one ends before the new one starts.
         self.session.stop().await;
-        self.display.lock().begin_conversation();
+        self.display.lock().begin_session();
         let is_new = conversation == Conversation::New;
         self.settings.session.conversation = conversation;
         self.session = session(&self.settings, &self.display, self.lines.as_ref());
         if is_new {
-            return self.print("A new conversation.\n");
+            return self.print("New session.\n");
         }
         Ok(())
     }
 
-    /// Ends the session and its process. What has not ended when somebody asks again, or who was interrupted has
-    /// waited long enough, is killed with all that it started when the runtime goes.
+    /// Ends the session and its process. If the user presses Ctrl-C again, or an interrupted user has waited long
+    /// enough, whatever is left is killed together with the runtime.
     async fn stop(&mut self, exit: Exit) {
         let patience = async {
             match exit {
-                Exit::Interrupted => tokio::time::sleep(AT_ONCE).await,
+                Exit::Interrupted => tokio::time::sleep(SHORT_GRACE).await,
                 _ => std::future::pending().await,
             }
         };
@@ -230,13 +229,13 @@ impl Chat {
         }
     }
 
-    /// A person leaves when they like; a program wants to know how it went.
-    fn farewell(&self) -> Exit {
+    /// The exit code: success for a person who quits, that of the last turn for a program.
+    fn quit_code(&self) -> Exit {
         if self.settings.edits { Exit::Success } else { self.last }
     }
 
     fn print(&self, text: &str) -> anyhow::Result<()> {
-        self.display.lock().print(text).context("the output cannot be written")
+        self.display.lock().print(text).context("cannot write the output")
     }
 
     fn complain(&self, text: &str) {
@@ -256,8 +255,8 @@ fn session(settings: &Settings, display: &Shared, lines: Option<&StdinLines>) ->
     Session::new(options)
 }
 
-/// Who answers: somebody at the terminal, or whoever writes the lines. Lines that are typed on a terminal are read
-/// by one reader only, or nobody would know who gets which.
+/// The person who answers: a user at the terminal, or the standard input. Lines that are typed on a terminal must have
+/// only one reader.
 fn person(lines: Option<&StdinLines>) -> Option<Person> {
     let types_lines = lines.is_some() && std::io::stdin().is_terminal();
     let terminal = (std::io::stderr().is_terminal() && !types_lines).then(Terminal::open).flatten();

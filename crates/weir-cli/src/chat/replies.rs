@@ -1,4 +1,4 @@
-//! What `/help`, `/cost`, `/model` and `/tools` print.
+//! The output of `/help`, `/cost`, `/model` and `/tools`.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use super::command::COMMANDS;
 use crate::explain::explain;
 use crate::screen::{Style, Table, clean, dollars, headline, one_line, short_path};
 
-/// The most tool calls that are listed.
-const MOST_CALLS: usize = 30;
+/// Maximum number of listed tool calls.
+const MAX_CALLS: usize = 30;
 
 /// The list of commands.
 pub(super) fn help() -> String {
@@ -21,14 +21,16 @@ pub(super) fn help() -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {usage:<18} {what}");
     }
-    text.push_str("Commands of the CLI, such as /compact, are passed on to it.\n");
-    text.push_str("A line that ends with a backslash goes on in the next one; pasted lines stay together.\n");
-    text.push_str("Ctrl-C interrupts the turn, a second one leaves; Ctrl-D leaves.\n");
+    text.push_str("The CLI's own commands, such as /compact, are passed on to it.\n");
+    text.push_str(
+        "A line that ends with a backslash continues on the next one; pasted lines stay together.\n",
+    );
+    text.push_str("Ctrl-C interrupts the turn, a second Ctrl-C quits; Ctrl-D quits.\n");
     text
 }
 
 impl Chat {
-    /// Says where we are, on a terminal.
+    /// Shows the folder, the CLI and the account, on a terminal.
     pub(super) async fn greet(&mut self) -> anyhow::Result<()> {
         if !self.settings.edits || self.settings.quiet {
             return Ok(());
@@ -43,7 +45,7 @@ impl Chat {
         let style = Style::for_stdout();
         let line = one_line(&parts.join(" · "), 200);
         self.print(&format!("{} {}\n", style.bold("weir chat"), style.faint(&line)))?;
-        self.print(&format!("{}\n", style.faint("/help lists the commands, Ctrl-D leaves")))?;
+        self.print(&format!("{}\n", style.faint("/help lists the commands, Ctrl-D quits")))?;
         self.show_past()
     }
 
@@ -60,7 +62,7 @@ impl Chat {
             return self.print(&models(current.as_deref(), &facts.introduction));
         };
         match self.session.set_model(Some(name.clone())).await {
-            // Without a process the next one is started with it.
+            // Without a process, the next one is started with this model.
             Ok(()) | Err(SessionError::NotRunning) => {
                 self.settings.session.model = Some(name.clone());
                 self.print(&format!("The model is now {}.\n", one_line(&name, 100)))
@@ -81,7 +83,7 @@ impl Chat {
         match tool {
             Some(tool) => self.print(&call(tool)),
             None => {
-                self.complain(&format!("there is no tool call {number}; /tools lists them"));
+                self.complain(&format!("no tool call {number}; /tools lists them"));
                 Ok(())
             }
         }
@@ -122,21 +124,21 @@ fn models(current: Option<&str>, introduction: &Value) -> String {
     text
 }
 
-/// The calls, numbered from the first that is still known.
+/// The calls, numbered from the first one still in the view.
 fn calls(view: &View) -> String {
     let mut text = String::new();
     let all: Vec<_> = view.tools().collect();
-    let hidden = all.len().saturating_sub(MOST_CALLS);
+    let hidden = all.len().saturating_sub(MAX_CALLS);
     for (number, (entry, tool)) in all.iter().enumerate().skip(hidden) {
         let state = serde_json::to_value(tool.state).ok();
         let state = state.as_ref().and_then(Value::as_str).unwrap_or_default().replace('_', " ");
         let _ = writeln!(text, "{:>4}  {}  ({state})", number + 1, headline(entry, tool).trim_start());
     }
     if all.is_empty() {
-        text.push_str("No tool was called yet.\n");
+        text.push_str("No tool calls yet.\n");
     }
     if !view.session.tools.is_empty() {
-        let _ = writeln!(text, "Tools that the model has: {}", clean(&view.session.tools.join(", ")));
+        let _ = writeln!(text, "Available tools: {}", clean(&view.session.tools.join(", ")));
     }
     text
 }
@@ -146,13 +148,13 @@ fn nth_call(view: &View, number: usize) -> Option<&ToolCall> {
     view.tools().nth(place).map(|(_, tool)| tool)
 }
 
-/// One call with all that is known of it.
+/// One call with its input and output.
 fn call(tool: &ToolCall) -> String {
     let style = Style::for_stdout();
     let input = serde_json::to_value(&tool.input).and_then(|input| serde_json::to_string_pretty(&input));
     let mut text = format!("{}\n{}\n", style.bold(&clean(&tool.name)), clean(&input.unwrap_or_default()));
     if let Some(output) = &tool.output {
-        let _ = writeln!(text, "{}", style.faint("gave back"));
+        let _ = writeln!(text, "{}", style.faint("output"));
         let _ = writeln!(text, "{}", clean(output.text.to_string().trim_end()));
         if let Some(tail) = &output.tail {
             let _ = writeln!(text, "{}\n{}", style.faint("…"), clean(tail.to_string().trim_end()));

@@ -1,4 +1,4 @@
-//! `/resume`: goes on with an earlier conversation of the folder.
+//! `/resume`: resumes an earlier session of the folder.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,17 +12,17 @@ use crate::screen::{Style, ago, one_line, story};
 use crate::sessions::live;
 use crate::transcripts::{Found, Loaded, Past, Transcripts};
 
-/// A shorter number is one of the list, and not the beginning of an id.
-const SHORTEST_ID: usize = 4;
+/// A shorter number is a place in the list, not the beginning of an id.
+const MIN_ID_LENGTH: usize = 4;
 
-/// Most conversations that are listed.
-const MOST_LISTED: usize = 20;
+/// Maximum number of listed sessions.
+const MAX_LISTED: usize = 20;
 
 impl Chat {
-    /// Lists conversations and lets one be chosen, or takes the one that is named.
+    /// Resumes the named session, or lists sessions and asks for one.
     pub(super) async fn resume(&mut self, which: Option<String>) -> anyhow::Result<()> {
         let Some(transcripts) = self.settings.transcripts() else {
-            self.complain("where the CLI keeps its transcripts is not known: set HOME");
+            self.complain("the CLI's transcript folder is unknown: set HOME");
             return Ok(());
         };
         let which = match which {
@@ -37,12 +37,12 @@ impl Chat {
                 }
             }
         };
-        let id = match which.parse::<usize>().ok().filter(|_| which.len() < SHORTEST_ID) {
+        let id = match which.parse::<usize>().ok().filter(|_| which.len() < MIN_ID_LENGTH) {
             None => which,
             Some(number) => match number.checked_sub(1).and_then(|place| self.listed.get(place)) {
                 Some(id) => id.clone(),
                 None => {
-                    self.complain(&format!("there is no conversation {number}; /resume lists them"));
+                    self.complain(&format!("no session {number}; /resume lists them"));
                     return Ok(());
                 }
             },
@@ -56,7 +56,7 @@ impl Chat {
         }
     }
 
-    /// Prints the earlier conversations of the folder. `false` where there are none.
+    /// Prints the earlier sessions of the folder. Returns `false` if there are none.
     fn list(&mut self, transcripts: &Transcripts) -> anyhow::Result<bool> {
         let cwd = self.settings.cwd();
         let current = self.display.lock().view.session.id.clone();
@@ -65,11 +65,11 @@ impl Chat {
         let pasts: Vec<Past> = found
             .filter_map(|found| transcripts.look(found).ok())
             .filter(|past| !past.glance.is_agent)
-            .take(MOST_LISTED)
+            .take(MAX_LISTED)
             .collect();
         self.listed = pasts.iter().map(|past| past.found.id.clone()).collect();
         if pasts.is_empty() {
-            self.print("There is no earlier conversation in this folder.\n")?;
+            self.print("No earlier sessions in this folder.\n")?;
             return Ok(false);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map(|now| now.as_secs()).unwrap_or_default();
@@ -90,12 +90,12 @@ impl Chat {
     async fn switch(&mut self, found: &Found) -> anyhow::Result<()> {
         let current = self.display.lock().view.session.id.clone();
         if current.is_some_and(|id| id.as_str() == found.id) {
-            return self.print("This is that conversation.\n");
+            return self.print("This is the current session.\n");
         }
         let state = self.settings.session.state_directory.clone();
         let held = state.map(|state| live(&state)).unwrap_or_default();
         if let Some(held) = held.iter().find(|live| live.id == found.id && live.pid != std::process::id()) {
-            self.complain(&format!("that conversation is open elsewhere: {}", held.in_words()));
+            self.complain(&format!("that session is open elsewhere: {}", held.in_words()));
             return Ok(());
         }
         self.begin(Conversation::Resume(found.id.as_str().into())).await?;
@@ -112,7 +112,7 @@ impl Chat {
         self.show_past()
     }
 
-    /// Shows the last message and its answer of the conversation that goes on, if one does.
+    /// Shows the last message and answer of a resumed session.
     pub(super) fn show_past(&mut self) -> anyhow::Result<()> {
         let (Conversation::Resume(id) | Conversation::Fork(id)) = &self.settings.session.conversation else {
             return Ok(());
@@ -122,6 +122,6 @@ impl Chat {
         let (view, _) = loaded.view();
         let text = story(&view, Some(1), Style::for_stdout());
         let style = Style::for_stdout();
-        self.print(&format!("{}\n{text}\n", style.faint(&format!("… conversation {id}"))))
+        self.print(&format!("{}\n{text}\n", style.faint(&format!("… session {id}"))))
     }
 }

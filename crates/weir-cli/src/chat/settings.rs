@@ -1,4 +1,4 @@
-//! What was typed, resolved.
+//! Settings of `weir chat`.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -8,23 +8,23 @@ use crate::folders;
 use crate::opts::ChatOpts;
 use crate::transcripts::Transcripts;
 
-/// How to talk.
+/// Settings of `weir chat`.
 pub(crate) struct Settings {
     pub(super) session: SessionSettings,
     pub(super) quiet: bool,
     /// Whether there is a terminal on which lines can be edited.
     pub(super) edits: bool,
-    /// Where what was typed is kept.
+    /// The file with the input history.
     pub(super) history: Option<PathBuf>,
 }
 
 impl Settings {
     pub(crate) fn resolve(opts: ChatOpts) -> anyhow::Result<Self> {
         let mut session = SessionSettings::resolve(opts.session, "chat", opts.cli_flags)?;
-        // Whoever types here can type the same at the CLI's own prompt.
+        // A user who types here can type the same at the CLI's own prompt.
         session.interprets |= std::io::stdin().is_terminal();
         if !opts.quiet {
-            crate::trust::tell_if_left_out(session.cwd.as_deref(), &session.trust);
+            crate::trust::warn_if_ignored(session.cwd.as_deref(), &session.trust);
         }
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
         let edits = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
@@ -32,7 +32,7 @@ impl Settings {
         Ok(Self { session, quiet: opts.quiet, edits, history })
     }
 
-    /// The folder that is worked in.
+    /// The working folder.
     pub(super) fn cwd(&self) -> PathBuf {
         let cwd = self.session.cwd.clone().map_or_else(std::env::current_dir, Ok);
         cwd.and_then(|cwd| cwd.canonicalize()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What `/stop` does: lists what runs in the background, or ends one of it.
+//! `/stop`: lists background tasks, or stops one.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::Chat;
 use crate::explain::explain;
 use crate::screen::one_line;
 
-/// Something that runs in the background: the CLI's name for it, and what it is for.
+/// A background task: the CLI's id for it and a description.
 #[derive(Debug, PartialEq, Eq)]
 struct Running {
     id: TaskId,
@@ -22,9 +22,7 @@ impl Chat {
         let running = running(&view);
         let Some(which) = which else { return self.print(&list(&running)) };
         let Some(task) = find(&running, &which) else {
-            self.complain(&format!(
-                "nothing with the number or id {which} runs in the background; /stop lists it"
-            ));
+            self.complain(&format!("no background task with the number or id {which}; /stop lists them"));
             return Ok(());
         };
         match self.session.stop_task(&task.id).await {
@@ -37,7 +35,7 @@ impl Chat {
     }
 }
 
-/// What runs in the background: agents, and the tasks that are no agents.
+/// All background tasks: agents and others.
 fn running(view: &View) -> Vec<Running> {
     let agents = view.agents.iter().filter(|agent| agent.state == AgentState::Running && agent.background);
     let agents = agents.filter_map(|agent| {
@@ -52,7 +50,7 @@ fn running(view: &View) -> Vec<Running> {
     all
 }
 
-/// The one with this number in the list, or with this id.
+/// The task with this number in the list, or with this id.
 fn find<'t>(running: &'t [Running], which: &str) -> Option<&'t Running> {
     let by_id = running.iter().find(|task| task.id.as_str() == which);
     let number = || which.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
@@ -61,7 +59,7 @@ fn find<'t>(running: &'t [Running], which: &str) -> Option<&'t Running> {
 
 fn list(running: &[Running]) -> String {
     if running.is_empty() {
-        return "Nothing runs in the background.\n".to_owned();
+        return "No background tasks.\n".to_owned();
     }
     let mut text = String::new();
     for (place, task) in running.iter().enumerate() {
@@ -69,7 +67,7 @@ fn list(running: &[Running]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{:>4}  {}  ({id})", place + 1, one_line(&task.what, 100));
     }
-    text.push_str("/stop N ends one of them.\n");
+    text.push_str("/stop N stops one of them.\n");
     text
 }
 
@@ -85,6 +83,6 @@ mod tests {
         assert_eq!(find(&running, "7"), running.get(1), "an id comes before a number");
         assert_eq!(find(&running, "0"), None);
         assert_eq!(find(&running, "3"), None);
-        assert!(list(&running).contains("   2  sleep  (7)") && list(&[]).starts_with("Nothing"));
+        assert!(list(&running).contains("   2  sleep  (7)") && list(&[]).starts_with("No background"));
     }
 }

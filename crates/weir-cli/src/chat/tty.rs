@@ -1,12 +1,12 @@
-//! The settings of the terminal, kept: an editor that is cut off in the middle of a line would leave it raw.
+//! Keeps the terminal's settings: an editor that is cut off in the middle of a line would leave it in raw mode.
 
-/// Puts the terminal back to how it was when this is dropped.
-pub(super) struct Kept {
+/// Restores the terminal's settings when dropped.
+pub(super) struct SavedSettings {
     #[cfg(unix)]
     settings: Option<rustix::termios::Termios>,
 }
 
-impl Kept {
+impl SavedSettings {
     pub(super) fn new() -> Self {
         Self {
             #[cfg(unix)]
@@ -16,10 +16,10 @@ impl Kept {
 }
 
 #[cfg(unix)]
-impl Drop for Kept {
+impl Drop for SavedSettings {
     fn drop(&mut self) {
         if let Some(settings) = &self.settings {
-            // A terminal that has gone needs nothing.
+            // A terminal that is gone needs nothing.
             let _ = rustix::termios::tcsetattr(
                 rustix::stdio::stdin(),
                 rustix::termios::OptionalActions::Drain,

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How the wait for an answer ended.
 enum Waited {
     Answered(Result<Arc<TurnEnd>, SessionError>),
-    /// Somebody wants to leave.
+    /// The user wants to quit.
     Leave(Exit),
 }
 
@@ -51,7 +51,7 @@ impl Chat {
     }
 
     fn leave(&self, exit: Exit) -> Next {
-        // The session may be waiting for somebody to read.
+        // The session may be blocked by a reader that does not read.
         if exit != Exit::Success || !self.output.is_terminal() {
             self.output.abandon();
         }
@@ -69,10 +69,10 @@ impl Chat {
         }
         *interrupted = true;
         // The turn may end before the next Ctrl-C, which then comes at the prompt.
-        self.knows_how_to_leave = true;
-        self.display.lock().progress.line("weir: interrupting; press Ctrl-C again to leave");
+        self.was_told_how_to_quit = true;
+        self.display.lock().progress.line("weir: interrupting; press Ctrl-C again to quit");
         let session = self.session.clone();
-        // What comes of it shows in the answer.
+        // Its outcome shows in the answer.
         let interrupt = tokio::spawn(async move { session.interrupt().await });
         let waited = tokio::select! {
             answer = sent.answer() => Waited::Answered(answer),
@@ -110,7 +110,7 @@ impl Chat {
             Err(error) => Some(explain(error, None)),
             Ok(end) if end.is_error() => Some(failure(end)),
             Ok(end) if end.is_degraded() => {
-                display.progress.line("the result was empty; the answer is what was said until then");
+                display.progress.line("the result was empty; the answer is the text up to that point");
                 None
             }
             Ok(_) => None,
@@ -127,7 +127,7 @@ impl Chat {
     }
 }
 
-/// What a turn used: tokens in and out, and which model cost what where there were several.
+/// A turn's usage: tokens in and out, and the cost per model if there were several.
 fn tokens(turn: &Turn) -> String {
     let mut text = String::new();
     if let Some(usage) = turn.result.as_ref().and_then(|result| result.usage) {

@@ -1,4 +1,4 @@
-//! `weir demo`: the server on the simulated CLI, in a folder that is gone afterwards.
+//! `weir demo`: the server on the simulated CLI, in a temporary folder.
 
 mod place;
 mod tour;
@@ -16,7 +16,7 @@ use crate::opts::DemoOpts;
 use crate::serve::{stop_requests, telemetry};
 use place::Place;
 
-/// Nobody waits long for the end of a demonstration.
+/// How long running turns may take to finish: short, because it is only a demo.
 const DRAIN: Duration = Duration::from_secs(2);
 
 const PROMPT: &str = "Show me around: give me the tour.";
@@ -27,35 +27,35 @@ pub(crate) fn run(opts: DemoOpts) -> anyhow::Result<Exit> {
 }
 
 async fn demonstrate(opts: DemoOpts) -> anyhow::Result<Exit> {
-    // Who waits for the ready file wants to talk to it.
-    let nobody_is_there = !std::io::stderr().is_terminal() && opts.ready_file.is_none();
-    let once = opts.once || nobody_is_there;
-    let place = Place::new().context("cannot make a folder for the demonstration")?;
+    // A caller that waits for the ready file wants to use the server.
+    let is_unattended = !std::io::stderr().is_terminal() && opts.ready_file.is_none();
+    let once = opts.once || is_unattended;
+    let place = Place::new().context("cannot create a folder for the demo")?;
     let signals = stop_requests();
     let host = place.engine()?.open().await?;
     let server = Server::start(host.clone(), options(&opts, &place)).await?;
     let (session, message) = begin(&host, &place).await?;
-    // Also where this is not a terminal: the token is gone with the folder, in a moment.
+    // Printed even without a terminal: the token is soon removed with the folder.
     let link = server.first_link()?.map(|link| format!("{link}&session={session}"));
-    tell(&format!("weir: the demonstration is at\n\n    {}\n", link.as_deref().unwrap_or(server.url())));
+    tell(&format!("weir: the demo is at\n\n    {}\n", link.as_deref().unwrap_or(server.url())));
     if !weir_server::page_is_built() {
-        tell("weir: this program was built without the page; `make web` and another build bring it");
+        tell("weir: this program was built without the page; run `make web` and build again to include it");
     }
     let is_shown = !once && !opts.no_open && opts.ready_file.is_none();
     if let Some(link) = link.as_deref().filter(|_| is_shown) {
         place.show(link);
     }
     if !once {
-        tell("weir: no account, no cost; Ctrl-C ends it, and what was made is gone");
+        tell("weir: no account, no cost; Ctrl-C ends it and removes its data");
         server.run(signals).await;
         return Ok(Exit::Success);
     }
     let (stop, stopped) = mpsc::channel(1);
     let serving = tokio::spawn(server.run(stopped));
-    let told = tour::take(&host, &session, &message, signals).await;
+    let summary = tour::take(&host, &session, &message, signals).await;
     drop(stop);
     serving.await?;
-    writeln!(std::io::stdout(), "{}", told?)?;
+    writeln!(std::io::stdout(), "{}", summary?)?;
     Ok(Exit::Success)
 }
 
@@ -72,7 +72,7 @@ fn options(opts: &DemoOpts, place: &Place) -> ServeOptions {
     }
 }
 
-/// The session that a visitor finds.
+/// Starts the session that a visitor sees.
 async fn begin(host: &Host, place: &Place) -> anyhow::Result<(ConversationId, weir_wire::MessageId)> {
     let guide = Actor::new("demo");
     let new = NewSession {

@@ -1,4 +1,4 @@
-//! The folder of a demonstration: a home, a data folder, and a small project to work on.
+//! The folder of a demo: a home, a data folder, and a small project to work on.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,11 +16,11 @@ const SAMPLE: [(&str, &str); 3] = [
     ("tides.py", include_str!("sample/tides.py")),
 ];
 
-/// What the simulated CLI may inherit; nothing of the user's account is among it.
+/// Variables that the simulated CLI may inherit; none belong to the user's account.
 const INHERITED: [&str; 5] =
     ["PATH", "TMPDIR", "SystemRoot", "SIMULATED_CLAUDE_PACE", "SIMULATED_CLAUDE_SCRIPT"];
 
-/// The folder, which is gone when this is.
+/// The folder, which is removed on drop.
 pub(super) struct Place {
     folder: TempDir,
     workspace: PathBuf,
@@ -53,20 +53,19 @@ impl Place {
         self.workspace.clone()
     }
 
-    /// Opens the link in the browser of the desktop, where there is one. The link was printed, so nothing is lost if that
-    /// fails.
+    /// Opens the link in the desktop's browser, if there is one. The link was printed too, so a failure does not matter.
     pub(super) fn show(&self, link: &str) {
         let Some(opener) = weir_process::desktop_opener() else { return };
-        // The link holds a token. The folder is readable by nobody else, and arguments are by everybody.
+        // The link contains a token. Only the user can read the folder, but anyone can read arguments.
         let file = self.path().join("open.html");
-        let link = link.replace('&', "&amp;");
+        let link = weir_base::html::escape(link);
         let page = format!(
             "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\n\
-             <meta http-equiv=\"refresh\" content=\"0;url={link}\"><a href=\"{link}\">The demonstration</a>\n"
+             <meta http-equiv=\"refresh\" content=\"0;url={link}\"><a href=\"{link}\">The demo</a>\n"
         );
         let shown = std::fs::write(&file, page).and_then(|()| weir_process::show_file(&opener, &file));
         if let Err(error) = shown {
-            tell(&format!("weir: no browser could be opened ({error}); use the link"));
+            tell(&format!("weir: cannot open a browser ({error}); use the link"));
         }
     }
 
@@ -88,7 +87,7 @@ impl Place {
             log_directory: None,
             transport: weir_process::Transport::Pipe,
             probe_cache: None,
-            most_processes: 8,
+            max_processes: 8,
             max_awaiting: MAX_AWAITING,
             crowded_wait: CROWDED_WAIT,
             idle: Duration::from_secs(600),

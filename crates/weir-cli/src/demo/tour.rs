@@ -1,4 +1,4 @@
-//! The tour without a person: what is asked is answered, and at the end it is told what there was to see.
+//! The tour without a person: answers every request and summarises what was shown.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use weir_host::{Actor, ConversationId, Decision, Host, Watch, WatchEvent, WatchQ
 use weir_transcript::{Request, RequestKind, RequestState, View};
 use weir_wire::{MessageId, QuestionAnswers};
 
-/// The tour takes some twenty seconds at its natural pace.
+/// The tour takes about twenty seconds at its natural pace.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Takes the tour to its end, and tells what there was.
+/// Takes the whole tour and returns its summary.
 pub(super) async fn take(
     host: &Host,
     session: &ConversationId,
@@ -36,21 +36,21 @@ pub(super) async fn take(
     };
     let finished = tokio::select! {
         finished = tokio::time::timeout(PATIENCE, follow) => {
-            finished.context("the tour does not come to its end")??
+            finished.context("the tour did not finish in time")??
         }
         _ = signals.recv() => bail!("interrupted"),
     };
     if let Some(error) = finished.error {
         bail!("the tour failed: {}", error.message);
     }
-    // What came with the end may still wait.
+    // The last changes may still be on their way.
     while let Ok(seen) = tokio::time::timeout(Duration::from_millis(200), see(&mut watch, &mut view)).await {
         seen?;
     }
     Ok(summary(&view, &finished.text))
 }
 
-/// Takes the next step of the view.
+/// Applies the next frame to the view.
 async fn see(watch: &mut Watch, view: &mut View) -> anyhow::Result<()> {
     let frame = watch.next().await.context("the stream ended")?;
     match frame.event() {
@@ -64,7 +64,7 @@ async fn see(watch: &mut Watch, view: &mut View) -> anyhow::Result<()> {
 
 async fn answer(host: &Host, session: &ConversationId, view: &View) -> anyhow::Result<()> {
     for request in view.requests.iter().filter(|request| request.state == RequestState::Open) {
-        // One that was answered a moment ago still looks open.
+        // A request that was just answered still looks open.
         let _ = host.answer(session, &request.id, decision(request), &Actor::new("demo")).await;
     }
     Ok(())
@@ -85,7 +85,7 @@ fn summary(view: &View, text: &str) -> String {
     let questions =
         view.requests.iter().filter(|request| matches!(request.kind, RequestKind::Question { .. })).count();
     format!(
-        "{text}\n\ndemo: {} tool calls, {} changes of files, {} sub-agents, {todos} things to do, {questions} question",
+        "{text}\n\ndemo: {} tool calls, {} file changes, {} sub-agents, {todos} todos, {questions} question",
         view.tools().count(),
         view.files.len(),
         view.agents.len(),

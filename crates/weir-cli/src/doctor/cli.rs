@@ -1,4 +1,4 @@
-//! The CLI: where it is, which version, what it can do.
+//! Checks the CLI: its path, version and features.
 
 use serde_json::json;
 use weir_process::{Capabilities, Environment, FindError, Found, Place, ProbeCache, Version};
@@ -8,20 +8,20 @@ use super::settings::Settings;
 use crate::folders;
 use crate::screen::short_path;
 
-/// The oldest version that Weir was tried with.
+/// The oldest version tested with Weir.
 const OLDEST: Version = Version::new(1, 0, 124);
 
-/// What is worth knowing, by the flag or the control request that it needs.
+/// Features, each with the flag or control request that it needs.
 const FEATURES: [(&str, Needs); 12] = [
-    ("text while it is written", Needs::Flag("--include-partial-messages")),
-    ("asking for permission", Needs::Flag("--permission-prompt-tool")),
+    ("streaming text", Needs::Flag("--include-partial-messages")),
+    ("permission prompts", Needs::Flag("--permission-prompt-tool")),
     ("forks", Needs::Flag("--fork-session")),
     ("named sessions", Needs::Flag("--session-id")),
-    ("sessions that are not kept", Needs::Flag("--no-session-persistence")),
-    ("a cost limit of its own", Needs::Flag("--max-budget-usd")),
-    ("text of sub-agents", Needs::Flag("--forward-subagent-text")),
+    ("sessions without persistence", Needs::Flag("--no-session-persistence")),
+    ("its own cost limit", Needs::Flag("--max-budget-usd")),
+    ("sub-agent text", Needs::Flag("--forward-subagent-text")),
     ("interrupts", Needs::Control("interrupt")),
-    ("another model on the way", Needs::Control("set_model")),
+    ("switching models", Needs::Control("set_model")),
     ("rewinding files", Needs::Control("rewind_files")),
     ("stopping background tasks", Needs::Control("stop_task")),
     ("context usage", Needs::Control("get_context_usage")),
@@ -35,11 +35,11 @@ enum Needs {
 /// The CLI that was found.
 pub(super) struct Checked {
     pub(super) program: Option<Found>,
-    /// Whether it can be run at all.
+    /// Whether it runs at all.
     pub(super) works: bool,
 }
 
-/// Finds the CLI and says what it can do.
+/// Finds the CLI and reports its version and features.
 pub(super) async fn check(settings: &Settings, report: &mut Report) -> Checked {
     let found = match weir_process::find(settings.claude.as_deref()).await {
         Ok(found) => found,
@@ -67,7 +67,7 @@ pub(super) async fn check(settings: &Settings, report: &mut Report) -> Checked {
             Checked { program: Some(found), works: true }
         }
         Err(error) => {
-            let advice = "run it by hand with --version; if that fails, too, install it again";
+            let advice = "run it by hand with --version; if that fails too, reinstall it";
             report.fail("version", error.to_string(), advice);
             Checked { program: Some(found), works: false }
         }
@@ -75,7 +75,7 @@ pub(super) async fn check(settings: &Settings, report: &mut Report) -> Checked {
 }
 
 fn explain(error: &FindError) -> (String, String) {
-    // The first line says what is wrong, the last ones what to do.
+    // The first line says what is wrong, the last lines what to do.
     let text = error.to_string();
     let (what, advice) = text.split_once("Install it").unwrap_or((&text, ""));
     (what.trim_end().to_owned(), format!("Install it{advice}").trim_end().to_owned())
@@ -85,7 +85,7 @@ fn version(capabilities: &Capabilities, report: &mut Report) {
     let version = capabilities.version();
     let line = if version < OLDEST {
         let advice = "update it with `claude update`, or `npm install -g @anthropic-ai/claude-code`";
-        report.warn("version", format!("{version}, which is older than any that Weir was tried with"), advice)
+        report.warn("version", format!("{version}, which is older than any version tested with Weir"), advice)
     } else {
         report.good("version", version.to_string())
     };
@@ -106,6 +106,6 @@ fn features(capabilities: &Capabilities, report: &mut Report) {
         report.good("supports", format!("all {} features that Weir knows of", there.len())).with(details);
     } else {
         let message = format!("{} of {} features; not: {}", there.len(), FEATURES.len(), missing.join(", "));
-        report.warn("supports", message, "a newer CLI has them; the rest works").with(details);
+        report.warn("supports", message, "update the CLI to get them; everything else works").with(details);
     }
 }

@@ -1,4 +1,4 @@
-//! What around the CLI may be in the way.
+//! Checks the environment of the CLI.
 
 use std::ffi::OsStr;
 
@@ -12,15 +12,15 @@ pub(super) fn check(program: Option<&Found>, report: &mut Report) {
     }
     if cfg!(windows) && weir_process::git_bash(&|name| std::env::var_os(name), &RealFiles).is_none() {
         let advice = "install Git for Windows, or set CLAUDE_CODE_GIT_BASH_PATH to its bash.exe";
-        report.fail("git bash", "the CLI needs Git Bash on Windows, and there is none", advice);
+        report.fail("git bash", "the CLI needs Git Bash on Windows, and none was found", advice);
     }
     if std::env::var_os("CLAUDECODE").is_some() {
         let message = "Weir runs inside another Claude session (CLAUDECODE is set)";
-        report.warn("nested", message, "it works: the CLI that Weir starts does not get that variable");
+        report.warn("nested", message, "this works: Weir does not pass the variable on to the CLI");
     }
 }
 
-/// A CLI that is a script needs what its first line names.
+/// Checks that the interpreter of a CLI script exists.
 fn interpreter(found: &Found, report: &mut Report) {
     let Some(name) = interpreter_of(&found.path) else { return };
     let environment = found.environment(&Environment::inherit()).resolve(std::env::vars_os());

@@ -1,4 +1,4 @@
-//! The folders that Weir writes to and reads from.
+//! Checks the folders that Weir reads and writes.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ pub(super) fn check(settings: &Settings, report: &mut Report) {
     writable("state", settings.state.as_deref(), "WEIR_STATE_DIR", report);
     writable("cache", folders::cache().as_deref(), "WEIR_CACHE_DIR", report);
     let Some(config) = folders::cli_config() else {
-        report.warn("history", "where the CLI keeps its transcripts is not known", "set HOME");
+        report.warn("history", "the CLI's transcript folder is unknown", "set HOME");
         return;
     };
     let shown = short_path(&config.display().to_string());
     match Transcripts::below(&config).all() {
         Ok(found) => {
-            let count = plural(found.len() as u64, "conversation");
+            let count = plural(found.len() as u64, "session");
             report.good("history", format!("{shown} ({count}, see `weir sessions`)"));
         }
         Err(error) => {
@@ -29,13 +29,13 @@ pub(super) fn check(settings: &Settings, report: &mut Report) {
 
 fn writable(name: &'static str, folder: Option<&Path>, variable: &str, report: &mut Report) {
     let Some(folder) = folder else {
-        report.warn(name, "no folder is known, so nothing is kept", format!("set HOME or {variable}"));
+        report.warn(name, "no folder found, so nothing is kept", format!("set HOME or {variable}"));
         return;
     };
     let shown = short_path(&folder.display().to_string());
     match try_writing(folder) {
         Ok(()) => {
-            report.good(name, format!("{shown} (can be written)"));
+            report.good(name, format!("{shown} (writable)"));
         }
         Err(error) => {
             let advice = format!("make it writable, or set {variable} to a folder that is");
@@ -45,6 +45,6 @@ fn writable(name: &'static str, folder: Option<&Path>, variable: &str, report: &
 }
 
 fn try_writing(folder: &Path) -> std::io::Result<()> {
-    folders::create_private(folder)?;
+    weir_base::file::create_private_folder(folder)?;
     tempfile::NamedTempFile::new_in(folder)?.close()
 }

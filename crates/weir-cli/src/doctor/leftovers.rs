@@ -1,4 +1,4 @@
-//! What killed runs have left behind.
+//! Finds processes left behind by killed runs.
 
 use serde_json::json;
 use weir_process::{StopOptions, end_leftovers, leftovers};
@@ -19,7 +19,7 @@ pub(super) async fn check(settings: &Settings, report: &mut Report) {
     let pids: Vec<u32> =
         found.iter().flat_map(|left| left.processes.iter().map(|process| process.pid)).collect();
     if pids.is_empty() {
-        report.good("leftovers", "no process of a killed run is left").with(json!([]));
+        report.good("leftovers", "no processes left from killed runs").with(json!([]));
         return;
     }
     let count = plural(pids.len() as u64, "program");
@@ -27,7 +27,7 @@ pub(super) async fn check(settings: &Settings, report: &mut Report) {
     if settings.clean {
         let left = end_leftovers(found, &StopOptions::default()).await;
         if left.is_empty() {
-            report.good("leftovers", format!("{count} of killed runs ended ({})", list.join(", ")));
+            report.good("leftovers", format!("ended {count} from killed runs ({})", list.join(", ")));
         } else {
             let list: Vec<String> = left.iter().map(|process| process.pid.to_string()).collect();
             let message = format!("cannot be ended: {}", list.join(", "));
@@ -39,6 +39,7 @@ pub(super) async fn check(settings: &Settings, report: &mut Report) {
         .iter()
         .map(|left| format!("weir process {}, started {} UTC", left.host.pid, date(left.since)))
         .collect();
-    let message = format!("{count} of killed runs still run: {} ({})", list.join(", "), runs.join("; "));
+    let message =
+        format!("{count} from killed runs still running: {} ({})", list.join(", "), runs.join("; "));
     report.fail("leftovers", message, "`weir doctor --clean` ends them").with(json!(pids));
 }

@@ -1,4 +1,4 @@
-//! Who is logged in, as far as the CLI tells without being asked anything.
+//! Checks who is logged in, as far as the CLI says at its start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::folders;
 /// Longer than the slowest CLI takes to start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Variables that decide who pays, with what they do.
+/// Variables that decide who pays, with their effects.
 const VARIABLES: [(&str, &str); 6] = [
-    ("ANTHROPIC_API_KEY", "its owner pays for what is used, whatever subscription there is"),
-    ("ANTHROPIC_AUTH_TOKEN", "it is sent instead of a login"),
-    ("ANTHROPIC_BASE_URL", "requests go there and not to Anthropic"),
+    ("ANTHROPIC_API_KEY", "usage is billed to this key, even if there is a subscription"),
+    ("ANTHROPIC_AUTH_TOKEN", "it is used instead of a login"),
+    ("ANTHROPIC_BASE_URL", "requests go there instead of to Anthropic"),
     ("CLAUDE_CODE_OAUTH_TOKEN", "it is used instead of the login on this machine"),
     ("CLAUDE_CODE_USE_BEDROCK", "requests go to AWS"),
     ("CLAUDE_CODE_USE_VERTEX", "requests go to Google Cloud"),
@@ -30,7 +30,7 @@ pub(super) async fn check(settings: &Settings, program: Option<&Path>, report: &
             report.warn(
                 "account",
                 format!("{name} is set: {effect}"),
-                format!("unset {name} if that is not wanted"),
+                format!("unset {name} if this is not intended"),
             );
         }
     }
@@ -44,7 +44,7 @@ pub(super) async fn check(settings: &Settings, program: Option<&Path>, report: &
     }
 }
 
-/// What the CLI says of itself at the start.
+/// What the CLI reports about itself at its start.
 async fn introduction(program: &Path, settings: &Settings) -> Result<Value, String> {
     let mut options = SessionOptions::new().program(program);
     options.state_directory.clone_from(&settings.state);
@@ -75,15 +75,15 @@ fn account(account: &Value, report: &mut Report) {
         named.iter().filter_map(|(before, name)| Some(format!("{before}{}", part(name)?))).collect();
     let is_known =
         ["email", "subscriptionType", "tokenSource", "apiKeySource"].iter().any(|name| part(name).is_some());
-    // Another provider brings its own login, which the CLI does not tell of.
+    // Another provider has its own login, which the CLI does not report.
     let is_elsewhere = part("apiProvider").is_some_and(|provider| provider != "firstParty");
     if is_known || is_elsewhere {
         report.good("login", parts.join(", ")).with(account.clone());
     } else if account.is_null() {
-        let advice = "`claude` itself shows it with /status; a newer CLI says it here";
-        report.warn("login", "this CLI does not tell who is logged in", advice);
+        let advice = "see /status in `claude`; newer CLI versions report it here";
+        report.warn("login", "this CLI does not report who is logged in", advice);
     } else {
         let advice = "run `claude` and log in with /login, or set ANTHROPIC_API_KEY";
-        report.warn("login", "nobody seems to be logged in", advice).with(account.clone());
+        report.warn("login", "no login found", advice).with(account.clone());
     }
 }

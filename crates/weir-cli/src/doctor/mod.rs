@@ -1,6 +1,6 @@
-//! `weir doctor`: what was found, what works, and what to do about what does not.
+//! `weir doctor`: checks the installation and says how to fix what does not work.
 //!
-//! Each check gives lines; none stops the others. Nothing is asked of the model, so nothing costs anything.
+//! Each check adds lines to the report; a failed one does not stop the others. Nothing is sent to the model, so it is free.
 
 mod cli;
 mod environment;
@@ -41,5 +41,5 @@ async fn examine(settings: Settings) -> anyhow::Result<Exit> {
     } else {
         writeln!(out, "\n{}", report.verdict(Style::for_stdout()))?;
     }
-    Ok(if report.is_well() { Exit::Success } else { Exit::ErrorResult })
+    Ok(if report.is_ok() { Exit::Success } else { Exit::ErrorResult })
 }

@@ -1,4 +1,4 @@
-//! What the checks found.
+//! The report of the checks.
 
 use std::io::Write as _;
 
@@ -7,37 +7,37 @@ use serde_json::Value;
 
 use crate::screen::{Style, clean, plural};
 
-/// What all checks found.
+/// The results of all checks.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     ok: bool,
     checks: Vec<Line>,
-    /// Whether lines are printed as they come.
+    /// Whether lines are printed as they are added.
     #[serde(skip)]
     prints: bool,
 }
 
-/// What one check found.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 pub(super) struct Line {
-    /// What was looked at.
+    /// What was checked.
     name: &'static str,
     status: Status,
     message: String,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
-    /// The same for programs.
+    /// The message as data, for programs.
     #[serde(skip_serializing_if = "Value::is_null")]
     details: Value,
 }
 
-/// How it is.
+/// The status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
     Ok,
-    /// It works, but may not be what is wanted.
+    /// It works, but may not be intended.
     Warning,
     Failed,
 }
@@ -79,22 +79,22 @@ impl Report {
     ) -> &mut Line {
         let line = Line { name, status, message, advice, details: Value::Null };
         if self.prints {
-            // Where it cannot be written, the exit code still tells.
+            // If it cannot be written, the exit code still shows the result.
             let _ = std::io::stdout().write_all(line.text(Style::for_stdout()).as_bytes());
         }
         self.checks.push_mut(line)
     }
 
-    pub(super) fn is_well(&self) -> bool {
+    pub(super) fn is_ok(&self) -> bool {
         self.ok
     }
 
     pub(super) fn verdict(&self, style: Style) -> String {
         let count = |status| self.checks.iter().filter(|line| line.status == status).count() as u64;
         match (count(Status::Failed), count(Status::Warning)) {
-            (0, 0) => style.good("All is well."),
-            (0, warnings) => style.good(&format!("All is well, with {}.", plural(warnings, "warning"))),
-            (failures, _) => style.bad(&format!("{} to solve.", plural(failures, "problem"))),
+            (0, 0) => style.good("No problems found."),
+            (0, warnings) => style.good(&format!("No problems found, {}.", plural(warnings, "warning"))),
+            (failures, _) => style.bad(&format!("{} found.", plural(failures, "problem"))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Weir itself, tried on a simulated CLI: one turn with a tool, from the start of a process to its end.
+//! Tests Weir itself on a simulated CLI: one turn with a tool, from the start of the process to its end.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use crate::screen::seconds;
 /// Longer than any machine needs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long the last of it may take to go.
-const LAST: Duration = Duration::from_secs(2);
+/// How long processes and locks may take to disappear.
+const CLEANUP: Duration = Duration::from_secs(2);
 
 const PROMPT: &str = r#"@@[{"tool":"Bash","input":{"command":"echo weir"}},{"text":"All is well."}]"#;
 
@@ -28,16 +28,16 @@ pub(super) async fn check(report: &mut Report) {
                 .good("self-test", format!("a turn with a tool on the simulated CLI, nothing left ({took})"));
         }
         Err(error) => {
-            let advice = "this is a fault of Weir or of the machine; please report it with this text";
+            let advice =
+                "this is a bug in Weir or a problem of this machine; please report it with this text";
             report.fail("self-test", error, advice);
         }
     }
 }
 
 async fn run() -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder can be made: {error}"))?;
-    let program =
-        simulated(folder.path()).map_err(|error| format!("the program cannot be linked: {error}"))?;
+    let folder = tempfile::tempdir().map_err(|error| format!("cannot create a temporary folder: {error}"))?;
+    let program = simulated(folder.path()).map_err(|error| format!("cannot link the program: {error}"))?;
     let mut options = SessionOptions::new().program(program).cwd(folder.path()).allowed_tools(["Bash"]);
     options.environment = Environment::only(["PATH", "TMPDIR", "SystemRoot"]).set("HOME", folder.path());
     options.state_directory = Some(folder.path().join("state"));
@@ -50,27 +50,27 @@ async fn run() -> Result<(), String> {
     session.stop().await;
     let answer = answer?;
     if answer.is_error() || answer.text != "All is well." {
-        return Err(format!("the answer is not the expected one: {}", answer.text));
+        return Err(format!("unexpected answer: {}", answer.text));
     }
     if !view.tools().any(|(_, tool)| tool.state == ToolState::Succeeded) {
         return Err("the tool did not run".to_owned());
     }
-    nothing_is_left(&folder.path().join("state")).await
+    wait_until_clean(&folder.path().join("state")).await
 }
 
-/// Waits until nothing says that something runs. The last of it may go on another thread.
-async fn nothing_is_left(state: &Path) -> Result<(), String> {
+/// Waits until no process or lock is left. The last ones may be removed by another thread.
+async fn wait_until_clean(state: &Path) -> Result<(), String> {
     let count = |name: &str| std::fs::read_dir(state.join(name)).map(Iterator::count).unwrap_or_default();
     let is_empty = async {
         while count("processes") + count("locks") > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let left = tokio::time::timeout(LAST, is_empty).await;
-    left.map_err(|_| format!("{} locks and {} processes were left", count("locks"), count("processes")))
+    let left = tokio::time::timeout(CLEANUP, is_empty).await;
+    left.map_err(|_| format!("{} locks and {} processes are left", count("locks"), count("processes")))
 }
 
-/// This program under the name by which it plays the CLI.
+/// Links this program under the name that makes it act as the simulated CLI.
 fn simulated(folder: &Path) -> std::io::Result<PathBuf> {
     let this = std::env::current_exe()?;
     let name = format!("{}{}", crate::SIMULATED, std::env::consts::EXE_SUFFIX);

@@ -1,11 +1,11 @@
-//! What was typed, resolved.
+//! Settings of `weir doctor`.
 
 use std::path::PathBuf;
 
 use crate::folders;
 use crate::opts::DoctorOpts;
 
-/// What to look at.
+/// What to check.
 pub(crate) struct Settings {
     pub(super) claude: Option<PathBuf>,
     pub(super) json: bool,

@@ -1,4 +1,4 @@
-//! A loop in a chat: its news are posted there, and its questions are answered there.
+//! A loop in a chat: it posts notifications there, and its questions can be answered there.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use weir_bridge::channel::Place;
-use weir_bridge::driver::{BesideAnswer, BesideHandle};
+use weir_bridge::driver::{ExternalAnswer, ExternalHandle};
 use weir_bridge::engine::{Answer, Ask, AskKind, Question};
 use weir_loop::config::NotifyOn;
 use weir_loop::event::LoopEvent;
@@ -22,12 +22,12 @@ use crate::exit::tell;
 #[derive(Clone)]
 pub(super) struct Chat {
     place: Place,
-    bridge: BesideHandle,
-    /// The questions that are open there, each with who answered it there.
+    bridge: ExternalHandle,
+    /// The open questions in the chat, each with the user who answered it there.
     open: Arc<Mutex<HashMap<String, Option<String>>>>,
 }
 
-/// What the news of a question have.
+/// The event of a question's notification.
 #[derive(Deserialize)]
 struct AskedEvent {
     id: String,
@@ -47,11 +47,11 @@ pub(super) fn place(name: &str) -> Option<Place> {
 }
 
 impl Chat {
-    /// A chat of a bridge. What is answered there goes to the mailbox, as if it were typed.
+    /// A chat of a bridge. Answers given there go to the mailbox, as if typed on the command line.
     pub(super) fn new(
         place: Place,
-        bridge: BesideHandle,
-        answers: mpsc::UnboundedReceiver<BesideAnswer>,
+        bridge: ExternalHandle,
+        answers: mpsc::UnboundedReceiver<ExternalAnswer>,
         mailbox: Mailbox,
     ) -> Self {
         let chat = Self { place, bridge, open: Arc::default() };
@@ -59,18 +59,18 @@ impl Chat {
         chat
     }
 
-    async fn carry(self, mut answers: mpsc::UnboundedReceiver<BesideAnswer>, mailbox: Mailbox) {
-        while let Some(BesideAnswer { request, answer, by }) = answers.recv().await {
+    async fn carry(self, mut answers: mpsc::UnboundedReceiver<ExternalAnswer>, mailbox: Mailbox) {
+        while let Some(ExternalAnswer { request, answer, by }) = answers.recv().await {
             let by = format!("{by} ({})", self.place.channel);
             let known = self.with_open(|open| open.get_mut(&request).map(|who| *who = Some(by.clone())));
             if known.is_none() {
-                self.bridge.settled(request, "It is no longer asked.".to_owned());
+                self.bridge.settled(request, "This question is no longer open.".to_owned());
                 continue;
             }
             let mail = Mail::Answer { question: Some(request.clone()), answers: words(answer), by };
             if let Err(error) = mailbox.send(&mail) {
-                tell(&format!("weir: an answer from the chat could not be kept: {error}"));
-                self.bridge.settled(request, "The answer could not be kept; answer elsewhere.".to_owned());
+                tell(&format!("weir: cannot save an answer from the chat: {error}"));
+                self.bridge.settled(request, "The answer could not be saved; answer elsewhere.".to_owned());
             }
         }
     }
@@ -79,22 +79,22 @@ impl Chat {
         change(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A question is over: the chat sees how.
+    /// Updates the chat when a question has ended.
     pub(super) fn event(&self, event: &LoopEvent) {
         if let LoopEvent::AskEnded { id, by } = event
             && let Some(here) = self.with_open(|open| open.remove(id))
         {
             match by {
                 Some(_) if *by == here => self.bridge.taken(id.clone()),
-                Some(by) => self.bridge.settled(id.clone(), format!("It was answered by {by}.")),
-                None => self.bridge.settled(id.clone(), "It is no longer asked.".to_owned()),
+                Some(by) => self.bridge.settled(id.clone(), format!("Answered by {by}.")),
+                None => self.bridge.settled(id.clone(), "This question is no longer open.".to_owned()),
             }
         }
     }
 
-    /// The run is over: nobody hears an answer any more.
+    /// The run is over: closes the open questions, because answers are no longer read.
     pub(super) fn end(&self) {
-        let how = "The loop has ended. It asks again when it goes on.";
+        let how = "The loop has stopped. It will ask again when it resumes.";
         for (id, _) in self.with_open(std::mem::take) {
             self.bridge.settled(id, how.to_owned());
         }
@@ -113,11 +113,11 @@ impl Chat {
 
 impl Messenger for Chat {
     fn post<'a>(&'a self, news: &'a News) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>> {
-        Box::pin(async { self.say(news).await.map_err(|error| format!("the chat was not told: {error}")) })
+        Box::pin(async { self.say(news).await.map_err(|error| format!("cannot notify the chat: {error}")) })
     }
 }
 
-/// What is asked, for a chat.
+/// Converts a question of the loop for a chat.
 fn kind(task: &str, asked: Asked) -> AskKind {
     match asked {
         Asked::Questions { questions } => {
@@ -135,7 +135,7 @@ fn kind(task: &str, asked: Asked) -> AskKind {
     }
 }
 
-/// An answer as it would be typed.
+/// An answer as a person would type it.
 fn words(answer: Answer) -> Vec<String> {
     match answer {
         Answer::Allow { .. } => vec!["yes".to_owned()],

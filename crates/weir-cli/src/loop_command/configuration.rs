@@ -26,7 +26,7 @@ pub(super) fn run(command: LoopConfigCommand) -> anyhow::Result<Exit> {
     } else {
         let style = Style::for_stdout();
         let name = file.path.map_or_else(
-            || "the defaults (there is no weir.toml)".to_owned(),
+            || "the defaults (no weir.toml found)".to_owned(),
             |path| path.display().to_string(),
         );
         for finding in &findings {
@@ -34,7 +34,7 @@ pub(super) fn run(command: LoopConfigCommand) -> anyhow::Result<Exit> {
             writeln!(out, "{mark} {}: {}", finding.place, finding.message)?;
         }
         if findings.is_empty() {
-            writeln!(out, "{} {name}: all is well", style.good("✓"))?;
+            writeln!(out, "{} {name}: no problems found", style.good("✓"))?;
         }
     }
     Ok(if is_wrong { Exit::Usage } else { Exit::Success })

@@ -1,8 +1,8 @@
-//! Whether we run in a container, as far as that can be told.
+//! Detects whether we run in a container.
 
 use std::path::Path;
 
-/// The signs of a container, by which the usual ones are known.
+/// Looks for the marks of common container runtimes.
 pub(super) fn is_container() -> bool {
     let marks = ["/.dockerenv", "/run/.containerenv"];
     let by_file = marks.iter().any(|mark| Path::new(mark).exists());

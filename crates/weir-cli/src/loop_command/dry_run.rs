@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use weir_base::money::dollars;
 use weir_loop::machine::Wanted;
 use weir_loop::prompt::{Parts, pack};
 use weir_loop::shell::{read_notes, read_tasks};
@@ -18,8 +19,14 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
     let (run, task) = (&config.limits, &config.task_limits);
     writeln!(
         out,
-        "Limits of the run: ${:.2}, {} iterations, {} tokens, {} at work. Limits of a task: {} attempts, ${:.2}, {} at work.",
-        run.cost_usd, run.iterations, run.tokens, run.wall_time, task.attempts, task.cost_usd, task.wall_time
+        "Limits of the run: {}, {} iterations, {} tokens, {} working time. Limits of a task: {} attempts, {}, {} working time.",
+        dollars(run.cost_usd),
+        run.iterations,
+        run.tokens,
+        run.wall_time,
+        task.attempts,
+        dollars(task.cost_usd),
+        task.wall_time
     )?;
     writeln!(out, "Allowed tools: {}", config.coder.allowed_tools.join(", "))?;
     for gate in &config.gates {
@@ -56,7 +63,7 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
         writeln!(out, "\nThe first prompt ({}):\n\n{}", task.id, pack(&parts, config))?;
     }
     if wanted.once {
-        writeln!(out, "It would end after one task.")?;
+        writeln!(out, "The run would stop after one task.")?;
     }
     Ok(Exit::Success)
 }

@@ -1,19 +1,20 @@
-//! A run at a glance: the task list, what goes on, the limits as bars. Pure.
+//! A run at a glance: the task list, current activities, and the limits as bars. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weir_base::money::dollars;
+use weir_base::time::duration_text;
 use weir_loop::report::{blocked, task_words};
 use weir_loop::state::{RunState, Step, TaskRecord, TaskState};
 use weir_loop::tasks::TaskId;
-use weir_loop::time::words;
 
 use super::lines::open_question;
 use crate::screen::{Style, clip, one_line};
 
-/// What sessions are doing: for each task a line, and since when.
+/// Current activities: for each task a line of text and its start time.
 pub(super) type Activities = BTreeMap<String, (String, i64)>;
 
-/// What is shown, and how much room there is.
+/// What to show, and how much room there is.
 pub(super) struct Frame<'a> {
     pub(super) run: &'a RunState,
     pub(super) activities: &'a Activities,
@@ -32,7 +33,7 @@ impl Frame<'_> {
             let left = u64::try_from(wait.until - self.now).unwrap_or(0);
             foot.push(self.style.careful(&format!(
                 "waiting, {} left: {}",
-                words(left),
+                duration_text(left),
                 one_line(&wait.reason, self.width / 2)
             )));
         }
@@ -40,11 +41,11 @@ impl Frame<'_> {
             .questions
             .iter()
             .flat_map(|open| open_question(open, self.style).lines().map(str::to_owned).collect::<Vec<_>>());
-        // The rest of the screen is for the tasks; what does not fit was printed when it was asked.
+        // The rest of the screen is for the tasks; questions that do not fit were printed when they were asked.
         let room = (self.height / 2).max(8).saturating_sub(foot.len());
         foot.extend(asked.by_ref().take(room));
         if asked.next().is_some() {
-            foot.push(self.style.faint("  … more is asked: `weir loop answer` shows it"));
+            foot.push(self.style.faint("  … more questions: `weir loop answer` shows them"));
         }
         let head = format!(
             "{} {} · {} of {} done · {} failed",
@@ -54,7 +55,7 @@ impl Frame<'_> {
             run.tasks.len(),
             run.count(TaskState::Failed),
         );
-        // A third is for what happens, which scrolls by above.
+        // A third is for events, which scroll by above.
         let room = (self.height * 2 / 3).saturating_sub(foot.len() + 1).max(3);
         let mut lines = vec![head];
         lines.extend(self.tasks(room));
@@ -62,12 +63,12 @@ impl Frame<'_> {
         lines
     }
 
-    /// The same, each in one row of the terminal.
+    /// The lines, each clipped to one row of the terminal.
     pub(super) fn rows(&self) -> Vec<String> {
         self.lines().iter().map(|line| clip(line, self.width)).collect()
     }
 
-    /// The tasks that fit: those at work, and what is around them.
+    /// The tasks that fit: the active ones and their neighbours.
     fn tasks(&self, room: usize) -> Vec<String> {
         let tasks = &self.run.tasks;
         let first_open =
@@ -102,7 +103,7 @@ impl Frame<'_> {
         let spent = if record.attempts.is_empty() {
             String::new()
         } else {
-            format!("  ${:.4}  {}", record.cost_usd(), words(record.took_ms()))
+            format!("  {}  {}", dollars(record.cost_usd()), duration_text(record.took_ms()))
         };
         let room = self.width.saturating_sub(title.chars().count() + spent.chars().count() + 6);
         let note = match record.state {
@@ -124,24 +125,27 @@ impl Frame<'_> {
             return task_words(self.run, record).to_owned();
         }
         if self.run.wait.is_some() && matches!(step, Step::Restoring { .. }) {
-            return "waits".to_owned();
+            return "waiting".to_owned();
         }
         let Step::Agent { number, .. } = step else { return step.words().to_owned() };
         match self.activities.get(record.task.id.as_str()) {
             Some((text, since)) => {
                 let time = u64::try_from(self.now - since).unwrap_or(0);
-                let time =
-                    if time >= 2000 { format!(" ({})", words(time / 1000 * 1000)) } else { String::new() };
+                let time = if time >= 2000 {
+                    format!(" ({})", duration_text(time / 1000 * 1000))
+                } else {
+                    String::new()
+                };
                 format!("attempt {number} · {text}{time}")
             }
             None => format!("attempt {number}"),
         }
     }
 
-    /// Time at work that is not in the state yet. Nobody works while somebody else is waited for.
+    /// Working time that is not in the state yet. Waiting for a limit or a person does not count as work.
     fn since_written(&self) -> u64 {
         let is_at_work = self.run.end().is_none() && self.run.wait.is_none() && self.run.questions.is_empty();
-        // Whole seconds, so that it does not flicker.
+        // Whole seconds, to avoid flicker.
         let since = u64::try_from(self.now - self.run.updated_at).unwrap_or(0) / 1000 * 1000;
         if is_at_work { since } else { 0 }
     }
@@ -162,7 +166,7 @@ impl Frame<'_> {
                 "cost",
                 budget.cost_usd,
                 limits.cost_usd,
-                format!("${:.4} of ${:.2}", budget.cost_usd, limits.cost_usd),
+                format!("{} of {}", dollars(budget.cost_usd), dollars(limits.cost_usd)),
             ),
             bar(
                 "iterations",
@@ -170,7 +174,12 @@ impl Frame<'_> {
                 f64::from(limits.iterations),
                 format!("{} of {}", budget.iterations, limits.iterations),
             ),
-            bar("time", at_work as f64, time as f64, format!("{} of {}", words(at_work), words(time))),
+            bar(
+                "time",
+                at_work as f64,
+                time as f64,
+                format!("{} of {}", duration_text(at_work), duration_text(time)),
+            ),
         ]
     }
 }
@@ -182,9 +191,9 @@ mod tests {
     use weir_loop::tasks::{Source, TaskList};
 
     #[test]
-    fn no_line_is_longer_than_the_terminal_and_no_frame_is_higher() {
+    fn frames_fit_the_terminal() {
         let list =
-            "- [ ] Add 漢字, which takes two columns for each letter, and go on and on with the title\n";
+            "- [ ] Add 漢字, which takes two columns for each letter, and never stop writing the title\n";
         let tasks = TaskList::parse(Source::Markdown(list.into())).unwrap().tasks;
         let mut run = RunState::new("0123456789".into(), 0, tasks, &Config::default());
         let asked = weir_loop::state::AskedQuestion {
@@ -212,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_shown_around_what_is_at_work() {
+    fn a_long_list_is_shown_around_the_active_task() {
         let list: String = (0..100).map(|number| format!("- [ ] task {number}\n")).collect();
         let tasks = TaskList::parse(Source::Markdown(list)).unwrap().tasks;
         let mut run = RunState::new("0123456789".into(), 0, tasks, &Config::default());

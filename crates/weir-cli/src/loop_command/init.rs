@@ -13,18 +13,18 @@ use crate::exit::{Exit, UsageError};
 pub(super) fn run(workspace: &Path, force: bool) -> anyhow::Result<Exit> {
     let file = workspace.join("weir.toml");
     if file.exists() && !force {
-        let text = format!("{} is there already; --force writes over it", file.display());
+        let text = format!("{} already exists; --force overwrites it", file.display());
         return Err(UsageError(text).into());
     }
     let gates = detect::gates(workspace);
     std::fs::write(&file, detect::config_text(&gates))
-        .with_context(|| format!("{} cannot be written", file.display()))?;
+        .with_context(|| format!("cannot write {}", file.display()))?;
     let config = Config::default();
     Folders::new(workspace, &config.folder).create()?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "Wrote weir.toml and made .ralph, which git ignores.")?;
+    writeln!(out, "Wrote weir.toml and created .ralph, which git ignores.")?;
     if gates.is_empty() {
-        writeln!(out, "No checks were found: add gates to weir.toml, or nothing will check the work.")?;
+        writeln!(out, "No checks found: add gates to weir.toml, or nothing will check the work.")?;
     }
     for gate in &gates {
         writeln!(out, "Gate {}: {}", gate.name, gate.command.join(" "))?;

@@ -1,35 +1,36 @@
-//! What happens in a run, as plain lines. Pure.
+//! Renders the events of a run as plain lines. Pure.
 
+use weir_base::money;
+use weir_base::time::{Utc, duration_text};
 use weir_loop::event::LoopEvent;
 use weir_loop::report::end_words;
 use weir_loop::state::{Asked, AskedQuestion, OpenQuestion};
-use weir_loop::time::{rfc3339, words};
 
 use crate::screen::{Style, dollars, one_line};
 
-/// Words of several lines as one: what a CLI printed often begins with a heading.
-fn flat(text: &str, longest: usize) -> String {
-    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "), longest)
+/// Joins several lines into one: CLI output often begins with a heading.
+fn flat(text: &str, max_length: usize) -> String {
+    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "), max_length)
 }
 
 /// The line for an event, if it is worth one.
 pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
     Some(match event {
         LoopEvent::RunStarted { run_id, resumed, tasks, done, limits, task_limits, budget } => {
-            let verb = if *resumed { "goes on" } else { "begins" };
+            let verb = if *resumed { "resumed" } else { "started" };
             format!(
                 "run {run_id} {verb}: {done} of {tasks} tasks done\n\
-                 limits of the run: ${:.2} (spent ${:.4}), {} iterations (had {}), {} tokens, {} at work, {:.0} % of the account's window\n\
-                 limits of a task: {} attempts, ${:.2}, {} tokens, {} at work",
-                limits.cost_usd,
-                budget.cost_usd,
+                 limits of the run: {} (spent {}), {} iterations (used {}), {} tokens, {} working time, {:.0} % of the account's window\n\
+                 limits of a task: {} attempts, {}, {} tokens, {} working time",
+                money::dollars(limits.cost_usd),
+                money::dollars(budget.cost_usd),
                 limits.iterations,
                 budget.iterations,
                 limits.tokens,
                 limits.wall_time,
                 limits.plan_utilization * 100.0,
                 task_limits.attempts,
-                task_limits.cost_usd,
+                money::dollars(task_limits.cost_usd),
                 task_limits.tokens,
                 task_limits.wall_time,
             )
@@ -43,7 +44,7 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
                 .map(|gate| {
                     let mark = if gate.passed { style.good("✓") } else { style.bad("✗") };
                     let how = if gate.passed { String::new() } else { format!(" {}", gate.ending) };
-                    format!("{mark} {}{how} {}", gate.name, style.faint(&words(gate.took_ms)))
+                    format!("{mark} {}{how} {}", gate.name, style.faint(&duration_text(gate.took_ms)))
                 })
                 .collect();
             format!("  {task}: gates {when}: {}", gates.join(", "))
@@ -81,27 +82,27 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
         }
         LoopEvent::TaskSkipped { task, kept } => {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
-            format!("{} {task}: left out{kept}", style.faint("-"))
+            format!("{} {task}: skipped{kept}", style.faint("-"))
         }
         LoopEvent::Waiting { until, reason } => {
-            format!("{} waiting until {}: {reason}", style.careful("…"), rfc3339(*until))
+            format!("{} waiting until {}: {reason}", style.careful("…"), Utc::from_ms(*until).rfc3339())
         }
         LoopEvent::WaitEnded => "the wait is over".to_owned(),
         LoopEvent::Asked { id, task, asked } => ask(id, task.as_str(), asked, style),
         LoopEvent::AskEnded { id, by: Some(by) } => format!("question {id} was answered by {by}"),
-        LoopEvent::AskEnded { id, by: None } => format!("question {id} is no longer asked"),
+        LoopEvent::AskEnded { id, by: None } => format!("question {id} is no longer open"),
         LoopEvent::Warning { text } => format!("{} {}", style.careful("!"), flat(text, 500)),
         LoopEvent::RunEnded { end, budget, done, failed, pending } => format!(
-            "{}\n{done} done, {failed} failed, {pending} open; ${:.4}{}, {} iterations, {} at work",
+            "{}\n{done} done, {failed} failed, {pending} open; {}{}, {} iterations, {} working time",
             end_words(end),
-            budget.cost_usd,
+            money::dollars(budget.cost_usd),
             if budget.unknown_costs > 0 {
                 format!(" and {} sessions of unknown cost", budget.unknown_costs)
             } else {
                 String::new()
             },
             budget.iterations,
-            words(budget.active_ms),
+            duration_text(budget.active_ms),
         ),
         _ => return None,
     })
@@ -116,7 +117,7 @@ pub(super) fn question(task: &str, asked: &AskedQuestion, style: Style) -> Strin
     text
 }
 
-/// What is asked, and how it is answered.
+/// A question and how to answer it.
 fn ask(id: &str, task: &str, asked: &Asked, style: Style) -> String {
     let mut text = String::new();
     match asked {
@@ -133,7 +134,7 @@ fn ask(id: &str, task: &str, asked: &Asked, style: Style) -> String {
     text
 }
 
-/// The same for one that is written down.
+/// An open question from the state, and how to answer it.
 pub(super) fn open_question(open: &OpenQuestion, style: Style) -> String {
     ask(&open.id, open.task.as_str(), &open.asked, style)
 }

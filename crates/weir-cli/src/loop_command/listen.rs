@@ -1,5 +1,5 @@
-//! `weir loop run --listen` and `--bridge`: the page of the server and the chats of a bridge in the loop's own process,
-//! with its tasks as sessions.
+//! `weir loop run --listen` and `--bridge`: the server's page and the bridge's chats in the loop's own process, with its
+//! tasks as sessions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,34 +17,33 @@ use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
 
 use super::chat::{self, Chat};
 use super::process::Process;
-use crate::bridge::{AtWork, Prepared};
+use crate::bridge::{Prepared, RunningBridge};
 use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
 use crate::exit::{UsageError, tell};
-use crate::folders;
 use crate::opts::LoopListenOpts;
 use crate::serve;
 
-/// The run is over then, so nothing has to end by itself.
+/// When the server stops, the run is over and no turn has to finish.
 const DRAIN: Duration = Duration::ZERO;
 
-/// How long a process stays that somebody else than the loop uses.
+/// How long an idle process that does not belong to the loop is kept.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Processes besides those of the loop, for people who begin sessions on the page.
-const BESIDES: usize = 4;
+/// Extra processes, for sessions that people start on the page.
+const EXTRA_PROCESSES: usize = 4;
 
 /// A host with the sessions of the loop, and the server and the bridge if there are any.
 pub(super) struct Watched {
     host: Host,
-    bridge: Option<AtWork>,
-    /// The chat that is told of the loop, and where its questions are answered.
+    bridge: Option<RunningBridge>,
+    /// The chat that gets the loop's notifications and questions.
     pub(super) chat: Option<Chat>,
     server: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
     address: PathBuf,
     _lock: Lock,
 }
 
-/// Opens the host, and serves it where that is wanted.
+/// Opens the host, and starts the server and the bridge if requested.
 pub(super) async fn watch(
     opts: &LoopListenOpts,
     places: &Folders,
@@ -53,13 +52,14 @@ pub(super) async fn watch(
     chat: Option<&str>,
 ) -> anyhow::Result<(HostAgent, Watched)> {
     if opts.listen.is_some_and(listening_is_remote) {
-        let text = "--listen: others could connect, and the loop does not encrypt; listen on 127.0.0.1 and put a \
-                    proxy before it";
+        let text = "--listen: other machines could connect, and the loop does not encrypt; listen on 127.0.0.1 and put a \
+                    proxy in front of it";
         return Err(UsageError(text.to_owned()).into());
     }
     let (bridge, chat) = bridge(opts, chat)?;
     let data = serve::data_directory(opts.data.clone())?;
-    folders::create_private(&data).with_context(|| format!("cannot make {}", data.display()))?;
+    weir_base::file::create_private_folder(&data)
+        .with_context(|| format!("cannot create {}", data.display()))?;
     let lock = serve::lock(&data)?;
     let roots = bridge.as_ref().map(Prepared::roots).unwrap_or_default();
     let roots = std::iter::once(places.workspace.clone()).chain(roots).collect();
@@ -78,15 +78,15 @@ pub(super) async fn watch(
         log_directory: None,
         transport: weir_process::Transport::Pipe,
         probe_cache: process.probe_cache.clone(),
-        most_processes: parallel + BESIDES,
+        max_processes: parallel + EXTRA_PROCESSES,
         max_awaiting: MAX_AWAITING,
         crowded_wait: CROWDED_WAIT,
         idle: IDLE,
         ask_timeout: None,
         retention: weir_host::Retention::default(),
     };
-    let of_the_loop = sessions.clone();
-    let host = engine.open_with(move |settings| of_the_loop.take(settings)).await?;
+    let loop_sessions = sessions.clone();
+    let host = engine.open_with(move |settings| loop_sessions.take(settings)).await?;
     let agent = HostAgent::new(host.clone(), sessions, Arc::clone(&process.factory), places.logs());
     let address = data.join(serve::ADDRESS_FILE);
     let mut watched = Watched { host, bridge: None, chat: None, server: None, address, _lock: lock };
@@ -104,14 +104,14 @@ pub(super) async fn watch(
         watched.serve(options).await?;
     }
     if let Some(bridge) = bridge {
-        let (at_work, (handle, answers)) = bridge.start_beside(watched.host.clone())?;
-        watched.bridge = Some(at_work);
+        let (running, (handle, answers)) = bridge.start_with_external(watched.host.clone())?;
+        watched.bridge = Some(running);
         watched.chat = chat.map(|chat| Chat::new(chat, handle, answers, Mailbox::new(places.mailbox())));
     }
     Ok((agent, watched))
 }
 
-/// The bridge and the chat that were asked for. Nothing is opened, and nobody is called.
+/// The requested bridge and chat. Opens no files or connections.
 fn bridge(
     opts: &LoopListenOpts,
     chat: Option<&str>,
@@ -122,11 +122,15 @@ fn bridge(
         (None, _) => None,
         (Some(name), None) => {
             return wrong(format!(
-                "the chat {name} is to be told, and there is no bridge; say --bridge FILE"
+                "notifications should go to the chat {name}, but there is no bridge; add --bridge FILE"
             ));
         }
         (Some(name), Some(prepared)) => match chat::place(name) {
-            None => return wrong(format!("{name} is no chat: write CHANNEL:CHAT, as in telegram:12345")),
+            None => {
+                return wrong(format!(
+                    "{name} is not a valid chat; use CHANNEL:CHAT, such as telegram:12345"
+                ));
+            }
             Some(place) if !prepared.has_channel(&place.channel) => {
                 return wrong(format!("the bridge has no channel {}; see its configuration", place.channel));
             }
@@ -139,7 +143,7 @@ fn bridge(
 impl Watched {
     async fn serve(&mut self, options: ServeOptions) -> anyhow::Result<()> {
         let server = Server::start(self.host.clone(), options).await?;
-        folders::write_private(&self.address, server.url())
+        weir_base::file::replace(&self.address, server.url().as_bytes())
             .with_context(|| format!("cannot write {}", self.address.display()))?;
         serve::say_where(&server, false)?;
         let (stop, stopped) = mpsc::channel(1);
@@ -147,7 +151,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Ends it all. Whoever watches is told.
+    /// Ends the chat, the server and the bridge. Viewers are told.
     pub(super) async fn end(self) {
         if let Some(chat) = &self.chat {
             chat.end();
@@ -163,7 +167,7 @@ impl Watched {
             }
         }
         if let Some(bridge) = self.bridge {
-            // Why it ended, if it did, has been told.
+            // If it failed, the reason has been reported.
             let _ = bridge.end().await;
         }
     }

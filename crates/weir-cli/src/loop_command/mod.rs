@@ -43,7 +43,7 @@ pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
     }
 }
 
-/// Where a loop works, and with what configuration.
+/// A loop's folders and configuration.
 struct Place {
     file: ConfigFile,
     folders: Folders,
@@ -60,7 +60,7 @@ impl Place {
     fn open(opts: &LoopPlaceOpts) -> anyhow::Result<Self> {
         let workspace = Self::workspace(opts)?;
         let given = match &opts.config {
-            Some(path) => Some(std::path::absolute(path).context("the configuration cannot be found")?),
+            Some(path) => Some(std::path::absolute(path).context("cannot find the configuration")?),
             None => None,
         };
         let file = load(&workspace, given.as_deref()).map_err(|error| UsageError(error.to_string()))?;
@@ -68,7 +68,7 @@ impl Place {
         Ok(Self { file, folders })
     }
 
-    /// Tells what is wrong with the configuration. Nothing is spent on one with errors.
+    /// Reports problems of the configuration. A run with errors does not start, so it spends nothing.
     fn check(&self) -> anyhow::Result<()> {
         let findings = check(&self.file.config);
         let mut is_wrong = false;
@@ -79,7 +79,7 @@ impl Place {
         }
         if is_wrong {
             let text =
-                "nothing was spent: the configuration is wrong. `weir loop config check` checks it again";
+                "the configuration has errors, so nothing was run; `weir loop config check` checks it again";
             return Err(UsageError(text.to_owned()).into());
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `weir loop answer`, `skip` and `retry`: what a person wants of a run.
+//! `weir loop answer`, `skip` and `retry`: a person's commands to a run.
 
 use std::io::Write as _;
 
@@ -15,16 +15,16 @@ pub(super) fn answer(place: &Place, question: Option<String>, answers: Vec<Strin
     if answers.is_empty() {
         return list(place);
     }
-    let by = std::env::var("USER").unwrap_or_else(|_| "somebody at a terminal".to_owned());
-    deliver(place, &Mail::Answer { question, answers, by }, "the answer was given")
+    let by = std::env::var("USER").unwrap_or_else(|_| "a user at a terminal".to_owned());
+    deliver(place, &Mail::Answer { question, answers, by }, "answer given")
 }
 
 pub(super) fn skip(place: &Place, task: &str) -> anyhow::Result<Exit> {
-    deliver(place, &Mail::Skip { task: TaskId::new(task) }, "the task is left out")
+    deliver(place, &Mail::Skip { task: TaskId::new(task) }, "task skipped")
 }
 
 pub(super) fn retry(place: &Place, task: &str) -> anyhow::Result<Exit> {
-    deliver(place, &Mail::Retry { task: TaskId::new(task) }, "the task is tried again")
+    deliver(place, &Mail::Retry { task: TaskId::new(task) }, "the task will be retried")
 }
 
 fn deliver(place: &Place, mail: &Mail, done: &str) -> anyhow::Result<Exit> {
@@ -36,8 +36,10 @@ fn deliver(place: &Place, mail: &Mail, done: &str) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     let text = match delivered {
-        Delivered::ToTheRun => format!("{done}; the loop that runs here hears of it"),
-        Delivered::ToTheState => format!("{done}; no loop runs here, so `weir loop run` goes on with it"),
+        Delivered::ToTheRun => format!("{done}; the running loop has been notified"),
+        Delivered::ToTheState => {
+            format!("{done}; no loop is running here, so it takes effect with `weir loop run`")
+        }
     };
     writeln!(std::io::stdout().lock(), "{text}")?;
     Ok(Exit::Success)
@@ -48,7 +50,7 @@ fn list(place: &Place) -> anyhow::Result<Exit> {
     let open = run.map(|run| run.questions).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     if open.is_empty() {
-        writeln!(out, "No question is open.")?;
+        writeln!(out, "No open questions.")?;
     }
     for question in &open {
         writeln!(out, "{}", open_question(question, Style::for_stdout()))?;

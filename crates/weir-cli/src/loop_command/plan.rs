@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::{mpsc, watch};
+use weir_base::money::dollars;
+use weir_base::time::{Utc, now_ms};
 use weir_loop::agent::{
     Agent as _, AgentEnd, AgentRequest, AgentRun, Desk, FromDesk, Hurry, OpenAsk, Reply, Surroundings,
     match_answers,
@@ -16,7 +18,6 @@ use weir_loop::judge::judge_run;
 use weir_loop::prompt::PLANNER_RULES;
 use weir_loop::shell::{Folders, PLAN_PROMPT, PlanAnswer, read_plan};
 use weir_loop::state::{Asked, Planned, SessionFile, note_planned, planned, write_atomically};
-use weir_loop::time::{rfc3339, unix_ms};
 
 use super::Place;
 use super::lines::question;
@@ -24,13 +25,13 @@ use super::process::Process;
 use crate::ask::Terminal;
 use crate::exit::{Exit, UsageError, tell};
 use crate::opts::LoopPlanOpts;
-use crate::screen::{Style, clean, dollars};
+use crate::screen::{self, Style, clean};
 use crate::signals::Signals;
 
-/// How often the planner may ask back before somebody should write a better document.
-const MOST_ROUNDS: usize = 10;
+/// Maximum number of question rounds of the planner, after which the document should be improved.
+const MAX_ROUNDS: usize = 10;
 
-/// How long somebody at the terminal may take to answer.
+/// How long a user at the terminal may take to answer.
 const PATIENCE: Duration = Duration::from_secs(12 * 3600);
 
 pub(super) fn run(opts: LoopPlanOpts) -> anyhow::Result<Exit> {
@@ -38,7 +39,7 @@ pub(super) fn run(opts: LoopPlanOpts) -> anyhow::Result<Exit> {
     place.check()?;
     let list = place.folders.workspace.join(&place.file.config.tasks);
     if list.exists() && !opts.force {
-        let text = format!("{} is there already; --force writes over it", list.display());
+        let text = format!("{} already exists; --force overwrites it", list.display());
         return Err(UsageError(text).into());
     }
     place.folders.create()?;
@@ -49,29 +50,29 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
     let known = sessions(&place.folders);
     let (mut prompt, mut session, mut resume) = match (&opts.document, &opts.r#continue) {
         (_, Some(answer)) => {
-            let none =
-                || UsageError("there is no planner's session to go on with; give the document".to_owned());
+            let none = || UsageError("no planner session to continue; name the document".to_owned());
             (answer.clone(), known.planner_session_id.clone().ok_or_else(none)?, true)
         }
         (Some(document), None) => {
             let text = read_document(document)?;
             (format!("{PLAN_PROMPT}\n\n{text}"), uuid::Uuid::new_v4().to_string(), false)
         }
-        (None, None) => return Err(UsageError("a document is needed".to_owned()).into()),
+        (None, None) => return Err(UsageError("no document given".to_owned()).into()),
     };
     let agent = Process::resolve(opts.process, &place.folders, None)?.agent();
     let config = &place.file.config;
     let list = place.folders.workspace.join(&config.tasks);
     let mut signals = Signals::new();
     let mut terminal = Terminal::open().filter(|_| std::io::stdin().is_terminal());
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let state = place.folders.state();
         let spent: f64 = planned(&state).iter().filter_map(|planned| planned.cost_usd).sum();
         if spent >= config.limits.cost_usd {
             let limit = config.limits.cost_usd;
             tell(&format!(
-                "weir: planning has cost {} of ${limit:.2} (limits.cost_usd)",
-                dollars(Some(spent))
+                "weir: planning has cost {} of {} (limits.cost_usd)",
+                dollars(spent),
+                dollars(limit)
             ));
             return Ok(Exit::BudgetExhausted);
         }
@@ -101,16 +102,16 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
             }
         };
         if let Some(id) = run.session_id.clone().filter(|id| *id != session) {
-            tell(&format!("weir: the planner's conversation went on as another session: {id}"));
+            tell(&format!("weir: the planner continued in another session: {id}"));
             session = id;
         }
         for warning in &run.warnings {
             tell(&format!("weir: {warning}"));
         }
         if !matches!(run.end, AgentEnd::NotStarted { .. }) {
-            note_planned(&state, Planned::of(&run, unix_ms()))
-                .with_context(|| format!("what planning has cost cannot be kept in {}", state.display()))?;
-            // Also one that failed can be gone on with.
+            note_planned(&state, Planned::of(&run, now_ms()))
+                .with_context(|| format!("cannot save the cost of planning in {}", state.display()))?;
+            // A failed session can be continued too.
             remember(&place.folders, &known, &session)?;
         }
         if let Some(exit) = failed(&run) {
@@ -118,14 +119,13 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
         }
         match read_plan(&run.text) {
             PlanAnswer::List { text, tasks } => {
-                std::fs::write(&list, &text)
-                    .with_context(|| format!("{} cannot be written", list.display()))?;
+                std::fs::write(&list, &text).with_context(|| format!("cannot write {}", list.display()))?;
                 let mut out = std::io::stdout().lock();
                 writeln!(
                     out,
                     "Wrote {} with {tasks} tasks, {}. Read it before you run it.",
                     list.display(),
-                    dollars(run.cost_usd)
+                    screen::dollars(run.cost_usd)
                 )?;
                 return Ok(Exit::Success);
             }
@@ -139,18 +139,18 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
                     None => None,
                 };
                 let Some(reply) = reply else {
-                    tell("weir: the planner asks something; answer with `weir loop plan --continue \"…\"`");
+                    tell("weir: the planner has questions; answer with `weir loop plan --continue \"…\"`");
                     return Ok(Exit::ErrorResult);
                 };
                 (prompt, resume) = (reply, true);
             }
         }
     }
-    tell("weir: the planner still asks; write what it needs into the document, and begin again");
+    tell("weir: the planner still has questions; add the answers to the document and start again");
     Ok(Exit::ErrorResult)
 }
 
-/// A question is asked at the terminal. Where there is none nobody is waited for: it ends the turn and is shown.
+/// Questions are asked at the terminal. Without one, a question ends the turn and is shown.
 fn surroundings(
     is_terminal: bool,
 ) -> (watch::Sender<Hurry>, mpsc::UnboundedReceiver<FromDesk>, Surroundings) {
@@ -169,7 +169,7 @@ fn surroundings(
     (hurry, asked, Surroundings { desk, hurry: receiver, activity: Arc::new(|_| {}) })
 }
 
-/// Asks at the terminal what the planner wants to know, for ever.
+/// Asks the planner's questions at the terminal; never completes.
 async fn answer_asks(asks: &mut mpsc::UnboundedReceiver<FromDesk>, mut terminal: Option<&mut Terminal>) {
     while let Some(heard) = asks.recv().await {
         if let (FromDesk::Asked(ask), Some(terminal)) = (heard, terminal.as_deref_mut()) {
@@ -179,7 +179,7 @@ async fn answer_asks(asks: &mut mpsc::UnboundedReceiver<FromDesk>, mut terminal:
     std::future::pending::<()>().await;
 }
 
-/// Asks until the answer is one. An empty line is none, and ends the turn.
+/// Asks until there is a valid answer. An empty line declines and ends the turn.
 async fn answer_one(ask: OpenAsk, terminal: &mut Terminal) {
     let Asked::Questions { questions } = &ask.asked else { return };
     let mut answers = Vec::new();
@@ -187,7 +187,7 @@ async fn answer_one(ask: OpenAsk, terminal: &mut Terminal) {
         terminal.say(&question("planner", asked, Style::for_terminal())).await;
         loop {
             let Some(words) = terminal.ask("> ").await.filter(|words| !words.is_empty()) else {
-                ask.answer(Reply::Deny("Nobody wants to answer. Stop here.".to_owned()));
+                ask.answer(Reply::Deny("The user does not want to answer. Stop here.".to_owned()));
                 return;
             };
             match match_answers(std::slice::from_ref(asked), &[words]) {
@@ -199,7 +199,7 @@ async fn answer_one(ask: OpenAsk, terminal: &mut Terminal) {
     ask.answer(Reply::Answers(answers));
 }
 
-/// The exit code of a session that came to no answer. Questions are an answer here.
+/// The exit code of a session that ended without an answer. Questions in its text count as an answer.
 fn failed(run: &AgentRun) -> Option<Exit> {
     if !run.unanswered.is_empty() {
         tell(&format!("weir: the planner asks: {}", run.unanswered.join(" ")));
@@ -225,7 +225,7 @@ fn failed(run: &AgentRun) -> Option<Exit> {
 fn read_document(path: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text).context("the standard input cannot be read")?;
+        std::io::stdin().read_to_string(&mut text).context("cannot read the standard input")?;
     } else {
         text = std::fs::read_to_string(path)
             .map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
@@ -249,9 +249,9 @@ fn remember(folders: &Folders, known: &SessionFile, session: &str) -> anyhow::Re
     let file = SessionFile {
         planner_session_id: Some(session.to_owned()),
         coder_session_id: known.coder_session_id.clone(),
-        updated_at: rfc3339(unix_ms()),
+        updated_at: Utc::from_ms(now_ms()).rfc3339(),
     };
     let path = folders.state().join("claude-session.json");
     write_atomically(&path, &serde_json::to_vec_pretty(&file)?)
-        .with_context(|| format!("{} cannot be written", path.display()))
+        .with_context(|| format!("cannot write {}", path.display()))
 }

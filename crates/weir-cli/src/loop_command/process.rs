@@ -1,4 +1,4 @@
-//! How the CLI of a loop is run: what no task and no configuration decides.
+//! How the CLI of a loop is run: settings that neither tasks nor the configuration can change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,19 +20,18 @@ use crate::opts::{LoopProcessOpts, SandboxOpts};
 pub(super) struct Process {
     pub(super) program: Option<PathBuf>,
     pub(super) environment: Environment,
-    /// What is masked.
     pub(super) secrets: Secrets,
     pub(super) probe_cache: Option<Arc<ProbeCache>>,
-    /// A fence around sessions.
+    /// Builds sandboxes for sessions.
     pub(super) fence: Option<Fence>,
-    /// The fence around those of the loop, its git and its gates.
+    /// The sandbox for the loop's sessions, its git and its gates.
     pub(super) sandbox: Option<Sandbox>,
-    /// Gives the options of a session.
+    /// Creates the options of a session.
     pub(super) factory: SessionFactory,
 }
 
 impl Process {
-    /// `bridge` is the configuration of the chats that are told, if there are any: their secrets are not for the agent.
+    /// `bridge` is the configuration of the chat bridge, if there is one: its secrets are hidden from the agent.
     pub(super) fn resolve(
         opts: LoopProcessOpts,
         places: &Folders,
@@ -41,14 +40,14 @@ impl Process {
         let (environment, secrets) = environment(&opts.env, &opts.secret)?;
         let chats = bridge.map(Config::read).transpose()?.unwrap_or_default();
         let environment = chats.secret_variables().into_iter().fold(environment, Environment::exclude);
-        // The CLI's own word for what our hook forbids as well.
+        // Our hook forbids background tasks too; this is the CLI's own switch.
         let environment = environment.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
         let probe_cache = folders::probe_cache();
         let (logs, state) = (places.logs(), places.state());
         let (program, cache) = (opts.claude.clone(), probe_cache.clone());
         let (variables, masked) = (environment.clone(), secrets.clone());
         let trust = crate::trust::policy(opts.trust_folder);
-        crate::trust::tell_if_left_out(Some(&places.workspace), &trust);
+        crate::trust::warn_if_ignored(Some(&places.workspace), &trust);
         let workspace = places.workspace.canonicalize()?;
         let fence = fence(opts.sandbox)?;
         if let Some(fence) = &fence {
@@ -61,7 +60,7 @@ impl Process {
         let factory = move |request: &AgentRequest| {
             let mut options = SessionOptions::new();
             options.folder.trust = match &trust {
-                // A worktree is a copy of the repository that a person has looked at.
+                // A worktree is a copy of the repository that a person has reviewed.
                 FolderTrust::Remembered(file) if !is_same(&request.cwd, &workspace) => {
                     FolderTrust::CopyOf(Arc::clone(file), workspace.clone())
                 }
@@ -75,7 +74,7 @@ impl Process {
             options.state_directory = Some(state.clone());
             options.partial_messages = false;
             let mut log = LogOptions::new(&logs, &request.mode, &request.task);
-            // Without its log a run could not go on after a kill, nor be checked.
+            // Without its log, a run could neither resume after a kill nor be checked.
             log.require = true;
             options.log = Some(log);
             options.stop.grace = Duration::from_secs(3);
@@ -85,25 +84,24 @@ impl Process {
         Ok(Self { program: opts.claude, environment, secrets, probe_cache, fence, sandbox, factory })
     }
 
-    /// The agent that has its sessions for itself.
+    /// An agent whose sessions run outside of a host.
     pub(super) fn agent(&self) -> SessionAgent {
         SessionAgent::new(Arc::clone(&self.factory))
     }
 }
 
-/// The fence that was asked for, if one was.
+/// The fence, if `--sandbox` was given.
 fn fence(opts: SandboxOpts) -> anyhow::Result<Option<Fence>> {
     match folders::data() {
         Some(data) => Ok(Fence::resolve(opts, &data)),
         None if opts.sandbox => {
-            Err(UsageError("--sandbox: there is no home folder to keep its data in".to_owned()).into())
+            Err(UsageError("--sandbox: no home folder found to keep its data in".to_owned()).into())
         }
         None => Ok(None),
     }
 }
 
-/// The fence around a workspace: with the folders of its repository, wherever they are, and with what git knows of the
-/// person.
+/// The sandbox around a workspace: it includes the git folders of its repository, wherever they are.
 fn around(fence: &Fence, workspace: &Path) -> Sandbox {
     let mut sandbox = fence.around(workspace);
     sandbox
@@ -112,8 +110,8 @@ fn around(fence: &Fence, workspace: &Path) -> Sandbox {
     sandbox
 }
 
-/// The folders of the repository that a workspace belongs to. A worktree names its own in a file, and that one names the
-/// one of all.
+/// The git folders of a workspace. In a worktree, the file `.git` names its own git folder, which in turn names the
+/// common one.
 fn git_folders(workspace: &Path) -> Vec<PathBuf> {
     let at = |folder: &Path, name: &str| {
         let path = Path::new(name.trim());

@@ -1,4 +1,4 @@
-//! `weir loop replay`: a run again from its logs, without the CLI.
+//! `weir loop replay`: replays a run from its logs, without the CLI.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::json;
+use weir_base::money;
 use weir_loop::agent::run_from_log;
 use weir_loop::report::{ending, task_words};
 use weir_loop::state::Attempt;
@@ -24,15 +25,15 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
     for record in &run.tasks {
         for attempt in &record.attempts {
             let Some(log) = &attempt.log else { continue };
-            let told = run_from_log(log, &place.folders.workspace, &[])
-                .with_context(|| format!("the log {} cannot be read", log.display()))?;
-            let cost = told.as_ref().and_then(|told| told.cost_usd);
+            let replayed = run_from_log(log, &place.folders.workspace, &[])
+                .with_context(|| format!("cannot read the log {}", log.display()))?;
+            let cost = replayed.as_ref().and_then(|replayed| replayed.cost_usd);
             let agrees = agrees(attempt, cost);
             is_same &= agrees;
             if as_json {
                 let line = json!({
                     "run_id": run.run_id, "task": record.task.id, "attempt": attempt.number, "outcome": attempt.outcome,
-                    "log": log, "agrees": agrees, "session": told,
+                    "log": log, "agrees": agrees, "session": replayed,
                 });
                 writeln!(out, "{line}")?;
                 continue;
@@ -60,12 +61,18 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
     }
     if !as_json {
         let budget = run.budget();
-        writeln!(out, "{} ${:.4} in {} iterations.", ending(&run), budget.cost_usd, budget.iterations)?;
+        writeln!(
+            out,
+            "{} {} in {} iterations.",
+            ending(&run),
+            money::dollars(budget.cost_usd),
+            budget.iterations
+        )?;
     }
     Ok(if is_same { Exit::Success } else { Exit::ErrorResult })
 }
 
-/// Whether what was counted is what the log says. One without a result may say nothing.
+/// Whether the counted cost is that of the log. A log without a result may have none.
 fn agrees(attempt: &Attempt, cost: Option<f64>) -> bool {
     match (attempt.cost_usd, cost) {
         (Some(counted), Some(logged)) => (counted - logged).abs() < 1e-9,
@@ -74,11 +81,11 @@ fn agrees(attempt: &Attempt, cost: Option<f64>) -> bool {
     }
 }
 
-/// The whole conversation of a log.
+/// The whole session of a log.
 fn view(log: &Path) -> anyhow::Result<View> {
     let mut fold = Fold::new(FoldOptions { keep_entries: None, ..FoldOptions::default() });
     let (mut framer, mut decoder) = (Framer::new(), Decoder::new());
-    let mut file = File::open(log).with_context(|| format!("{} cannot be read", log.display()))?;
+    let mut file = File::open(log).with_context(|| format!("cannot read {}", log.display()))?;
     loop {
         let count = file.read(framer.space())?;
         if count == 0 {

@@ -23,7 +23,7 @@ pub(super) fn run(place: &Place, as_html: bool, name: Option<&str>) -> anyhow::R
     Ok(Exit::Success)
 }
 
-/// The state of a run by its name or the beginning of it, or of the last one.
+/// The state of a run by its id or the beginning of it, or of the last run.
 pub(super) fn find(folders: &Folders, name: Option<&str>) -> anyhow::Result<RunState> {
     let current = load(&folders.run_file())?;
     let is_meant = |run: &RunState| name.is_none_or(|name| run.run_id.starts_with(name));
@@ -38,10 +38,9 @@ pub(super) fn find(folders: &Folders, name: Option<&str>) -> anyhow::Result<RunS
     });
     files.sort_by_key(|path| std::fs::metadata(path).and_then(|file| file.modified()).ok());
     let none = || {
-        UsageError(name.map_or_else(
-            || "there was no run here yet".to_owned(),
-            |name| format!("there is no run {name} here"),
-        ))
+        UsageError(
+            name.map_or_else(|| "no run found here".to_owned(), |name| format!("no run {name} found here")),
+        )
     };
     let Some(path) = files.last() else { return Err(none().into()) };
     load(path)?.ok_or_else(|| none().into())

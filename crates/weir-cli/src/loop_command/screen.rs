@@ -5,20 +5,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use weir_base::file::Replace;
+use weir_base::time::now_ms;
 use weir_loop::event::LoopEvent;
 use weir_loop::state::RunState;
-use weir_loop::time::unix_ms;
 use weir_process::Secrets;
 
 use super::frame::{Activities, Frame};
 use super::lines::line;
 use crate::screen::{Style, columns};
 
-/// How often a terminal is painted again although nothing happened: times go on.
+/// How often a terminal is repainted when nothing happens, because times keep changing.
 const REPAINT: Duration = Duration::from_millis(500);
 
-/// How often what goes on is written down for `status --watch`.
-const WRITE_DOWN: Duration = Duration::from_secs(1);
+/// How often current activities are written for `status --watch`.
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +50,11 @@ struct Inner {
     secrets: Secrets,
     run: Option<RunState>,
     activities: Activities,
-    /// The frame that is on the terminal: how many columns each of its lines takes.
+    /// The frame on the terminal: the number of columns of each line.
     painted: Vec<usize>,
     activity_file: PathBuf,
     written_down: Option<Instant>,
-    /// Whether the reader of the output is gone.
+    /// Whether the output was closed.
     closed: bool,
 }
 
@@ -76,12 +77,12 @@ impl Screen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an event of the run.
+    /// Shows an event of the run.
     pub(super) fn event(&self, event: &LoopEvent, run: &RunState) {
         self.lock().event(event, run);
     }
 
-    /// Says something besides.
+    /// Shows a message.
     pub(super) fn say(&self, text: &str) {
         let mut inner = self.lock();
         if inner.form == Form::Json {
@@ -91,7 +92,7 @@ impl Screen {
         }
     }
 
-    /// Paints again now and then, until it is dropped.
+    /// Repaints periodically until the future is dropped.
     pub(super) async fn keep_fresh(&self) {
         let mut ticks = tokio::time::interval(REPAINT);
         loop {
@@ -100,7 +101,7 @@ impl Screen {
         }
     }
 
-    /// The last frame stays on the terminal.
+    /// Paints the last frame, which stays on the terminal.
     pub(super) fn finish(&self) {
         let mut inner = self.lock();
         inner.activities.clear();
@@ -117,7 +118,7 @@ impl Inner {
             let text = self.secrets.mask(text).into_owned();
             let is_new = self.activities.get(task.as_str()).is_none_or(|(before, _)| *before != text);
             if is_new {
-                self.activities.insert(task.to_string(), (text, unix_ms()));
+                self.activities.insert(task.to_string(), (text, now_ms()));
             }
             self.write_down();
         } else {
@@ -151,19 +152,19 @@ impl Inner {
         self.paint();
     }
 
-    /// Takes the frame away.
+    /// Removes the frame.
     fn clear(&mut self) -> String {
-        take_away(&std::mem::take(&mut self.painted), size().0)
+        erase(&std::mem::take(&mut self.painted), size().0)
     }
 
     fn paint(&mut self) {
         let Some(run) = self.run.as_ref().filter(|_| self.form == Form::Live) else { return };
         let (width, height) = size();
         let frame =
-            Frame { run, activities: &self.activities, now: unix_ms(), width, height, style: self.style };
+            Frame { run, activities: &self.activities, now: now_ms(), width, height, style: self.style };
         let lines = frame.rows();
         let columns = lines.iter().map(|line| columns(line)).collect();
-        // In one write, so that it does not flicker.
+        // One write, to avoid flicker.
         let text: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
         let clear = self.clear();
         self.write(&format!("{clear}{text}"));
@@ -175,26 +176,24 @@ impl Inner {
             return;
         }
         let mut out = std::io::stdout().lock();
-        // A reader that is gone does not stop the run: its report is on disk.
+        // A closed output does not stop the run: its report is on disk.
         self.closed = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
     }
 
     fn write_down(&mut self) {
-        if self.written_down.is_some_and(|at| at.elapsed() < WRITE_DOWN) {
+        if self.written_down.is_some_and(|at| at.elapsed() < WRITE_INTERVAL) {
             return;
         }
         self.written_down = Some(Instant::now());
-        let temporary = self.activity_file.with_extension("new");
         // For `status --watch` only.
         let _ = serde_json::to_vec(&self.activities)
             .map_err(std::io::Error::from)
-            .and_then(|text| std::fs::write(&temporary, text))
-            .and_then(|()| std::fs::rename(&temporary, &self.activity_file));
+            .and_then(|text| Replace::new().quick().bytes(&self.activity_file, &text));
     }
 }
 
-/// What takes away lines of so many columns. A terminal that was made narrower shows each in several rows.
-pub(super) fn take_away(lines: &[usize], width: usize) -> String {
+/// The escape codes that erase lines of these widths. A terminal that was made narrower shows a line in several rows.
+pub(super) fn erase(lines: &[usize], width: usize) -> String {
     let rows: usize = lines.iter().map(|columns| columns.div_ceil(width.max(1)).max(1)).sum();
     if rows == 0 { String::new() } else { format!("\x1b[{rows}A\r\x1b[J") }
 }
@@ -215,10 +214,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_a_narrower_terminal_has_broken_are_taken_away_whole() {
-        assert_eq!(take_away(&[], 80), "");
-        assert_eq!(take_away(&[80, 0, 10], 80), "\x1b[3A\r\x1b[J");
-        assert_eq!(take_away(&[80, 0, 10], 60), "\x1b[4A\r\x1b[J");
-        assert_eq!(take_away(&[5], 0), "\x1b[5A\r\x1b[J");
+    fn lines_wrapped_by_a_narrower_terminal_are_erased_completely() {
+        assert_eq!(erase(&[], 80), "");
+        assert_eq!(erase(&[80, 0, 10], 80), "\x1b[3A\r\x1b[J");
+        assert_eq!(erase(&[80, 0, 10], 60), "\x1b[4A\r\x1b[J");
+        assert_eq!(erase(&[5], 0), "\x1b[5A\r\x1b[J");
     }
 }

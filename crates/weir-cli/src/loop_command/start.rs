@@ -27,12 +27,10 @@ pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
     if opts.dangerously_skip_permissions {
         if !container::is_container() && !opts.outside_container {
             let text = "--dangerously-skip-permissions is for containers, and this does not look like one: every \
-                        command that a model thinks of would run with your rights. --outside-container does it all the same";
+                        command of the model would run with your rights; add --outside-container to do it anyway";
             return Err(UsageError(text.to_owned()).into());
         }
-        tell(
-            "weir: warning: all permission checks are skipped; every command that the model thinks of is run",
-        );
+        tell("weir: warning: all permission checks are skipped; every command of the model is run");
     }
     place.check()?;
     let wanted = Wanted { once: opts.once, until: opts.until.clone().map(TaskId::new) };
@@ -46,14 +44,14 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     let signals = Signals::new();
     let process = Process::resolve(opts.process, &place.folders, opts.listen.bridge.as_deref())?;
     if let Some(sandbox) = &process.sandbox {
-        // Asked for and not to be had means no run, and not a run without it.
+        // If the requested sandbox is not available, there is no run without it.
         sandbox.check().await?;
     }
     let sandbox = process.sandbox.clone();
     let options = OpenOptions { new_run: opts.new, allow_dirty: opts.allow_dirty, sandbox: sandbox.clone() };
     let opened = open(&place.folders, &place.file.config, options).await?;
     if let Some(until) = wanted.until.as_ref().filter(|until| opened.state.task(until).is_none()) {
-        let text = format!("--until {until}: there is no such task; `weir loop status` shows the names");
+        let text = format!("--until {until}: task not found; `weir loop status` shows the names");
         return Err(UsageError(text).into());
     }
     let secrets = process.secrets.clone();
@@ -114,25 +112,25 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     Ok(exit(&end, &state))
 }
 
-/// The other two never end.
+/// The value of the other branches, which never complete.
 fn unreachable_end() -> (RunEnd, RunState) {
-    let why = "the loop ended without an end".to_owned();
+    let why = "the loop ended without a result".to_owned();
     (
         RunEnd::Error { why },
         RunState::new(String::new(), 0, Vec::new(), &weir_loop::config::Config::default()),
     )
 }
 
-/// The first signal interrupts the turn, the second one ends the run at once.
+/// The first signal interrupts the turn, the second one ends the run immediately.
 async fn interrupt(mut signals: Signals, handles: Handles, screen: Screen) {
     let mut is_first = true;
     loop {
         signals.next().await;
         handles.interrupt();
         screen.say(if std::mem::replace(&mut is_first, false) {
-            "weir: interrupting the turn; press Ctrl-C again to end at once"
+            "weir: interrupting the turn; press Ctrl-C again to exit immediately"
         } else {
-            "weir: ending at once; what was done so far is written down"
+            "weir: exiting now; progress so far is saved"
         });
     }
 }

@@ -3,25 +3,25 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
+use weir_base::time::now_ms;
 use weir_loop::report::ending;
 use weir_loop::shell::Folders;
 use weir_loop::state::{RunState, load};
-use weir_loop::time::unix_ms;
 use weir_process::Lock;
 
 use super::Place;
 use super::frame::{Activities, Frame};
-use super::screen::{size, take_away};
+use super::screen::{erase, size};
 use crate::exit::{Exit, UsageError};
 use crate::screen::{Style, clip, columns};
 
-/// How often a watched run is looked at.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often a watched run is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn run(place: &Place, watch: bool, json: bool) -> anyhow::Result<Exit> {
     let folders = &place.folders;
     let Some(run) = load(&folders.run_file())? else {
-        return Err(UsageError("there is no run here; `weir loop run` begins one".to_owned()).into());
+        return Err(UsageError("no run found here; `weir loop run` starts one".to_owned()).into());
     };
     if json {
         let mut out = std::io::stdout().lock();
@@ -42,11 +42,11 @@ fn lines(folders: &Folders, run: &RunState, height: usize) -> Vec<String> {
     let owner = Lock::owner(&folders.lock_file());
     let (width, _) = size();
     let frame =
-        Frame { run, activities: &activities, now: unix_ms(), width, height, style: Style::for_stdout() };
+        Frame { run, activities: &activities, now: now_ms(), width, height, style: Style::for_stdout() };
     let mut lines = frame.lines();
     lines.push(match (&owner, run.end()) {
-        (Some(owner), None) => format!("It runs, pid {}.", owner.process.pid),
-        (None, None) => "It does not run; `weir loop run` goes on with it.".to_owned(),
+        (Some(owner), None) => format!("Running, pid {}.", owner.process.pid),
+        (None, None) => "Not running; `weir loop run` resumes it.".to_owned(),
         (_, Some(_)) => ending(run),
     });
 
@@ -63,7 +63,7 @@ async fn follow(folders: &Folders) -> anyhow::Result<Exit> {
     let is_terminal = std::io::stdout().is_terminal();
     let mut painted = Vec::new();
     let mut before = String::new();
-    let mut ticks = tokio::time::interval(LOOK);
+    let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     loop {
         ticks.tick().await;
         let Some(run) = load(&folders.run_file())? else { return Ok(Exit::Success) };
@@ -74,7 +74,7 @@ async fn follow(folders: &Folders) -> anyhow::Result<Exit> {
         let text = lines.join("\n");
         let mut out = std::io::stdout().lock();
         if is_terminal {
-            let clear = take_away(&painted, width);
+            let clear = erase(&painted, width);
             painted = lines.iter().map(|line| columns(line)).collect();
             out.write_all(format!("{clear}{text}\n").as_bytes())?;
         } else if text != before {

@@ -1,4 +1,4 @@
-//! `weir bridge` as it is typed.
+//! Options of `weir bridge`.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::SandboxOpts;
 
-/// Talks to the same agent from a chat: Matrix, Telegram, a webhook, this terminal
+/// Connects agents to chats: Matrix, Telegram, a webhook, or this terminal
 ///
-/// `init` writes a commented configuration, `check` logs in and says what works, `run` does the work. `try` needs no
+/// `init` writes a commented configuration, `check` logs in and reports what works, `run` runs the bridge. `try` needs no
 /// account: it is a chat on this terminal.
 #[derive(Debug, Args)]
 pub(crate) struct BridgeOpts {
@@ -20,15 +20,15 @@ pub(crate) struct BridgeOpts {
 pub(crate) enum BridgeCommand {
     /// Writes a commented configuration
     Init(BridgeInitOpts),
-    /// Logs in to each channel and says what works
+    /// Logs in to each channel and reports what works
     Check(BridgeConfigOpts),
-    /// Carries messages until it is told to end
+    /// Runs the bridge until it is stopped
     Run(BridgeRunOpts),
-    /// Talks to the bridge on this terminal, with nothing to set up
+    /// Chats with the bridge on this terminal, without any setup
     Try(BridgeTryOpts),
-    /// Makes a code with which somebody can be let in, once
+    /// Creates a pairing code that admits one user
     Pair(BridgePairOpts),
-    /// Says whether a bridge works, and when something came in last
+    /// Shows whether the bridge is running, and when it last received a message
     Status(BridgeStatusOpts),
 }
 
@@ -54,14 +54,14 @@ pub(crate) struct BridgeRunOpts {
 
 #[derive(Debug, Args)]
 pub(crate) struct BridgeInitOpts {
-    /// Where to write it
+    /// The file to write
     #[arg(value_name = "FILE", default_value = "weir-bridge.toml")]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BridgeTryOpts {
-    /// The folder in which the agent works
+    /// The agent's working folder
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) cwd: PathBuf,
 
@@ -77,20 +77,20 @@ pub(crate) struct BridgeTryOpts {
     #[arg(long, value_enum, default_value = "collect")]
     pub(crate) queue: QueueOpt,
 
-    /// A line with cost, tokens and time below each answer
+    /// Show a line with cost, tokens and time below each answer
     #[arg(long)]
     pub(crate) footer: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum QueueOpt {
-    /// They wait and become one prompt
+    /// Queue them and combine them into one prompt
     Collect,
-    /// They go into the turn
+    /// Add them to the running turn
     Steer,
-    /// They wait and each becomes a prompt
+    /// Queue them and send each as its own prompt
     Followup,
-    /// They end the turn
+    /// Interrupt the turn
     Interrupt,
 }
 
@@ -111,11 +111,11 @@ pub(crate) struct BridgePairOpts {
     #[arg(long, value_name = "FILE", default_value = "weir-bridge.toml")]
     pub(crate) config: PathBuf,
 
-    /// The code makes an administrator
+    /// Make the user an administrator
     #[arg(long)]
     pub(crate) admin: bool,
 
-    /// How long it works, in minutes
+    /// How long the code is valid, in minutes
     #[arg(long, value_name = "MINUTES", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1440))]
     pub(crate) minutes: u32,
 

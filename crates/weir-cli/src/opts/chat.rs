@@ -1,4 +1,4 @@
-//! `weir chat` as it is typed.
+//! Options of `weir chat`.
 
 use std::ffi::OsString;
 
@@ -6,18 +6,18 @@ use clap::Args;
 
 use super::SessionOpts;
 
-/// Talks with the CLI: a conversation of many turns
+/// Chats with the CLI: a session of many turns
 ///
-/// On a terminal with line editing, history and light styling; `/help` lists the commands. Ctrl-C interrupts the
-/// turn and a second one leaves; Ctrl-D leaves. Over a pipe each line of the standard input is a message, the
-/// answers come as plain text, and the exit code is that of the last turn, as `weir run` has it.
+/// On a terminal it has line editing, history and light styling; `/help` lists the commands. Ctrl-C interrupts the
+/// turn and a second Ctrl-C quits; Ctrl-D quits. Over a pipe, each line of the standard input is a message, the
+/// answers are plain text, and the exit code is that of the last turn, with the codes of `weir run`.
 #[derive(Debug, Args)]
 pub(crate) struct ChatOpts {
-    /// Flags that are passed on to the CLI
+    /// Flags to pass to the CLI
     #[arg(last = true, value_name = "CLI FLAGS")]
     pub(crate) cli_flags: Vec<OsString>,
 
-    /// Print nothing but the answers and errors
+    /// Print only answers and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
 

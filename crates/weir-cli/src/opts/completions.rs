@@ -1,9 +1,9 @@
-//! `weir completions` as it is typed.
+//! Options of `weir completions`.
 
 use clap::Args;
 use clap_complete::Shell;
 
-/// Prints what a shell needs to complete commands and options
+/// Prints a completion script for a shell
 #[derive(Debug, Clone, Copy, Args)]
 #[command(after_help = "bash: weir completions bash > ~/.local/share/bash-completion/completions/weir\n\
 zsh:  weir completions zsh > DIRECTORY/_weir, where DIRECTORY is one of $fpath\n\

@@ -1,17 +1,17 @@
-//! `weir doctor` as it is typed.
+//! Options of `weir doctor`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Says what was found, what works, and what to do about what does not
+/// Checks the installation and says how to fix problems
 ///
-/// Starts the CLI once to ask who is logged in, which costs nothing, and tries Weir itself on a simulated CLI.
+/// Starts the CLI once to see who is logged in, which costs nothing, and tests Weir itself on a simulated CLI.
 ///
-/// Exit codes: 0 all is well (there may be warnings), 1 something is wrong, 2 wrong usage.
+/// Exit codes: 0 no problems (there may be warnings), 1 problems found, 2 wrong usage.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOpts {
-    /// The claude CLI; WEIR_CLAUDE names it, too, and else it is looked for
+    /// The claude CLI; by default WEIR_CLAUDE, or else the first one found
     #[arg(long, value_name = "PATH")]
     pub(crate) claude: Option<PathBuf>,
 
@@ -19,7 +19,7 @@ pub(crate) struct DoctorOpts {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// End what killed runs have left behind
+    /// End processes left behind by killed runs
     #[arg(long)]
     pub(crate) clean: bool,
 
@@ -27,7 +27,7 @@ pub(crate) struct DoctorOpts {
     #[arg(long)]
     pub(crate) offline: bool,
 
-    /// Where locks and the list of live processes are
+    /// The folder with locks and the list of live processes
     #[arg(long, value_name = "DIR", env = "WEIR_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `weir loop` as it is typed.
+//! Options of `weir loop`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,23 +16,23 @@ pub(crate) struct LoopOpts {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoopCommand {
-    /// Writes a configuration, with the checks that the project has
+    /// Writes a configuration with the project's checks
     Init {
         #[command(flatten)]
         place: LoopPlaceOpts,
 
-        /// Write over what is there
+        /// Overwrite an existing configuration
         #[arg(long)]
         force: bool,
     },
     Plan(LoopPlanOpts),
     Run(Box<LoopRunOpts>),
-    /// Shows how far the run is
+    /// Shows the progress of the run
     Status {
         #[command(flatten)]
         place: LoopPlaceOpts,
 
-        /// Show it until the run ends
+        /// Keep showing it until the run ends
         #[arg(long)]
         watch: bool,
 
@@ -40,19 +40,19 @@ pub(crate) enum LoopCommand {
         #[arg(long, conflicts_with = "watch")]
         json: bool,
     },
-    /// Answers a question of the run; without arguments, lists them
+    /// Answers a question of the run; without arguments, lists open questions
     Answer {
         #[command(flatten)]
         place: LoopPlaceOpts,
 
-        /// Which question: its id, the beginning of it, or its task. May be left out if there is one
+        /// The question: its id, the beginning of it, or its task. Not needed if only one is open
         #[arg(long, value_name = "ID")]
         question: Option<String>,
 
-        /// The number or the label of a choice, or words; one for each question. yes or no for a permission
+        /// The number or label of a choice, or free text, one for each question; yes or no for a permission
         answers: Vec<String>,
     },
-    /// Leaves a task out
+    /// Skips a task
     Skip {
         #[command(flatten)]
         place: LoopPlaceOpts,
@@ -60,7 +60,7 @@ pub(crate) enum LoopCommand {
         /// The task
         task: String,
     },
-    /// Tries a task again that failed
+    /// Retries a failed task
     Retry {
         #[command(flatten)]
         place: LoopPlaceOpts,
@@ -73,27 +73,27 @@ pub(crate) enum LoopCommand {
         #[command(flatten)]
         place: LoopPlaceOpts,
 
-        /// Print the page instead of the Markdown
+        /// Print HTML instead of Markdown
         #[arg(long)]
         html: bool,
 
-        /// The run, or the beginning of its name; the last one where none is given
+        /// The run's id, or the beginning of it; the last run by default
         #[arg(long, value_name = "RUN")]
         run: Option<String>,
     },
-    /// Tells a run again from its logs, without the CLI, and checks what was written down
+    /// Replays a run from its logs, without the CLI, and checks the recorded costs
     Replay {
         #[command(flatten)]
         place: LoopPlaceOpts,
 
-        /// The run, or the beginning of its name; the last one where none is given
+        /// The run's id, or the beginning of it; the last run by default
         run: Option<String>,
 
-        /// Print what came of each session, one JSON object a line
+        /// Print the result of each session, one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Looks at the configuration
+    /// Checks or prints the configuration
     Config {
         #[command(subcommand)]
         command: LoopConfigCommand,
@@ -104,13 +104,13 @@ pub(crate) enum LoopCommand {
 pub(crate) enum LoopConfigCommand {
     /// Checks the configuration of this folder, and the list of allowed tools
     Check {
-        /// Print what was found as JSON
+        /// Print the findings as JSON
         #[arg(long)]
         json: bool,
     },
     /// Prints the JSON schema, for editors
     Schema,
-    /// Prints what holds, with all defaults
+    /// Prints the effective configuration, with all defaults
     Show,
 }
 
@@ -121,20 +121,20 @@ pub(crate) struct LoopPlaceOpts {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) cwd: PathBuf,
 
-    /// The configuration; else weir.toml or .ralph/config.toml
+    /// The configuration; by default weir.toml or .ralph/config.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
-/// How the CLI of a loop is run.
+/// Process options of a loop.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Process")]
 pub(crate) struct LoopProcessOpts {
-    /// Let the settings, hooks, MCP servers and instructions of the folder count, whatever they are; see `weir trust`
+    /// Apply the folder's settings, hooks, MCP servers and instructions, whatever they are; see `weir trust`
     #[arg(long)]
     pub(crate) trust_folder: bool,
 
-    /// The claude CLI; WEIR_CLAUDE names it, too, and else it is looked for
+    /// The claude CLI; by default WEIR_CLAUDE, or else the first one found
     #[arg(long, value_name = "PATH")]
     pub(crate) claude: Option<PathBuf>,
 
@@ -150,10 +150,10 @@ pub(crate) struct LoopProcessOpts {
     pub(crate) sandbox: SandboxOpts,
 }
 
-/// Makes a task list from a document
+/// Creates a task list from a document
 ///
 /// The planner reads the document and the repository and answers with a checklist, which is written to the task list.
-/// If it asks something instead, answer on the terminal, or with --continue in another call.
+/// If it asks questions instead, answer on the terminal, or later with --continue.
 #[derive(Debug, Args)]
 pub(crate) struct LoopPlanOpts {
     #[command(flatten)]
@@ -163,11 +163,11 @@ pub(crate) struct LoopPlanOpts {
     #[arg(required_unless_present = "continue")]
     pub(crate) document: Option<PathBuf>,
 
-    /// Answer the planner's questions of the last call, in the same session
+    /// Answer the questions from the last call of the planner, in the same session
     #[arg(long, value_name = "ANSWER", conflicts_with = "document")]
     pub(crate) r#continue: Option<String>,
 
-    /// Write over the task list that is there
+    /// Overwrite an existing task list
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -177,59 +177,59 @@ pub(crate) struct LoopPlanOpts {
 
 /// Works through the task list
 ///
-/// Goes on where the last run was stopped or killed. Ctrl-C interrupts the turn, writes the state and ends; a second
-/// one ends at once.
+/// Resumes where the last run was stopped or killed. Ctrl-C interrupts the turn, writes the state and exits; a second
+/// Ctrl-C exits immediately.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct LoopRunOpts {
     #[command(flatten)]
     pub(crate) place: LoopPlaceOpts,
 
-    /// End after one task
+    /// Stop after one task
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// End when this task is done or given up
+    /// Stop when this task is done or has failed
     #[arg(long, value_name = "TASK")]
     pub(crate) until: Option<String>,
 
-    /// Print what would be done, and spend nothing
+    /// Print what would be done, without spending anything
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Work on so many tasks at a time, each in a worktree of its own
+    /// Work on this many tasks at a time, each in its own worktree
     #[arg(long, value_name = "N")]
     pub(crate) parallel: Option<usize>,
 
-    /// Begin another run, also if there is one to go on with
+    /// Start a new run, even if there is one to resume
     #[arg(long)]
     pub(crate) new: bool,
 
-    /// Commit what is not committed first, in a commit of its own
+    /// Commit uncommitted changes first, in a separate commit
     #[arg(long)]
     pub(crate) allow_dirty: bool,
 
-    /// Print events, one JSON object a line
+    /// Print events, one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print plain lines, also on a terminal
+    /// Print plain lines, even on a terminal
     #[arg(long, conflicts_with = "json")]
     pub(crate) plain: bool,
 
-    /// What the run may cost, in dollars
+    /// Maximum cost of the run, in dollars
     #[arg(long, value_name = "USD", value_parser = values::cost, help_heading = "Limits")]
     pub(crate) max_cost: Option<f64>,
 
-    /// Most sessions with the model
+    /// Maximum number of sessions with the model
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_iterations: Option<u32>,
 
-    /// Skip all permission checks of the CLI. For containers only
+    /// Skip all permission checks of the CLI; for containers only
     #[arg(long, help_heading = "Permissions")]
     pub(crate) dangerously_skip_permissions: bool,
 
-    /// Skip them also outside of a container
+    /// Skip them even outside of a container
     #[arg(long, requires = "dangerously_skip_permissions", help_heading = "Permissions")]
     pub(crate) outside_container: bool,
 
@@ -240,36 +240,36 @@ pub(crate) struct LoopRunOpts {
     pub(crate) process: LoopProcessOpts,
 }
 
-/// How people see the sessions of a loop.
+/// Options for the page and the chats of a loop.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Page")]
 pub(crate) struct LoopListenOpts {
-    /// Serve the page while the loop runs, to watch its sessions, answer them and stop them, with the tokens of weir serve
+    /// Serve the page while the loop runs, to watch, answer and stop its sessions, with the tokens of weir serve
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:4747", value_parser = values::address)]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Write {"url","token"} to this file, for its owner only, as soon as the page can be had
+    /// Write {"url","token"} to this file, readable only by its owner, as soon as the page is available
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub(crate) ready_file: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) data: DataOpts,
 
-    /// Keep the sessions where weir serve finds them later, also without --listen
+    /// Keep the sessions where weir serve finds them later, even without --listen
     #[arg(long)]
     pub(crate) keep_sessions: bool,
 
-    /// Also carry messages of chats, as this configuration of `weir bridge` says
+    /// Also run the chat bridge with this `weir bridge` configuration
     #[arg(long, value_name = "FILE", help_heading = "Chat")]
     pub(crate) bridge: Option<PathBuf>,
 
-    /// Post news into this chat of the bridge, and answer questions there: CHANNEL:CHAT, as in telegram:12345
+    /// Post notifications and ask questions in this chat of the bridge: CHANNEL:CHAT, such as telegram:12345
     #[arg(long, value_name = "CHAT", requires = "bridge", help_heading = "Chat")]
     pub(crate) notify_chat: Option<String>,
 }
 
 impl LoopListenOpts {
-    /// Whether the sessions are those of a host.
+    /// Whether the sessions have to run in a host.
     pub(crate) fn is_wanted(&self) -> bool {
         self.listen.is_some() || self.keep_sessions || self.bridge.is_some()
     }
@@ -277,11 +277,11 @@ impl LoopListenOpts {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-    0  all tasks are done, or what was asked for is
-    1  tasks are left, or the loop could not go on
+    0  all tasks are done, or as much as was requested
+    1  tasks are left, or the loop could not continue
     2  wrong usage
     3  the CLI could not be started
     6  a tool was not allowed
     8  a limit was reached
-    9  the account's limit would have to be waited for too long
+    9  the wait for the account's limit would be too long
   130  interrupted";

@@ -1,4 +1,4 @@
-//! `weir man` as it is typed.
+//! Options of `weir man`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "Example: weir man ~/.local/share/man/man1 && man weir-run")]
 pub(crate) struct ManOpts {
-    /// The folder to write them to, which is made if it does not exist
+    /// The folder to write them to; created if it does not exist
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The command line as it is typed. What it means is the business of each command's settings.
+//! The command-line options. Each command's settings interpret them.
 
 mod bridge;
 mod chat;
@@ -41,7 +41,7 @@ pub(crate) use store::{StoreCommand, StoreOpts, StorePlaceOpts};
 pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
 pub(crate) use trust::{SandboxOpts, TrustOpts};
 
-/// Drives the Claude Code CLI, and reads what it wrote.
+/// Drives the Claude Code CLI and reads its recordings.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, long_version = crate::version::long(), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Opts {

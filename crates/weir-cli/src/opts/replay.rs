@@ -1,4 +1,4 @@
-//! `weir replay` as it is typed.
+//! Options of `weir replay`.
 
 use std::path::PathBuf;
 
@@ -6,15 +6,15 @@ use clap::{Args, ValueEnum};
 
 use super::{FormatOpt, values};
 
-/// Reads a recorded stream and tells what happened in it
+/// Reads a recorded stream and shows what happened in it
 ///
 /// The stream is NDJSON, as `claude --output-format stream-json` writes it. No process is started.
 ///
 /// Exit codes: 0 success, 1 the last result is an error (or the recording cannot be read), 2 wrong usage,
-/// 5 there is no result, 6 a tool was not allowed, 8 a money limit ended it, 9 a rate limit ended it.
+/// 5 no result, 6 a tool was not allowed, 8 a money limit ended it, 9 a rate limit ended it.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayOpts {
-    /// The file to read; `-` or nothing for the standard input
+    /// The file to read; the standard input if it is `-` or missing
     pub(crate) file: Option<PathBuf>,
 
     /// What to print
@@ -25,14 +25,14 @@ pub(crate) struct ReplayOpts {
     #[arg(long, value_enum, default_value_t = FormatOpt::Agent)]
     pub(crate) format: FormatOpt,
 
-    /// Replay in time: 1 at the recorded pace, 2 twice as fast. Without it, as fast as possible.
+    /// Replay at this speed: 1 for the recorded pace, 2 for twice as fast; by default as fast as possible
     ///
-    /// The pace is that of the lines' own time stamps, with pauses of ten seconds at the most. Pieces of a message
-    /// carry no time and come 30 ms apart; recordings of CLI versions that write no times have no pauses else.
+    /// The pace follows the lines' own timestamps, with pauses of at most ten seconds. Pieces of a message have no
+    /// timestamps and come 30 ms apart; recordings of CLI versions that write no timestamps have no other pauses.
     #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<f64>,
 
-    /// Longest line that is decoded, in bytes; a longer one is counted and skipped
+    /// Maximum length of a line, in bytes; a longer line is counted and skipped
     #[arg(long, value_name = "BYTES", default_value_t = weir_wire::Framer::DEFAULT_LIMIT)]
     pub(crate) line_limit: usize,
 
@@ -43,12 +43,12 @@ pub(crate) struct ReplayOpts {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum OutputOpt {
-    /// One object: the answer, its cost and what was odd
+    /// One object: the answer, its cost and any anomalies
     Json,
-    /// Normalised events, one JSON object a line
+    /// Normalised events, one JSON object per line
     Events,
-    /// The whole conversation as one JSON object
+    /// The whole session as one JSON object
     View,
-    /// The lines untouched
+    /// The lines, unchanged
     Raw,
 }

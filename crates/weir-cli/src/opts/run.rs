@@ -1,4 +1,4 @@
-//! `weir run` as it is typed.
+//! Options of `weir run`.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use clap::{Args, ValueEnum};
 
 use super::{FormatOpt, SessionOpts, values};
 
-/// Asks the CLI one thing and prints its answer
+/// Sends one prompt to the CLI and prints the answer
 ///
-/// The answer comes on the standard output while it is written, what is done on the standard error. Permissions
-/// and questions are asked on the terminal, if there is one. Ctrl-C interrupts, a second one quits at once.
+/// The answer is streamed to the standard output, progress goes to the standard error. Permissions and questions are
+/// asked on the terminal, if there is one. Ctrl-C interrupts; a second Ctrl-C quits immediately.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct RunOpts {
-    /// What to ask; `-` or nothing for the standard input
+    /// The prompt; read from the standard input if it is `-` or missing
     pub(crate) prompt: Option<String>,
 
-    /// Flags that are passed on to the CLI
+    /// Flags to pass to the CLI
     #[arg(last = true, value_name = "CLI FLAGS")]
     pub(crate) cli_flags: Vec<OsString>,
 
@@ -29,11 +29,11 @@ pub(crate) struct RunOpts {
     #[arg(long, value_enum, default_value_t = FormatOpt::Agent)]
     pub(crate) format: FormatOpt,
 
-    /// Print nothing but the answer and errors
+    /// Print only the answer and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// End with the answer, also if something still runs in the background
+    /// Exit after the answer, even if background tasks are still running
     #[arg(long)]
     pub(crate) no_wait: bool,
 
@@ -52,7 +52,7 @@ Exit codes:
     2  wrong usage
     3  the CLI could not be started
     4  the CLI died or was killed
-    5  no result ever came, or the output was unusable
+    5  no result, or unusable output
     6  a tool was not allowed
     7  timeout
     8  a money limit was reached
@@ -61,12 +61,12 @@ Exit codes:
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum RunOutputOpt {
-    /// The answer as it comes
+    /// The answer, streamed
     Text,
-    /// One object: the answer, its cost and what was odd
+    /// One object: the answer, its cost and any anomalies
     Json,
-    /// Normalised events, one JSON object a line
+    /// Normalised events, one JSON object per line
     Events,
-    /// The lines of the CLI untouched
+    /// The CLI's lines, unchanged
     Raw,
 }

@@ -1,4 +1,4 @@
-//! `weir service` as it is typed.
+//! Options of `weir service`.
 
 use clap::{Args, Subcommand};
 

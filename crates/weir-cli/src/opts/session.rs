@@ -1,4 +1,4 @@
-//! How a conversation is had: what `weir run` and `weir chat` share.
+//! Session options that `weir run` and `weir chat` share.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 
 use super::{SandboxOpts, values};
 
-/// How a conversation is had.
+/// Session options.
 #[derive(Debug, Args)]
 pub(crate) struct SessionOpts {
-    /// The claude CLI; WEIR_CLAUDE names it, too, and else it is looked for
+    /// The claude CLI; by default WEIR_CLAUDE, or else the first one found
     #[arg(long, value_name = "PATH")]
     pub(crate) claude: Option<PathBuf>,
 
@@ -21,11 +21,11 @@ pub(crate) struct SessionOpts {
     #[arg(long)]
     pub(crate) model: Option<String>,
 
-    /// Replaces the CLI's own system prompt
+    /// Replace the CLI's own system prompt
     #[arg(long, value_name = "TEXT", conflicts_with = "append_system_prompt")]
     pub(crate) system_prompt: Option<String>,
 
-    /// Is added to the system prompt
+    /// Add this to the system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) append_system_prompt: Option<String>,
 
@@ -35,15 +35,15 @@ pub(crate) struct SessionOpts {
     #[command(flatten)]
     pub(crate) conversation: ConversationOpts,
 
-    /// Do not let the CLI keep the conversation on disk
-    #[arg(long, help_heading = "Conversation")]
+    /// Do not let the CLI keep the session on disk
+    #[arg(long, help_heading = "Session")]
     pub(crate) no_session_persistence: bool,
 
-    /// What the conversation may cost, in dollars
+    /// Maximum cost of the session, in dollars
     #[arg(long, value_name = "USD", value_parser = values::cost, help_heading = "Limits")]
     pub(crate) max_cost: Option<f64>,
 
-    /// Most rounds with the model in a turn
+    /// Maximum number of model calls in a turn
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_turns: Option<u32>,
 
@@ -54,19 +54,19 @@ pub(crate) struct SessionOpts {
     pub(crate) sandbox: SandboxOpts,
 }
 
-/// What may be done.
+/// Permission options.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Permissions")]
 pub(crate) struct PermissionOpts {
-    /// The tools that there are, with commas; without it all that the CLI has
+    /// The available tools, separated by commas; all tools of the CLI by default
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
 
-    /// Tools that need no permission, with commas; rules such as `Bash(git:*)` too
+    /// Tools that need no permission, or rules such as `Bash(git:*)`, separated by commas
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub(crate) allowed_tools: Vec<String>,
 
-    /// Tools that must not be used, with commas
+    /// Tools that must not be used, separated by commas
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub(crate) disallowed_tools: Vec<String>,
 
@@ -74,45 +74,45 @@ pub(crate) struct PermissionOpts {
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<String>,
 
-    /// Never ask: what is not allowed is denied
+    /// Never ask: deny what is not allowed
     #[arg(long)]
     pub(crate) no_input: bool,
 
-    /// Let the settings, hooks, MCP servers and instructions of the folder count, whatever they are; see `weir trust`
+    /// Apply the folder's settings, hooks, MCP servers and instructions, whatever they are; see `weir trust`
     #[arg(long)]
     pub(crate) trust_folder: bool,
 
-    /// Let the CLI act on what is sent: `@path` reads that file without asking, a leading `/` runs a command
+    /// Let the CLI interpret messages: `@path` reads that file without asking, a leading `/` runs a command
     ///
-    /// What is typed at the prompt of `weir chat` is treated like this. A prompt that is passed as an argument or piped in
-    /// often holds text of somebody else, so it is not.
+    /// What is typed at the prompt of `weir chat` is always interpreted. A prompt that is passed as an argument or piped in
+    /// often contains text from other sources, so by default it is not.
     #[arg(long)]
     pub(crate) interpret: bool,
 }
 
-/// Which conversation.
+/// Selects a session.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Conversation")]
+#[command(next_help_heading = "Session")]
 #[group(multiple = false)]
 pub(crate) struct ConversationOpts {
-    /// Go on with this conversation; the beginning of its id is enough
+    /// Resume this session; the beginning of its id is enough
     #[arg(long, value_name = "ID", value_parser = values::session)]
     pub(crate) resume: Option<String>,
 
-    /// Go on with the newest conversation of the folder, whosever it is
+    /// Resume the newest session of the folder, whoever started it
     #[arg(long)]
     pub(crate) r#continue: bool,
 
-    /// Go on with a copy of this conversation; the beginning is enough
+    /// Resume a copy of this session; the beginning of its id is enough
     #[arg(long, value_name = "ID", value_parser = values::session)]
     pub(crate) fork: Option<String>,
 
-    /// Begin a conversation of this name
+    /// Start a new session with this id
     #[arg(long, value_name = "UUID", value_parser = values::uuid)]
     pub(crate) session_id: Option<String>,
 }
 
-/// How the CLI is run.
+/// Process options.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Process")]
 pub(crate) struct ProcessOpts {
@@ -122,7 +122,7 @@ pub(crate) struct ProcessOpts {
 
     /// Set a variable in the CLI's environment; may be repeated
     ///
-    /// Values of variables whose names look like those of secrets are masked in logs and messages. Other users
+    /// Values of variables with names that suggest a secret are masked in logs and messages. Other users
     /// of the machine can read arguments: a secret is better set in the environment of Weir, which the CLI
     /// inherits.
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
@@ -132,21 +132,21 @@ pub(crate) struct ProcessOpts {
     #[arg(long, value_name = "NAME")]
     pub(crate) secret: Vec<String>,
 
-    /// Keep what the CLI writes and is sent, verbatim, in files in this folder
+    /// Log the CLI's input and output, verbatim, to files in this folder
     ///
-    /// Without it they are in `~/.cache/weir/logs`, of which the oldest are deleted.
+    /// By default they are in `~/.cache/weir/logs`, where the oldest are deleted.
     #[arg(long, value_name = "DIR")]
     pub(crate) log_dir: Option<PathBuf>,
 
-    /// Do not keep it
+    /// Do not keep logs
     #[arg(long, conflicts_with = "log_dir")]
     pub(crate) no_log: bool,
 
-    /// Stop if that cannot be written
+    /// Stop if the logs cannot be written
     #[arg(long, requires = "log_dir")]
     pub(crate) require_log: bool,
 
-    /// Where locks and the list of live processes are
+    /// The folder with locks and the list of live processes
     #[arg(long, value_name = "DIR", env = "WEIR_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `weir sessions` as it is typed.
+//! Options of `weir sessions`.
 
 use std::path::PathBuf;
 
@@ -6,29 +6,29 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::values;
 
-/// Lists, shows and exports conversations: what is live and what was
+/// Lists, shows and exports live and past sessions
 ///
-/// What is live is known from Weir's own locks, what was from the transcripts that the CLI keeps in its folder
-/// (CLAUDE_CONFIG_DIR, or ~/.claude). Nothing in there is changed.
+/// Live sessions are found by Weir's own locks, past ones by the transcripts that the CLI keeps in its folder
+/// (CLAUDE_CONFIG_DIR, or ~/.claude). Nothing in that folder is changed.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct SessionsOpts {
     #[command(subcommand)]
     pub(crate) command: Option<SessionsCommand>,
 
-    /// Only those that worked in this folder
+    /// List only sessions of this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// Only those that are live
+    /// List only live sessions
     #[arg(long)]
     pub(crate) live: bool,
 
-    /// Most conversations to list, the newest; 0 for all
+    /// List at most this many sessions, newest first; 0 for all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
     pub(crate) limit: usize,
 
-    /// Print JSON, one object a line
+    /// Print JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -38,30 +38,30 @@ pub(crate) struct SessionsOpts {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// Shows one conversation
+    /// Shows a session
     Show {
-        /// Its id, or the beginning of it
+        /// The session's id, or the beginning of it
         #[arg(value_parser = values::session)]
         id: String,
 
-        /// Print the whole conversation as one JSON object
+        /// Print the whole session as one JSON object
         #[arg(long)]
         json: bool,
 
         #[command(flatten)]
         places: PlacesOpts,
     },
-    /// Writes one conversation for keeping
+    /// Writes a session to a file
     Export {
-        /// Its id, or the beginning of it
+        /// The session's id, or the beginning of it
         #[arg(value_parser = values::session)]
         id: String,
 
-        /// The form
+        /// The file format
         #[arg(short, long, value_enum, default_value_t = ExportFormatOpt::Md)]
         format: ExportFormatOpt,
 
-        /// The file to write, which must not exist; the standard output where none is given
+        /// The file to write, which must not exist; standard output by default
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
 
@@ -70,14 +70,14 @@ pub(crate) enum SessionsCommand {
     },
 }
 
-/// Where conversations are looked for.
+/// Where sessions are looked for.
 #[derive(Debug, Args)]
 pub(crate) struct PlacesOpts {
     /// The CLI's own folder
     #[arg(long, value_name = "DIR", env = "CLAUDE_CONFIG_DIR", hide_env_values = true)]
     pub(crate) config_dir: Option<PathBuf>,
 
-    /// Where locks and the list of live processes are
+    /// The folder with locks and the list of live processes
     #[arg(long, value_name = "DIR", env = "WEIR_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
 }
@@ -86,7 +86,7 @@ pub(crate) struct PlacesOpts {
 pub(crate) enum ExportFormatOpt {
     /// Markdown
     Md,
-    /// One web page that needs nothing but itself
+    /// One self-contained web page
     Html,
     /// The lines as the CLI would have streamed them
     Ndjson,

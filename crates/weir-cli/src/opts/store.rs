@@ -1,4 +1,4 @@
-//! `weir store` as it is typed.
+//! Options of `weir store`.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 use super::DataOpts;
 
-/// Looks after the file with all sessions: checks it, copies it, puts a copy back, makes it smaller
+/// Maintains the file with all sessions: checks, backs up, restores and compacts it
 ///
-/// `check` and `backup` may be used while a server runs; `compact` and `restore` refuse then.
+/// `check` and `backup` work while a server runs; `compact` and `restore` do not.
 #[derive(Debug, Args)]
 pub(crate) struct StoreOpts {
     #[command(subcommand)]
@@ -17,20 +17,20 @@ pub(crate) struct StoreOpts {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Reads all of it and tells whether it is sound; exit code 1 if not
+    /// Reads the whole file and checks its integrity; exit code 1 if it is damaged
     Check(StorePlaceOpts),
-    /// Makes it as small as it can be; needs about as much free space as it takes, or does what it can
+    /// Makes the file as small as possible; needs about as much free space as its size, or does what it can
     Compact(StorePlaceOpts),
-    /// Copies it as it is at this moment
+    /// Copies the file in its current state
     Backup {
-        /// The file to write; it must not exist
+        /// The file to write, which must not exist
         #[arg(value_name = "FILE")]
         file: PathBuf,
 
         #[command(flatten)]
         place: StorePlaceOpts,
     },
-    /// Puts a backup in its place; what was there is kept under another name
+    /// Replaces the file with a backup; the old file is kept under another name
     Restore {
         /// The backup
         #[arg(value_name = "FILE")]

@@ -1,4 +1,4 @@
-//! `weir token` as it is typed.
+//! Options of `weir token`.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use weir_server::Role;
 
 use super::{DataOpts, values};
 
-/// Makes, lists and revokes the tokens of a server
+/// Creates, lists and revokes the tokens of a server
 ///
-/// Works while the server runs: a token that is revoked is no good at once, also for pages that are open.
+/// Works while the server runs: a revoked token stops working immediately, even for open pages.
 #[derive(Debug, Args)]
 pub(crate) struct TokenOpts {
     #[command(subcommand)]
@@ -18,20 +18,20 @@ pub(crate) struct TokenOpts {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Makes a token and prints it, which is the only time that it is shown
+    /// Creates a token and prints it; it is shown only once
     Add(AddTokenOpts),
     /// Lists tokens, without their secrets
     List {
-        /// Print JSON, one object a line
+        /// Print JSON, one object per line
         #[arg(long)]
         json: bool,
 
         #[command(flatten)]
         data: DataOpts,
     },
-    /// Takes tokens back
+    /// Revokes tokens
     Revoke {
-        /// Their ids, or the names of their holders
+        /// The tokens' ids, or the names of their holders
         #[arg(required = true, value_name = "ID|NAME")]
         tokens: Vec<String>,
 
@@ -42,26 +42,26 @@ pub(crate) enum TokenCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddTokenOpts {
-    /// Who gets it
+    /// The name of the holder
     pub(crate) name: String,
 
-    /// What it may do: viewer (see), approver (answer, interrupt, stop), driver (begin, send, delete), admin (tokens)
+    /// What it permits: viewer (see), approver (answer, interrupt, stop), driver (begin, send, delete), admin (tokens)
     #[arg(long, default_value = "driver")]
     pub(crate) role: Role,
 
-    /// The one session that it is good for
+    /// Restrict it to this session
     #[arg(long, value_name = "ID", value_parser = values::session)]
     pub(crate) session: Option<String>,
 
-    /// How long it is good, such as 12h or 30d; until it is revoked where nothing is said
+    /// How long it is valid, such as 12h or 30d; by default until it is revoked
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) expires: Option<Duration>,
 
-    /// What its holder may spend, in dollars by the CLI's estimate
+    /// How much its holder may spend, in dollars by the CLI's estimate
     #[arg(long, value_name = "USD", value_parser = values::cost)]
     pub(crate) max_cost: Option<f64>,
 
-    /// How many requests its holder may make in a minute
+    /// How many requests its holder may make per minute
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) requests_per_minute: Option<u32>,
 

@@ -1,4 +1,4 @@
-//! `weir trust` as it is typed, and the options of a sandbox.
+//! Options of `weir trust` and of the sandbox.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,13 @@ use clap::Args;
 
 use super::DataOpts;
 
-/// Shows what a folder would run by itself, and trusts it
+/// Shows what a folder would run automatically, and trusts the folder
 ///
-/// Settings, hooks, MCP servers, commands and instructions that lie in a folder count only after a person has trusted it,
-/// because they run before anyone is asked. When those files change, the folder has to be trusted again.
+/// Settings, hooks, MCP servers, commands and instructions in a folder apply only after a person has trusted it, because
+/// they run before anyone is asked. When those files change, the folder has to be trusted again.
 #[derive(Debug, Args)]
 pub(crate) struct TrustOpts {
-    /// The folder; the current one where none is given
+    /// The folder; the current one by default
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 
@@ -20,11 +20,11 @@ pub(crate) struct TrustOpts {
     #[arg(long, conflicts_with_all = ["show", "forget", "list"])]
     pub(crate) yes: bool,
 
-    /// Only show what it would run
+    /// Show what it would run, without asking to trust it
     #[arg(long, conflicts_with_all = ["forget", "list"])]
     pub(crate) show: bool,
 
-    /// Forget that it was trusted
+    /// Stop trusting it
     #[arg(long, conflicts_with = "list")]
     pub(crate) forget: bool,
 
@@ -40,11 +40,11 @@ pub(crate) struct TrustOpts {
     pub(crate) data: DataOpts,
 }
 
-/// A fence around the CLI.
+/// Sandbox options.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxOpts {
-    /// Run the CLI in a sandbox (bubblewrap): it sees its folder, a home of its own and the system's programs, nothing else
+    /// Run the CLI in a sandbox (bubblewrap): it sees only its folder, a home of its own and the system's programs
     #[arg(long)]
     pub(crate) sandbox: bool,
 

@@ -1,47 +1,25 @@
-//! Reads values such as times and amounts.
+//! Parses values such as times and amounts.
 
 use std::net::SocketAddr;
 use std::time::Duration;
+
+use weir_base::time::parse_duration;
 
 /// `0.50` or `$0.50`.
 pub(super) fn cost(text: &str) -> Result<f64, String> {
     match text.trim_start_matches('$').parse::<f64>() {
         Ok(cost) if cost.is_finite() && cost > 0.0 => Ok(cost),
-        _ => Err("an amount above zero is needed, such as 0.50".into()),
+        _ => Err("expected an amount above zero, such as 0.50".into()),
     }
 }
 
 /// `90s`, `5m`, `1h30m`, or a number of seconds.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || "a time above zero is needed, such as 90s, 5m or 1h30m".to_owned();
+    let wrong = || "expected a time above zero, such as 90s, 5m or 1h30m".to_owned();
     if let Ok(seconds) = text.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero()).ok_or_else(wrong);
     }
-    let mut total = Duration::ZERO;
-    let mut number = String::new();
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character.is_ascii_digit() || character == '.' {
-            number.push(character);
-            continue;
-        }
-        let unit = match character {
-            'm' if characters.peek() == Some(&'s') => {
-                characters.next();
-                0.001
-            }
-            's' => 1.0,
-            'm' => 60.0,
-            'h' => 3600.0,
-            'd' => 86400.0,
-            _ => return Err(wrong()),
-        };
-        let count: f64 = number.parse().map_err(|_| wrong())?;
-        let time = Duration::try_from_secs_f64(count * unit).map_err(|_| wrong())?;
-        total = total.checked_add(time).ok_or_else(wrong)?;
-        number.clear();
-    }
-    if number.is_empty() && !total.is_zero() { Ok(total) } else { Err(wrong()) }
+    parse_duration(text).ok_or_else(wrong)
 }
 
 /// A size such as `500MB`, `10GB` or `1.5GiB`.
@@ -57,7 +35,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         ("tb", 1e12),
         ("b", 1.0),
     ];
-    let wrong = || "a size above zero is needed, such as 500MB, 10GB or 1.5GiB".to_owned();
+    let wrong = || "expected a size above zero, such as 500MB, 10GB or 1.5GiB".to_owned();
     let lower = text.trim().to_ascii_lowercase();
     let found = UNITS.iter().find_map(|(unit, factor)| Some((lower.strip_suffix(unit)?, factor)));
     let (number, factor) = found.ok_or_else(wrong)?;
@@ -70,7 +48,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(speed) if (0.001..=1_000_000.0).contains(&speed) => Ok(speed),
-        _ => Err("a number above zero is needed, such as 1 or 2.5; from 0.001 to 1000000".into()),
+        _ => Err("expected a number from 0.001 to 1000000, such as 1 or 2.5".into()),
     }
 }
 
@@ -81,34 +59,36 @@ pub(super) fn variable(text: &str) -> Result<(String, String), String> {
             Ok((name.to_owned(), value.to_owned()))
         }
         // The text itself may be a secret, so it is not repeated.
-        _ => Err("NAME=VALUE is needed".into()),
+        _ => Err("expected NAME=VALUE".into()),
     }
 }
 
-/// A UUID, as session ids are.
+/// A UUID, for a session id.
 pub(super) fn uuid(text: &str) -> Result<String, String> {
     match uuid::Uuid::try_parse(text) {
         Ok(uuid) => Ok(uuid.to_string()),
-        Err(_) => Err("a UUID is needed, such as one that `uuidgen` makes".into()),
+        Err(_) => Err("expected a UUID, such as `uuidgen` prints".into()),
     }
 }
 
-/// A session id, which must not be able to pass for something else.
+/// A session id, which must not look like a flag or a path.
 pub(super) fn session(text: &str) -> Result<String, String> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
         Ok(text.to_owned())
     } else {
-        Err("a session id is needed; `weir sessions` lists them".into())
+        Err("expected a session id; `weir sessions` lists them".into())
     }
 }
 
-/// Where to listen. `localhost` is this machine, whatever its resolver says.
+/// The address to listen on. `localhost` is always 127.0.0.1, whatever the resolver says.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let numbers = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
-    numbers.as_deref().unwrap_or(text).parse().map_err(|_| {
-        "an address in numbers and a port are needed, such as 127.0.0.1:4747 or [::1]:4747".to_owned()
-    })
+    numbers
+        .as_deref()
+        .unwrap_or(text)
+        .parse()
+        .map_err(|_| "expected a numeric address and a port, such as 127.0.0.1:4747 or [::1]:4747".to_owned())
 }
 
 #[cfg(test)]
@@ -148,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_sessions_cannot_be_flags_or_paths() {
+    fn session_ids_cannot_be_flags_or_paths() {
         for wrong in ["", "-x", "--resume", "../x", "a b", "a\nb"] {
             assert!(session(wrong).is_err(), "{wrong}");
         }

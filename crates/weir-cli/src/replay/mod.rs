@@ -1,6 +1,6 @@
-//! `weir replay`: the pipeline of a live conversation, on a recorded one.
+//! `weir replay`: runs a recording through the pipeline of a live session.
 //!
-//! Events and raw lines take constant memory whatever the size of the file: the fold keeps only its newest
+//! Events and raw lines take constant memory, whatever the size of the file: the fold keeps only its newest
 //! entries, and a line is never copied.
 
 mod pace;
@@ -11,6 +11,7 @@ mod source;
 use std::io::{self, BufWriter, Read, Write};
 
 use anyhow::Context as _;
+use weir_base::money::dollars;
 use weir_transcript::{Fold, FoldOptions, HostEvent, SummaryBuilder};
 use weir_wire::{Body, Decoder, Frame, Framer};
 
@@ -21,8 +22,7 @@ use progress::Progress;
 use settings::Output;
 pub(crate) use settings::Settings;
 
-/// How many entries the fold keeps where the whole conversation is not asked for. Enough for results to find
-/// their calls.
+/// How many entries the fold keeps unless the whole session is requested. Enough for results to find their calls.
 const KEPT_ENTRIES: usize = 256;
 
 pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
@@ -30,7 +30,7 @@ pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
     let progress = Progress::new(source.length, settings);
     let stdout = BufWriter::with_capacity(64 << 10, io::stdout().lock());
     let mut replay = Replay::new(settings, stdout);
-    // What comes through a pipe may be written at this moment, and its reader wants to see it.
+    // A pipe may still be written to, and its lines should be shown as they arrive.
     let is_live = source.length.is_none();
     replay
         .read_all(source.reader, is_live, &progress)
@@ -39,7 +39,7 @@ pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
     replay.finish()
 }
 
-/// What was read, for the summary.
+/// Counts of the input, for the summary.
 #[derive(Debug, Default)]
 struct Counts {
     lines: u64,
@@ -59,7 +59,7 @@ struct Replay<'s, W: Write> {
 
 impl<'s, W: Write> Replay<'s, W> {
     fn new(settings: &'s Settings, out: W) -> Self {
-        // The whole conversation is the whole: nothing is dropped from it and nothing is cut.
+        // The view has the whole session: nothing is dropped or cut.
         let options = match settings.output {
             Output::View => {
                 FoldOptions { keep_entries: None, output_limit: usize::MAX, unknown_limit: usize::MAX }
@@ -95,7 +95,7 @@ impl<'s, W: Write> Replay<'s, W> {
             let count = match reader.read(space) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error).context("the input cannot be read"),
+                Err(error) => return Err(error).context("cannot read the input"),
             };
             if count == 0 {
                 break;
@@ -108,7 +108,7 @@ impl<'s, W: Write> Replay<'s, W> {
                 self.pass_on(&mut framer, &chunk)?;
             } else {
                 if self.settings.output == Output::Raw {
-                    // Byte for byte, so that also lines over the limit come out whole.
+                    // Byte for byte, so that lines over the limit are printed completely too.
                     self.out.write_all(bytes)?;
                 }
                 framer.filled(count);
@@ -127,7 +127,7 @@ impl<'s, W: Write> Replay<'s, W> {
         self.end()
     }
 
-    /// Raw lines at their pace: each waits before its end is written, and nothing is held back meanwhile.
+    /// Prints raw lines at their pace: each waits before its end is written, without holding anything else back.
     fn pass_on(&mut self, framer: &mut Framer, chunk: &[u8]) -> anyhow::Result<()> {
         for piece in chunk.split_inclusive(|&byte| byte == b'\n') {
             framer.push(piece);
@@ -143,7 +143,7 @@ impl<'s, W: Write> Replay<'s, W> {
         let line = self.decoder.decode_frame(frame);
         self.counts.lines += u64::from(!matches!(line.body, Body::Blank));
         if let Some(pace) = &mut self.pace {
-            // What was printed so far has to be seen before the wait.
+            // Show what was printed so far before the wait.
             self.out.flush()?;
             pace.wait_for(&line);
         }
@@ -155,7 +155,7 @@ impl<'s, W: Write> Replay<'s, W> {
                 written = printer.change(view, change, out);
             }
         });
-        written.context("the output cannot be written")
+        written.context("cannot write the output")
     }
 
     fn end(&mut self) -> anyhow::Result<()> {
@@ -167,7 +167,7 @@ impl<'s, W: Write> Replay<'s, W> {
                 written = printer.change(view, change, out);
             }
         });
-        written.context("the output cannot be written")
+        written.context("cannot write the output")
     }
 
     fn finish(mut self) -> anyhow::Result<Exit> {
@@ -197,7 +197,7 @@ impl<'s, W: Write> Replay<'s, W> {
         let odd = &self.fold.view().oddities;
         let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let cost = match self.fold.view().cost.usd {
-            Some(usd) => format!("${usd:.4}"),
+            Some(usd) => dollars(usd),
             None => "cost unknown".into(),
         };
         let summary = format!(
@@ -209,8 +209,7 @@ impl<'s, W: Write> Replay<'s, W> {
             plural(self.summary.turns(), "turn"),
             plural(self.summary.tools(), "tool call"),
         );
-        // At once, so that nothing comes between. Where it cannot be written, the exit code still tells how the
-        // recording ended.
+        // One write, so that nothing comes in between. If it fails, the exit code still shows how the recording ended.
         let _ = io::stderr().write_all(summary.as_bytes());
     }
 }

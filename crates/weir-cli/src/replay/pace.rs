@@ -1,14 +1,14 @@
-//! Waits between lines, so that a replay takes its time.
+//! Waits between lines, so that a replay runs at the recorded pace.
 
 use std::time::Duration;
 
 use weir_wire::{Body, Line, Message, Text};
 
-/// Pieces of a message carry no time; this long is about what a model takes for one.
+/// Pieces of a message have no timestamps; this is about how long a model takes for one.
 const BETWEEN_PIECES: Duration = Duration::from_millis(30);
 
-/// Nobody wants to sit through a night of waiting for a person.
-const LONGEST: Duration = Duration::from_secs(10);
+/// Maximum pause: a recording may include hours of waiting for a person.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 pub(super) struct Pace {
     speed: f64,
@@ -21,7 +21,7 @@ impl Pace {
     }
 
     /// Waits until the line is due.
-    #[expect(clippy::disallowed_methods, reason = "the user asked for a replay that takes its time")]
+    #[expect(clippy::disallowed_methods, reason = "the user asked for a replay at the recorded pace")]
     pub(super) fn wait_for(&mut self, line: &Line<'_>) {
         let pause = self.pause_before(line);
         if !pause.is_zero() {
@@ -38,7 +38,7 @@ impl Pace {
                 };
                 let gap = self.last.map_or(0, |last| now - last);
                 self.last = Some(now);
-                Duration::from_millis(u64::try_from(gap).unwrap_or(0)).min(LONGEST)
+                Duration::from_millis(u64::try_from(gap).unwrap_or(0)).min(MAX_PAUSE)
             }
             _ => return Duration::ZERO,
         };

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::Settings;
 use super::settings::Output;
 
-/// A smaller file is read before anybody could look at a bar.
+/// A smaller file is read too quickly for a progress bar.
 const LARGE: u64 = 64 << 20;
 
 pub(super) struct Progress {
@@ -16,7 +16,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(length: Option<u64>, settings: &Settings) -> Self {
-        // On the same terminal the bar and the output would write over each other, unless it comes at the end.
+        // On the same terminal, the bar and the output would overwrite each other, unless the output comes at the end.
         let at_the_end = matches!(settings.output, Output::Json | Output::View);
         let visible =
             io::stderr().is_terminal() && (at_the_end || !io::stdout().is_terminal()) && !settings.quiet;

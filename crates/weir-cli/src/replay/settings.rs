@@ -1,4 +1,4 @@
-//! What was typed, resolved.
+//! Settings of `weir replay`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::opts::{FormatOpt, OutputOpt, ReplayOpts};
 /// What to replay, and how.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// None for the standard input.
+    /// `None` for the standard input.
     pub(super) file: Option<PathBuf>,
     pub(super) output: Output,
     pub(super) speed: Option<f64>,

@@ -1,4 +1,4 @@
-//! Where the recording comes from.
+//! The source of the recording.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -10,9 +10,9 @@ use crate::exit::UsageError;
 
 pub(super) struct Source {
     pub(super) reader: Box<dyn Read>,
-    /// For messages.
+    /// The name to show in messages.
     pub(super) name: String,
-    /// In bytes, where that is known.
+    /// In bytes, if known.
     pub(super) length: Option<u64>,
 }
 
@@ -30,9 +30,9 @@ pub(super) fn open(settings: &Settings) -> anyhow::Result<Source> {
     };
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| UsageError(format!("cannot open {name}: {error}")))?;
-    let metadata = file.metadata().with_context(|| format!("cannot look at {name}"))?;
+    let metadata = file.metadata().with_context(|| format!("cannot read the metadata of {name}"))?;
     if metadata.is_dir() {
-        return Err(UsageError(format!("{name} is a folder; name a file of recorded lines in it")).into());
+        return Err(UsageError(format!("{name} is a folder; name a recording in it")).into());
     }
     let length = metadata.is_file().then_some(metadata.len());
     Ok(Source { reader: Box::new(file), name, length })

@@ -1,10 +1,11 @@
-//! The end of a run: what is printed, what is told, and the exit code.
+//! The end of a run: the last output, messages to the user, and the exit code.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use serde::Serialize;
+use weir_base::money::dollars;
 use weir_process::Secrets;
 use weir_session::{Facts, SessionError, TurnEnd};
 use weir_transcript::{Denial, RunSummary};
@@ -22,10 +23,10 @@ pub(super) struct Ending {
     pub(super) facts: Facts,
     pub(super) took: Duration,
     pub(super) timeout: Option<Duration>,
-    /// What the run may cost. A version that cannot end a turn at a limit goes over it.
+    /// The cost limit. A CLI version that cannot end a turn at a limit may exceed it.
     pub(super) max_cost_usd: Option<f64>,
     pub(super) secrets: Secrets,
-    /// What to say where a log was wanted and there is none.
+    /// The warning to show if a log was requested but could not be written.
     pub(super) missing_log: Option<String>,
 }
 
@@ -36,20 +37,20 @@ struct Report {
     summary: RunSummary,
     /// Why there is no good answer.
     error: Option<String>,
-    /// What was odd although there is one.
+    /// What was odd despite a good answer.
     warning: Option<String>,
 }
 
 impl Ending {
-    /// Prints what is left to print, tells the user the rest, and gives the exit code.
+    /// Prints the remaining output and messages, and returns the exit code.
     pub(super) fn tell(&self, show: &mut Show, form: Form) -> anyhow::Result<Exit> {
         let error = self.error().or_else(|| self.over_budget(show));
         let warning = self.warning(show).filter(|_| error.is_none());
         let said = self.result.as_ref().ok().filter(|end| !end.is_error()).map(|end| end.text.as_str());
-        show.end_text(said).context("the answer cannot be written")?;
+        show.end_text(said).context("cannot write the answer")?;
         if form == Form::Json {
             let report = self.report(show, error.clone(), warning.clone());
-            show.print(&serde_json::to_string_pretty(&report)?).context("the summary cannot be written")?;
+            show.print(&serde_json::to_string_pretty(&report)?).context("cannot write the summary")?;
         }
         let has_failed = error.is_some();
         for line in error.into_iter().chain(warning) {
@@ -61,10 +62,10 @@ impl Ending {
             exit::tell(&format!("weir: the raw log is {}", logs.output.display()));
         }
         if self.result.as_ref().is_ok_and(|end| end.is_degraded()) {
-            show.progress.line("weir: the result was empty; the answer is what was said until then");
+            show.progress.line("weir: the result was empty; the answer is the text up to that point");
         }
-        let is_told = matches!(self.result, Err(SessionError::Log(_)));
-        if let Some(missing) = self.missing_log.as_ref().filter(|_| !is_told) {
+        let is_reported = matches!(self.result, Err(SessionError::Log(_)));
+        if let Some(missing) = self.missing_log.as_ref().filter(|_| !is_reported) {
             exit::tell(&format!("weir: {missing}"));
         }
         for denial in self.denials() {
@@ -88,12 +89,15 @@ impl Ending {
         }
     }
 
-    /// What to say of a run that has cost more than it may.
+    /// The error of a run that has exceeded its cost limit.
     fn over_budget(&self, show: &Show) -> Option<String> {
         let (spent, limit) = show.view.cost.usd.zip(self.max_cost_usd)?;
         let is_over = spent > limit && self.result.as_ref().is_ok_and(|end| !end.is_error());
         is_over.then(|| {
-            format!("the run has cost ${spent:.4}, which is over its limit of ${limit:.4}; this answer is the last")
+            let (spent, limit) = (dollars(spent), dollars(limit));
+            format!(
+                "the run has cost {spent}, which is over its limit of {limit}; no more messages can be sent"
+            )
         })
     }
 
@@ -115,7 +119,7 @@ impl Ending {
         Some(clean(&self.secrets.mask(&text)).into_owned())
     }
 
-    /// How the CLI ended after a good answer, where that is odd.
+    /// A warning if the CLI ended abnormally after a good answer.
     fn warning(&self, show: &Show) -> Option<String> {
         let is_good = self.result.as_ref().is_ok_and(|end| !end.turn.state.is_cut_short());
         let text = show.odd_end.as_ref().filter(|_| is_good).and_then(odd_end)?;
@@ -124,7 +128,7 @@ impl Ending {
 
     fn report(&self, show: &Show, error: Option<String>, warning: Option<String>) -> Report {
         let mut summary = show.summary.summary(&show.view);
-        // What a limit has interrupted did not end because somebody wanted it to.
+        // A run that a limit interrupted was not interrupted by the user.
         summary.interrupted = self.interrupted || (summary.interrupted && error.is_none());
         summary.is_error = error.is_some() || (summary.is_error && !summary.interrupted);
         if let Some(logs) = &self.facts.logs {
@@ -139,7 +143,7 @@ impl Ending {
         result.map(|result| result.denials.as_slice()).unwrap_or_default()
     }
 
-    /// What it came to, in a line.
+    /// A one-line summary.
     fn last_line(&self, show: &Show) -> String {
         let session = &show.view.session;
         let cost = cost_of(show.view.cost.usd, self.interrupted || self.result.is_err());
@@ -151,18 +155,18 @@ impl Ending {
             parts.push(format!("session {}", one_line(id.as_str(), 60)));
         }
         if session.forked {
-            parts.push("a new conversation, not the one that was asked for".to_owned());
+            parts.push("a new session, not the requested one".to_owned());
         }
         format!("weir: {}", parts.join(", "))
     }
 }
 
-/// What was not allowed, and what would allow it.
+/// Says what was not allowed, and which rule would allow it.
 fn advice(denial: &Denial) -> String {
     let tool = one_line(&denial.tool_name, 80);
     let command = denial.tool_input.get("command").and_then(serde_json::Value::as_str);
     let what = command.map_or_else(|| denial.tool_input.to_string(), str::to_owned);
-    // A comma or a quote would have to be quoted twice; the tool as a whole is easier to get right.
+    // A comma or a quote would have to be quoted twice; naming the whole tool is easier to get right.
     let is_plain = |command: &&str| !command.contains([',', '\'', '\n', '(', ')']);
     let rule = match command.filter(is_plain) {
         Some(command) => format!("'{tool}({command})'"),

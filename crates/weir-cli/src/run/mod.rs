@@ -19,17 +19,17 @@ use settings::Form;
 pub(crate) use settings::Settings;
 use show::Shared;
 
-/// How long an interrupted turn may take to end before the process is ended by force.
+/// How long an interrupted turn may take to end before the process is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the process may take to end by itself when it has to end at once.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// How long the process may take to exit by itself when the user does not want to wait.
+const SHORT_GRACE: Duration = Duration::from_secs(1);
 
-/// How long a reader may take to read the end of what was interrupted.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the reader may take to read the rest of an interrupted run's output.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
-/// How long a session may take to say what is known of its process.
-const FACTS: Duration = Duration::from_secs(1);
+/// How long a session may take to return facts about its process.
+const FACTS_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
     crate::runtime::block_on(answer(settings))
@@ -57,11 +57,11 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
             result = Err(error);
         }
     }
-    // Nothing had begun that would have to be ended with care.
-    let is_taken_back = matches!(result, Err(SessionError::Interrupted));
-    run.stop(is_taken_back.then_some(AT_ONCE)).await;
+    // The message was withdrawn before its turn began, so nothing needs time to end cleanly.
+    let is_withdrawn = matches!(result, Err(SessionError::Interrupted));
+    run.stop(is_withdrawn.then_some(SHORT_GRACE)).await;
     if settings.form == Form::Json {
-        // The one object is printed also where nobody seemed to read.
+        // The JSON object is printed even if the output was abandoned.
         run.output.revive();
     }
     let ending = Ending {
@@ -75,12 +75,12 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
         secrets: settings.session.secrets,
     };
     let exit = ending.tell(&mut run.shared.lock(), settings.form)?;
-    let last_words = run.interrupted.then_some(LAST_WORDS);
+    let last_output = run.interrupted.then_some(LAST_OUTPUT);
     tokio::select! {
-        written = run.output.finish() => written.context("the output cannot be written")?,
+        written = run.output.finish() => written.context("cannot write the output")?,
         // The reader may never read again.
         _ = run.signals.next() => return Ok(Exit::Interrupted),
-        () = after(last_words) => {}
+        () = after(last_output) => {}
     }
     Ok(exit)
 }
@@ -100,15 +100,15 @@ fn session(settings: &Settings, shared: &Shared) -> Session {
     Session::new(options)
 }
 
-/// A run that goes on.
+/// A run in progress.
 struct Run {
     session: Session,
     shared: Shared,
     output: Output,
     signals: Signals,
-    /// Whether somebody wanted it to end.
+    /// Whether the user interrupted it.
     interrupted: bool,
-    /// Whether the session was asked to end.
+    /// Whether the session was told to stop.
     is_stopped: bool,
     facts: Facts,
 }
@@ -131,13 +131,13 @@ impl Run {
             () = self.output.failed() => return self.abandon(None).await,
         }
         self.interrupted = true;
-        self.shared.tell("weir: interrupting; press Ctrl-C again to quit at once");
+        self.shared.tell("weir: interrupting; press Ctrl-C again to quit immediately");
         self.interrupt(&mut sent).await
     }
 
     async fn interrupt(&mut self, sent: &mut Sent) -> Answer {
         let session = self.session.clone();
-        // What comes of it shows in the answer.
+        // Its outcome shows in the answer.
         let interrupt = tokio::spawn(async move { session.interrupt().await });
         let answer = tokio::select! {
             answer = sent.answer() => Some(answer),
@@ -148,26 +148,26 @@ impl Run {
         interrupt.abort();
         match answer {
             Some(answer) => answer,
-            None => self.quit(Some(AT_ONCE)).await,
+            None => self.quit(Some(SHORT_GRACE)).await,
         }
     }
 
-    /// Ends everything, because somebody wants that.
+    /// Ends everything at the user's request.
     async fn quit(&mut self, patience: Option<Duration>) -> Answer {
         self.interrupted = true;
         self.abandon(patience).await
     }
 
-    /// Ends everything: nobody reads the answer any more.
+    /// Ends everything, because the answer is no longer read.
     async fn abandon(&mut self, patience: Option<Duration>) -> Answer {
-        // Before all else: the session may be waiting for somebody to read.
+        // This comes first: the session may be blocked by a reader that does not read.
         self.output.abandon();
         self.stop(patience).await;
         Err(SessionError::Stopped)
     }
 
-    /// Ends the session and its process. What has not ended in time, or when somebody asks again, is killed with
-    /// all that it started when the runtime goes.
+    /// Ends the session and its process. Whatever is left after the time limit or another Ctrl-C is killed together with
+    /// the runtime.
     async fn stop(&mut self, patience: Option<Duration>) {
         if std::mem::replace(&mut self.is_stopped, true) {
             return;
@@ -180,10 +180,10 @@ impl Run {
         }
     }
 
-    /// Waits for what runs in the background. Ctrl-C ends the wait, and so does the time limit.
+    /// Waits for background tasks. Ctrl-C or the time limit ends the wait.
     async fn settle(&mut self, left: Option<Duration>) -> Result<(), SessionError> {
         tokio::select! {
-            // An error means that the process ended, and nothing runs any more.
+            // An error means that the process has ended, so nothing is running.
             _ = self.session.settled() => Ok(()),
             _ = self.signals.next() => {
                 self.interrupted = true;
@@ -198,15 +198,15 @@ impl Run {
         }
     }
 
-    /// What is known of the process is asked while there is a session to ask.
+    /// Records facts about the process while the session still exists.
     async fn note_facts(&mut self) {
-        if let Ok(Ok(facts)) = tokio::time::timeout(FACTS, self.session.facts()).await {
+        if let Ok(Ok(facts)) = tokio::time::timeout(FACTS_TIMEOUT, self.session.facts()).await {
             self.facts = facts;
         }
     }
 }
 
-/// Waits so long, or for ever.
+/// Waits for this long, or forever.
 async fn after(time: Option<Duration>) {
     match time {
         Some(time) => tokio::time::sleep(time).await,

@@ -1,4 +1,4 @@
-//! What was typed, resolved.
+//! Settings of `weir run`.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) struct Settings {
     pub(super) prompt: String,
     pub(super) form: Form,
     pub(super) quiet: bool,
-    /// Whether to wait for what runs in the background.
+    /// Whether to wait for background tasks.
     pub(super) wait: bool,
     pub(super) timeout: Option<Duration>,
     pub(super) session: SessionSettings,
@@ -42,27 +42,24 @@ impl Settings {
         let session = SessionSettings::resolve(opts.session, "run", opts.cli_flags)?;
         let prompt = prompt(opts.prompt)?;
         if !opts.quiet {
-            crate::trust::tell_if_left_out(session.cwd.as_deref(), &session.trust);
+            crate::trust::warn_if_ignored(session.cwd.as_deref(), &session.trust);
         }
         Ok(Self { prompt, form, quiet: opts.quiet, wait: !opts.no_wait, timeout: opts.timeout, session })
     }
 }
 
-/// The prompt: what was typed, or the standard input.
+/// The prompt: the argument, or the standard input.
 fn prompt(typed: Option<String>) -> anyhow::Result<String> {
     let stdin = std::io::stdin();
     let text = match typed {
         Some(text) if text != "-" => text,
         None if stdin.is_terminal() => {
-            let help = "there is no prompt: give one as an argument, or pipe one in (`weir chat` talks)";
+            let help = "no prompt: pass one as an argument, or pipe one in (for a chat, use `weir chat`)";
             return Err(UsageError(help.into()).into());
         }
         _ => {
             let mut bytes = Vec::new();
-            stdin
-                .lock()
-                .read_to_end(&mut bytes)
-                .context("the prompt cannot be read from the standard input")?;
+            stdin.lock().read_to_end(&mut bytes).context("cannot read the prompt from the standard input")?;
             String::from_utf8(bytes)
                 .map_err(|_| UsageError("the prompt on the standard input is not UTF-8".into()))?
         }

@@ -1,4 +1,4 @@
-//! Shows a run while it goes on: the answer on the standard output, what is done on the standard error.
+//! Shows a run in progress: the answer on the standard output, progress on the standard error.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,35 +12,35 @@ use crate::ask::{Floor, Stage};
 use crate::events::EventPrinter;
 use crate::screen::{Output, ProgressLines, TextPrinter, TextSink, clean};
 
-/// What the observer and the command share.
+/// State shared by the observer and the command.
 pub(super) struct Show {
     form: Form,
     text: TextPrinter,
     events: EventPrinter,
     pub(super) progress: ProgressLines,
     pub(super) summary: SummaryBuilder,
-    /// What the summary needs of the view. The rest of it is the session's, and gone with it.
+    /// The parts of the view that the summary needs after the session has ended.
     pub(super) view: View,
-    /// How the CLI ended, where that is odd.
+    /// How the CLI ended, if it ended abnormally.
     pub(super) odd_end: Option<Notice>,
     out: Output,
     /// Whether text and progress go to the same pipe or file.
-    in_one: bool,
+    shares_output: bool,
 }
 
-/// A handle to it.
+/// A handle to the shown run.
 #[derive(Clone)]
 pub(super) struct Shared(Arc<Mutex<Show>>);
 
 impl Shared {
     pub(super) fn new(form: Form, quiet: bool, secrets: Secrets, out: Output) -> Self {
         let mut progress = ProgressLines::new(quiet, secrets);
-        let in_one = form == Form::Text && out.has_errors_in_it();
-        if in_one {
-            // By the same way, or the lines would overtake the text that they follow.
+        let shares_output = form == Form::Text && out.has_errors_in_it();
+        if shares_output {
+            // Through the same queue, or the lines would overtake the text before them.
             let mut lines = out.clone();
             progress.divert(Some(Box::new(move |line| {
-                // The command learns of a failure from the output itself.
+                // The command sees failures through the output itself.
                 let _ = writeln!(lines, "{line}");
             })));
         }
@@ -53,7 +53,7 @@ impl Shared {
                 Form::Text | Form::Json | Form::Raw => EventPrinter::Nothing,
             },
             progress,
-            in_one,
+            shares_output,
             summary: if form == Form::Json { SummaryBuilder::new() } else { SummaryBuilder::without_texts() },
             view: View::default(),
             odd_end: None,
@@ -65,7 +65,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line on the standard error, also while the observer waits for a slow reader of our output.
+    /// Prints a line on the standard error, even while the observer waits for a slow reader of our output.
     pub(super) fn tell(&self, line: &str) {
         match self.0.try_lock() {
             Ok(mut show) => show.progress.line(line),
@@ -75,11 +75,11 @@ impl Shared {
 }
 
 impl Show {
-    /// The end of the answer, which is printed here where nothing of it was while it came.
+    /// Ends the answer. Prints it if none of it was streamed.
     pub(super) fn end_text(&mut self, answer: Option<&str>) -> io::Result<()> {
         self.progress.pause();
         if self.form == Form::Text {
-            let mut sink = Plain::new(&mut self.out, &mut self.progress, self.in_one);
+            let mut sink = Plain::new(&mut self.out, &mut self.progress, self.shares_output);
             self.text.end(answer, &mut sink)?;
         }
         self.out.flush()
@@ -94,7 +94,7 @@ impl Observer for Shared {
     fn bytes(&mut self, bytes: &[u8]) {
         let mut show = self.lock();
         if show.form == Form::Raw {
-            // The command learns of a failure from the output itself.
+            // The command sees failures through the output itself.
             let _ = show.out.write_all(bytes);
         }
     }
@@ -102,7 +102,7 @@ impl Observer for Shared {
     fn host(&mut self, event: &HostEvent) {
         let mut guard = self.lock();
         let show = &mut *guard;
-        // The command learns of a failure from the output itself.
+        // The command sees failures through the output itself.
         let _ = show.events.host(&show.view, event, &mut show.out);
     }
 
@@ -120,10 +120,10 @@ impl Observer for Shared {
         {
             show.odd_end = Some(notice.clone());
         }
-        // The command learns of a failure from the output itself.
+        // The command sees failures through the output itself.
         let _ = match show.form {
             Form::Text => {
-                let mut sink = Plain::new(&mut show.out, &mut show.progress, show.in_one);
+                let mut sink = Plain::new(&mut show.out, &mut show.progress, show.shares_output);
                 show.text.change(view, change, &mut sink)
             }
             _ => show.events.change(view, change, &mut show.out),
@@ -136,7 +136,7 @@ impl Observer for Shared {
 }
 
 impl Stage for Shared {
-    /// Nobody else asks.
+    /// A lock of its own: there is no prompt to share the floor with.
     fn floor(&self) -> Floor {
         Floor::default()
     }
@@ -152,16 +152,16 @@ impl Stage for Shared {
     }
 }
 
-/// Text as it is; on a terminal without what that would obey.
+/// Prints text unchanged; on a terminal, without control characters.
 struct Plain<'a> {
     out: &'a mut Output,
     progress: &'a mut ProgressLines,
-    in_one: bool,
+    shares_output: bool,
 }
 
 impl<'a> Plain<'a> {
-    fn new(out: &'a mut Output, progress: &'a mut ProgressLines, in_one: bool) -> Self {
-        Self { out, progress, in_one }
+    fn new(out: &'a mut Output, progress: &'a mut ProgressLines, shares_output: bool) -> Self {
+        Self { out, progress, shares_output }
     }
 }
 
@@ -174,7 +174,7 @@ impl TextSink for Plain<'_> {
     fn piece(&mut self, text: &str) -> io::Result<()> {
         self.progress.pause();
         if !self.out.is_terminal() {
-            self.progress.text_printed(self.in_one && !text.ends_with('\n'));
+            self.progress.text_printed(self.shares_output && !text.ends_with('\n'));
             return self.out.write_all(text.as_bytes());
         }
         self.progress.text_printed(!text.ends_with('\n'));
@@ -187,6 +187,6 @@ impl TextSink for Plain<'_> {
     }
 
     fn is_text_alone(&self) -> bool {
-        !self.in_one && !self.out.is_terminal()
+        !self.shares_output && !self.out.is_terminal()
     }
 }

@@ -1,13 +1,13 @@
-//! Text of models and tools, made safe for a terminal.
+//! Makes text of models and tools safe for a terminal.
 //!
-//! What an agent wrote must not move the cursor, change the title, or make a command look like another one.
+//! Text from an agent must not move the cursor, change the title, or make one command look like another.
 
 use std::borrow::Cow;
 
-/// The text without characters that a terminal would obey. Line feeds and tabs stay; a carriage return before a
-/// line feed is dropped; others are shown as pictures of themselves.
+/// The text without characters that control a terminal. Line feeds and tabs stay; a carriage return before a
+/// line feed is dropped; others are replaced by visible symbols.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|letter| !matches!(letter, '\n' | '\t') && is_obeyed(letter)) {
+    if !text.chars().any(|letter| !matches!(letter, '\n' | '\t') && is_control(letter)) {
         return Cow::Borrowed(text);
     }
     let mut cleaned = String::with_capacity(text.len());
@@ -16,38 +16,38 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
         match letter {
             '\n' | '\t' => cleaned.push(letter),
             '\r' if letters.peek() == Some(&'\n') => {}
-            _ if is_obeyed(letter) => cleaned.push(picture(letter)),
+            _ if is_control(letter) => cleaned.push(symbol(letter)),
             _ => cleaned.push(letter),
         }
     }
     Cow::Owned(cleaned)
 }
 
-/// The first line of the text, cleaned and cut to a length.
-pub(crate) fn one_line(text: &str, longest: usize) -> String {
+/// The first line of the text, cleaned and cut to a maximum length.
+pub(crate) fn one_line(text: &str, max_length: usize) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default();
     let line = clean(line).replace('\t', " ");
-    if line.chars().count() <= longest {
+    if line.chars().count() <= max_length {
         return line;
     }
-    let mut cut: String = line.chars().take(longest.saturating_sub(1)).collect();
+    let mut cut: String = line.chars().take(max_length.saturating_sub(1)).collect();
     cut.push('…');
     cut
 }
 
-/// Control characters, and those that change the direction of the text around them.
-fn is_obeyed(letter: char) -> bool {
+/// Whether it is a control character, or changes the direction of the surrounding text.
+fn is_control(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn picture(letter: char) -> char {
+fn symbol(letter: char) -> char {
     let code = u32::from(letter);
-    let picture = match code {
+    let symbol = match code {
         0..0x20 => char::from_u32(0x2400 + code),
         0x7f => Some('\u{2421}'),
         _ => None,
     };
-    picture.unwrap_or(char::REPLACEMENT_CHARACTER)
+    symbol.unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_only_shown() {
+    fn control_characters_become_visible() {
         assert_eq!(clean("\u{1b}[2J\u{7}rm\r\nx\ty\u{7f}"), "␛[2J␇rm\nx\ty␡");
         assert_eq!(clean("a\u{202e}b\u{9b}31m"), "a\u{fffd}b\u{fffd}31m");
         assert_eq!(clean("over\rwritten"), "over␍written");

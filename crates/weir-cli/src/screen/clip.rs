@@ -1,14 +1,14 @@
-//! Lines of a terminal, with colours: how many columns they take, and what of them fits.
+//! Measures and clips coloured lines of a terminal.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// How many columns a line takes. Colours take none.
+/// The number of columns of a line. Colours take none.
 pub(crate) fn columns(line: &str) -> usize {
     let mut in_escape = false;
     line.chars().map(|letter| take(letter, &mut in_escape)).sum()
 }
 
-/// The line as far as it fits into so many columns. Colours end with it.
+/// Clips a line to this many columns. Colours are reset at its end.
 pub(crate) fn clip(line: &str, width: usize) -> String {
     if columns(line) <= width {
         return line.to_owned();
@@ -17,7 +17,7 @@ pub(crate) fn clip(line: &str, width: usize) -> String {
     let mut cut = String::with_capacity(line.len());
     for letter in line.chars() {
         let more = take(letter, &mut in_escape);
-        // One column is for the mark.
+        // One column is reserved for the ellipsis.
         if used + more >= width {
             break;
         }
@@ -28,7 +28,7 @@ pub(crate) fn clip(line: &str, width: usize) -> String {
     cut + if width > 0 { "…" } else { "" } + end
 }
 
-/// The columns of a letter, of which those of an escape sequence take none.
+/// The columns of a character; those of an escape sequence take none.
 fn take(letter: char, in_escape: &mut bool) -> usize {
     if *in_escape {
         *in_escape = !letter.is_ascii_alphabetic();

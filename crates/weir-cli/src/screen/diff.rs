@@ -1,18 +1,18 @@
-//! A difference in colours, cut to a length that can be looked at.
+//! A coloured diff, cut to a readable length.
 
 use super::clean::clean;
 use super::style::Style;
 use super::words::plural;
 
-/// The lines of a unified difference, at most so many, without the names of the files.
-pub(crate) fn coloured(diff: &str, most: usize, style: Style) -> Vec<String> {
+/// The first `max_lines` lines of a unified diff, without the file names.
+pub(crate) fn coloured(diff: &str, max_lines: usize, style: Style) -> Vec<String> {
     let is_name = |line: &&str| line.starts_with("--- ") || line.starts_with("+++ ");
-    // The names stand in the first two lines only; elsewhere such a line is content.
+    // File names are only in the first two lines; elsewhere such a line is content.
     let names = diff.lines().take(2).take_while(is_name).count();
     let all: Vec<&str> = diff.lines().skip(names).collect();
-    let mut lines: Vec<String> = all.iter().take(most).map(|line| one(line, style)).collect();
-    if all.len() > most {
-        lines.push(style.faint(&format!("… {}", plural((all.len() - most) as u64, "more line"))));
+    let mut lines: Vec<String> = all.iter().take(max_lines).map(|line| one(line, style)).collect();
+    if all.len() > max_lines {
+        lines.push(style.faint(&format!("… {}", plural((all.len() - max_lines) as u64, "more line"))));
     }
     lines
 }
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_and_the_rest_is_coloured_and_cut() {
+    fn file_names_are_dropped_and_the_rest_is_coloured_and_cut() {
         let diff = "--- a\n+++ a\n@@ -1 +1,2 @@\n-old\n+new\n+--- not a name\n same\n";
         assert_eq!(
             coloured(diff, 4, Style::plain()),

@@ -1,24 +1,24 @@
 //! Markdown with light styling, while it streams.
 //!
-//! Letters come one by one and go out as soon as it is clear what they are. What may be the beginning of a mark is
-//! held back: at the start of a line until the kind of line is known, inside a line from an opening mark to its
-//! closing one. A mark that is not closed on its line is printed as it came. Lines are broken between words, if it is
-//! known how wide they may be; code is not. Without colours nothing is touched.
+//! Characters are printed as soon as their meaning is clear. What may be the beginning of a mark is held back: at the
+//! start of a line until the kind of line is known, inside a line from an opening mark to its closing one. A mark that is
+//! not closed on its line is printed unchanged. Lines are broken between words if the width is known; code is not.
+//! Without colours nothing is changed.
 
 use super::style::Style;
 use super::wrap::Wrap;
 
-/// A longer text between two marks is taken for no text between marks.
-const LONGEST_SPAN: usize = 300;
+/// Maximum length of a marked span, with its marks; longer text is printed unchanged.
+const MAX_SPAN_LENGTH: usize = 300;
 
-/// Styles Markdown as it comes.
+/// Styles Markdown as it arrives.
 #[derive(Debug)]
 pub(crate) struct Markdown {
     style: Style,
     place: Place,
-    /// Letters that were not printed yet.
+    /// Characters that were not printed yet.
     held: String,
-    /// The letter before those that are held.
+    /// The character before the held ones.
     before: char,
     /// The open code block, as its mark and length.
     fence: Option<(char, usize)>,
@@ -27,19 +27,19 @@ pub(crate) struct Markdown {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// What kind of line it is, is not known yet.
+    /// The kind of line is not known yet.
     Start,
-    /// In ordinary text, in a heading or not.
+    /// In text, which may be a heading.
     Inline { heading: bool },
 }
 
-/// What the beginning of a line says about it.
+/// The kind of a line, from its beginning.
 #[derive(Debug, PartialEq, Eq)]
 enum Kind {
-    /// Not enough to tell.
+    /// Not known yet.
     Open,
     Plain,
-    /// So many bytes are the mark.
+    /// The length of the mark in bytes.
     Heading(usize),
     /// The indentation.
     Bullet(usize),
@@ -58,7 +58,7 @@ impl Markdown {
         }
     }
 
-    /// Takes more text and writes what can be printed of it.
+    /// Takes more text and writes the part that can be printed.
     pub(crate) fn push(&mut self, text: &str, out: &mut String) {
         if !self.style.is_coloured() {
             return out.push_str(text);
@@ -85,7 +85,7 @@ impl Markdown {
         }
     }
 
-    /// The text is over.
+    /// Ends the text.
     pub(crate) fn finish(&mut self, out: &mut String) {
         let mut styled = String::new();
         let was_code = self.fence.is_some();
@@ -95,12 +95,12 @@ impl Markdown {
         self.fence = None;
     }
 
-    /// Shows the beginning of a word: nothing more comes for now.
+    /// Shows the beginning of a word, when no more text arrives for now.
     pub(crate) fn show(&mut self, out: &mut String) {
         self.wrap.show(out);
     }
 
-    /// Something else was printed, and the cursor is at the beginning of a line.
+    /// Notes that something else was printed and the cursor is at the beginning of a line.
     pub(crate) fn line_was_begun(&mut self) {
         self.wrap.line_was_begun();
     }
@@ -110,7 +110,7 @@ impl Markdown {
         self.wrap.set_width(width);
     }
 
-    /// Lines of a code block, its fences included, are printed as they are.
+    /// Prints styled text. Lines of a code block, including its fences, are not wrapped.
     fn print(&mut self, styled: &str, was_code: bool, out: &mut String) {
         if was_code || self.fence.is_some() {
             self.wrap.verbatim(styled, out);
@@ -168,7 +168,7 @@ impl Markdown {
         self.before = '\n';
     }
 
-    /// A line that is all mark, or all code.
+    /// Ends a line of undecided kind: a fence, a rule, or code.
     fn end_undecided_line(&mut self, out: &mut String) {
         let held = std::mem::take(&mut self.held);
         let mark = fence_of(&held);
@@ -194,7 +194,7 @@ impl Markdown {
 
     fn inline(&mut self, letter: char, heading: bool, out: &mut String) {
         if self.held.is_empty() {
-            // Inside a word, or after a star that was none, a star is a star.
+            // Inside a word, or after a literal star, a star is literal.
             let is_loose = !self.before.is_alphanumeric() && self.before != '*';
             let opens = letter == '`' || letter == '*' && is_loose;
             if opens {
@@ -207,7 +207,7 @@ impl Markdown {
         }
         self.held.push(letter);
         match span(&self.held) {
-            Span::Open if self.held.len() < LONGEST_SPAN => {}
+            Span::Open if self.held.len() < MAX_SPAN_LENGTH => {}
             Span::Open | Span::None => self.release(out),
             Span::Closed { code, mark } => {
                 let held = std::mem::take(&mut self.held);
@@ -219,7 +219,7 @@ impl Markdown {
         }
     }
 
-    /// Prints what is held as it is.
+    /// Prints the held characters unchanged.
     fn release(&mut self, out: &mut String) {
         let held = std::mem::take(&mut self.held);
         self.before = held.chars().next_back().unwrap_or(self.before);
@@ -230,14 +230,14 @@ impl Markdown {
 enum Span {
     Open,
     None,
-    /// How it looks, and how long the mark on each side is.
+    /// Its escape code, and the length of the mark on each side.
     Closed {
         code: &'static str,
         mark: usize,
     },
 }
 
-/// What a text is that begins with a mark.
+/// Classifies text that begins with a mark.
 fn span(held: &str) -> Span {
     let letter = if held.starts_with('`') { '`' } else { '*' };
     let mark = held.chars().take_while(|other| *other == letter).count();
@@ -250,7 +250,7 @@ fn span(held: &str) -> Span {
     match letter {
         '`' if closing == mark => Span::Closed { code: "\x1b[36m", mark },
         '`' => Span::Open,
-        // A star before a space is a star.
+        // A star before a space is literal.
         _ if is_loose(inside.chars().next()) || mark > 3 => Span::None,
         _ if closing == mark && !is_loose(text.chars().next_back()) => {
             Span::Closed { code: if mark == 1 { "\x1b[3m" } else { "\x1b[1m" }, mark }
@@ -259,7 +259,7 @@ fn span(held: &str) -> Span {
     }
 }
 
-/// What the beginning of a line says about it.
+/// The kind of a line, from its beginning.
 fn kind(held: &str) -> Kind {
     let text = held.trim_start_matches(' ');
     let indent = held.len() - text.len();
@@ -273,7 +273,7 @@ fn kind(held: &str) -> Kind {
         '#' if run <= 6 && rest.starts_with(' ') => Kind::Heading(indent + run + 1),
         '>' if text.len() == 1 => Kind::Open,
         '>' => Kind::Quote(indent + 1 + usize::from(text.get(1..).is_some_and(|rest| rest.starts_with(' ')))),
-        // Until its end it may be a rule, or the fence of a code block.
+        // Until the line ends, it may be a rule or the fence of a code block.
         '`' | '~' if run >= 3 || rest.is_empty() => Kind::Open,
         '-' | '*' | '_' if rest.is_empty() => Kind::Open,
         '-' | '*' | '+' if run == 1 && rest.starts_with(' ') => Kind::Bullet(indent),
@@ -282,7 +282,7 @@ fn kind(held: &str) -> Kind {
     }
 }
 
-/// The mark, its length and what stands after it, if the line can begin or end a code block.
+/// The mark, its length and the rest of the line, if the line can begin or end a code block.
 fn fence_of(line: &str) -> Option<(char, usize, &str)> {
     let text = line.trim();
     let letter = text.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
@@ -300,7 +300,7 @@ fn is_rule(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The text at once and letter by letter must look the same.
+    /// The result must be the same for the whole text and for single characters.
     fn styled(text: &str) -> String {
         let whole = pieces(&[text]);
         let letters: Vec<String> = text.chars().map(String::from).collect();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_are_none_are_printed_as_they_came() {
+    fn literal_marks_are_printed_unchanged() {
         for text in [
             "2 * 3 * 4",
             "2**3**4",
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colours_nothing_is_touched() {
+    fn without_colours_nothing_is_changed() {
         let mut markdown = Markdown::new(Style::plain());
         let mut out = String::new();
         markdown.push("# a **b**\r\n- c", &mut out);
@@ -397,7 +397,7 @@ mod tests {
         let mut out = String::new();
         let code = "let quite_long = call(of, this, and, that);";
         let text = format!(
-            "A paragraph of **some bold** words.\n- a point that goes on\n```\n{code}\n```\n> a quotation that is long"
+            "A paragraph of **some bold** words.\n- a point that is full\n```\n{code}\n```\n> a quotation that is long"
         );
         markdown.push(&text, &mut out);
         markdown.finish(&mut out);
@@ -413,7 +413,7 @@ mod tests {
         let expected = [
             "A paragraph of some",
             "bold words.",
-            "• a point that goes on",
+            "• a point that is full",
             "```",
             code,
             "```",

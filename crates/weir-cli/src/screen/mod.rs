@@ -1,4 +1,4 @@
-//! What people see: colours, lines, tables, Markdown, and the standard output itself.
+//! Output for people: colours, lines, tables, Markdown, and the standard output itself.
 
 mod clean;
 mod clip;

@@ -1,8 +1,8 @@
-//! Notices of the CLI in a line of plain words.
+//! Notices of the CLI as plain text.
 
 use weir_transcript::Notice;
 
-/// How the CLI ended, for a run whose answer had come: with words where it said why.
+/// How the CLI ended after its answer, with its diagnostics, if any.
 pub(crate) fn odd_end(notice: &Notice) -> Option<String> {
     let Notice::ProcessEnded { code, signal, stderr } = notice else { return None };
     let how = match (code, signal) {
@@ -13,10 +13,10 @@ pub(crate) fn odd_end(notice: &Notice) -> Option<String> {
     let lines: Vec<&str> = stderr.trim().lines().collect();
     let last = lines.get(lines.len().saturating_sub(8)..).unwrap_or_default().join("\n");
     let why = if last.is_empty() { String::new() } else { format!("; it printed:\n{last}") };
-    Some(format!("the answer has come, but then the CLI {how}{why}"))
+    Some(format!("the answer is complete, but then the CLI {how}{why}"))
 }
 
-/// What a person should hear of at once, if the notice is such a thing. What the result tells, too, is not.
+/// The text of a notice that a person should see immediately; `None` for others, such as those repeated in the result.
 pub(super) fn text(notice: &Notice) -> Option<String> {
     Some(match notice {
         Notice::ApiRetry { attempt, max_retries, delay_ms, status, error } => {
@@ -26,19 +26,19 @@ pub(super) fn text(notice: &Notice) -> Option<String> {
                 (None, Some(error)) => error.clone(),
                 (None, None) => "an error".to_owned(),
             };
-            let of = max_retries.map(|most| format!(" of {most}")).unwrap_or_default();
+            let of = max_retries.map(|max| format!(" of {max}")).unwrap_or_default();
             let wait = delay_ms.map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0)).unwrap_or_default();
-            format!("the API failed ({why}); try {attempt}{of}{wait}")
+            format!("the API failed ({why}); retry {attempt}{of}{wait}")
         }
         Notice::RateLimit { status, .. } if status == "allowed" => return None,
         Notice::RateLimit { status, limit, .. } => {
             let which = limit.as_ref().map(|limit| format!(" ({limit})")).unwrap_or_default();
-            format!("the account's limit: {status}{which}")
+            format!("account limit: {status}{which}")
         }
-        Notice::Compaction { .. } => "the conversation was summarised to make room".to_owned(),
-        Notice::Reset { .. } => "the conversation starts over".to_owned(),
+        Notice::Compaction { .. } => "the session was summarised to make room".to_owned(),
+        Notice::Reset { .. } => "the session starts over".to_owned(),
         Notice::ModelFallback { to, .. } => {
-            format!("another model takes over: {}", to.as_deref().unwrap_or("unknown"))
+            format!("switched to another model: {}", to.as_deref().unwrap_or("unknown"))
         }
         Notice::CommandOutput { text } | Notice::PlainText { text } => text.clone(),
         Notice::Info { text, level } if level.as_deref() == Some("warning") => text.clone(),

@@ -1,20 +1,20 @@
-//! The standard output, which may have a slow reader, or none any more.
+//! The standard output, whose reader may be slow or gone.
 //!
-//! Reading the CLI must not wait for whoever reads us, so what goes to a pipe or a file is written by a thread of
-//! its own. Up to [`MOST_WAITING`] bytes wait for it; beyond that the writer waits, because nothing may be lost and
-//! memory is bounded. Whoever wants to end then says so with [`Output::abandon`].
+//! Reading from the CLI must not wait for the reader of our output, so a separate thread writes to pipes and files. Up to
+//! [`MAX_WAITING`] bytes are queued for it; beyond that the caller blocks, because nothing may be lost and memory is
+//! bounded. [`Output::abandon`] unblocks it, to exit.
 //!
-//! A terminal is written to at once: what comes on the standard error has to stand in the right order.
+//! A terminal is written to immediately, to keep the order with lines on the standard error.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Most bytes that wait for a slow reader.
-const MOST_WAITING: usize = 16 << 20;
+/// Maximum number of bytes queued for a slow reader.
+const MAX_WAITING: usize = 16 << 20;
 
-/// So many bytes are passed on without being asked to.
+/// This many bytes are passed on without a flush.
 const BATCH: usize = 64 << 10;
 
 /// A handle to the standard output.
@@ -38,7 +38,7 @@ fn is_same_file() -> bool {
 
 struct Shared {
     state: Mutex<State>,
-    /// Something was added, taken, or is over.
+    /// Notified when bytes were added or taken, or the output has failed or is abandoned.
     changed: Condvar,
     seen: watch::Sender<Seen>,
 }
@@ -51,7 +51,7 @@ struct State {
     failure: Option<(io::ErrorKind, String)>,
 }
 
-/// What those see who wait without blocking.
+/// The state for async waiters.
 #[derive(Default)]
 struct Seen {
     has_failed: bool,
@@ -85,12 +85,12 @@ impl Output {
         self.is_terminal
     }
 
-    /// Whether it is a pipe or a file that the standard error goes to as well.
+    /// Whether the standard error goes to the same pipe or file.
     pub(crate) fn has_errors_in_it(&self) -> bool {
         !self.is_terminal && is_same_file()
     }
 
-    /// Drops what waits and everything that still comes.
+    /// Drops everything queued, and everything written later.
     pub(crate) fn abandon(&self) {
         let mut state = self.shared.lock();
         state.is_abandoned = true;
@@ -98,19 +98,19 @@ impl Output {
         self.shared.changed.notify_all();
     }
 
-    /// Takes what comes from now on all the same.
+    /// Accepts output again after [`Self::abandon`].
     pub(crate) fn revive(&self) {
         self.shared.lock().is_abandoned = false;
     }
 
-    /// Waits until the output has failed, most likely because its reader has gone. Cancel safe.
+    /// Waits until the output has failed, most likely because its reader is gone. Cancel safe.
     pub(crate) async fn failed(&self) {
         let mut seen = self.shared.seen.subscribe();
         // The sender lives as long as we do.
         let _ = seen.wait_for(|seen| seen.has_failed).await;
     }
 
-    /// Waits until everything was written, cannot be, or is not wanted any more. Cancel safe.
+    /// Waits until everything is written, has failed, or was abandoned. Cancel safe.
     pub(crate) async fn finish(&mut self) -> io::Result<()> {
         self.flush()?;
         if self.shared.lock().is_abandoned {
@@ -121,7 +121,7 @@ impl Output {
         self.shared.lock().check()
     }
 
-    /// Writes to a terminal at once.
+    /// Writes to a terminal immediately.
     fn write_now(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         let bytes = std::mem::take(&mut state.queue);
@@ -135,7 +135,7 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.shared.lock();
-        while state.queue.len() >= MOST_WAITING && state.check().is_ok() && !state.is_abandoned {
+        while state.queue.len() >= MAX_WAITING && state.check().is_ok() && !state.is_abandoned {
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.check()?;
@@ -143,7 +143,7 @@ impl Write for Output {
             return Ok(bytes.len());
         }
         state.queue.extend_from_slice(bytes);
-        // On a terminal nothing waits: the spinner is drawn on the same screen.
+        // A terminal is flushed immediately: the spinner is drawn on the same screen.
         let is_due = self.is_terminal || state.queue.len() >= BATCH;
         drop(state);
         if is_due {
@@ -152,7 +152,7 @@ impl Write for Output {
         Ok(bytes.len())
     }
 
-    /// Passes on what was written. Does not wait for it to arrive.
+    /// Passes on what was written, without waiting for it to arrive.
     fn flush(&mut self) -> io::Result<()> {
         if self.is_terminal {
             return self.write_now();
@@ -182,7 +182,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread: takes what waits and writes it.
+    /// The thread's loop: takes queued bytes and writes them.
     fn pass_on(&self, out: &mut impl Write) {
         loop {
             let mut state = self.lock();
@@ -216,7 +216,7 @@ impl Shared {
 mod tests {
     use super::*;
 
-    /// Takes nothing until it is told to.
+    /// Blocks each write until it gets a message.
     struct Gate(std::sync::mpsc::Receiver<()>, Arc<Mutex<Vec<u8>>>);
 
     impl Write for Gate {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_has_gone_is_noticed_by_all() {
+    async fn a_closed_reader_is_noticed_by_all() {
         let (mut output, open, _) = gated();
         output.write_all(b"x").unwrap();
         output.flush().unwrap();
@@ -266,14 +266,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_room_goes_on_when_the_output_is_abandoned() {
+    fn a_blocked_writer_continues_when_the_output_is_abandoned() {
         let (mut output, _open, _) = gated();
         let other = output.clone();
-        output.write_all(&vec![0; MOST_WAITING]).unwrap();
-        output.write_all(&vec![0; MOST_WAITING]).unwrap();
+        output.write_all(&vec![0; MAX_WAITING]).unwrap();
+        output.write_all(&vec![0; MAX_WAITING]).unwrap();
         let waiting = std::thread::spawn(move || {
             for _ in 0..4 {
-                output.write_all(&vec![0; MOST_WAITING]).unwrap();
+                output.write_all(&vec![0; MAX_WAITING]).unwrap();
             }
         });
         other.abandon();

@@ -1,4 +1,4 @@
-//! What is done, in one line each, on the standard error.
+//! Progress on the standard error, one line per step.
 
 use std::collections::VecDeque;
 use std::io::{IsTerminal as _, Write as _};
@@ -12,30 +12,30 @@ use super::clean::one_line;
 use super::style::Style;
 use super::words::seconds;
 
-/// Another place for lines than the standard error.
+/// A destination for lines instead of the standard error.
 pub(crate) type LineSink = Box<dyn FnMut(&str) + Send>;
 
-/// Ends that are remembered so as not to be printed twice.
+/// Number of finished calls that are remembered so that they are not printed twice.
 const REMEMBERED: usize = 256;
 
-/// Longest title of a call.
-const LONGEST: usize = 100;
+/// Maximum length of a call's name and title.
+const MAX_TITLE_LENGTH: usize = 100;
 
-/// Prints tools and notices. On a terminal also a spinner with what goes on at the moment.
+/// Prints tool calls and notices. On a terminal, also shows a spinner with the current activity.
 pub(crate) struct ProgressLines {
     quiet: bool,
     style: Style,
     secrets: Secrets,
     spinner: Option<ProgressBar>,
-    /// What the spinner shows, while it does.
+    /// The spinner's text, while it is shown.
     shown: Option<String>,
     /// Calls whose end was printed.
     printed: VecDeque<EntryId>,
-    /// Whether a person is being asked, and the lines that wait until that is over.
+    /// The lines held back while a person is asked.
     held: Option<Vec<String>>,
-    /// Where lines go, if not to the standard error.
+    /// The destination of lines, if not the standard error.
     elsewhere: Option<LineSink>,
-    /// Whether the last line of text on the same terminal, or in the same file, is not at its end.
+    /// Whether the last line of text on the same terminal, or in the same file, is incomplete.
     is_in_line: bool,
 }
 
@@ -85,7 +85,7 @@ impl ProgressLines {
     fn status(&mut self, status: &Status) {
         match status {
             Status::Running => self.now("waiting for the model"),
-            Status::Compacting => self.now("summarising the conversation"),
+            Status::Compacting => self.now("summarising the session"),
             Status::Background => self.now("waiting for background tasks"),
             Status::WaitingForPerson | Status::Idle | Status::Ended => self.pause(),
             _ => {}
@@ -144,7 +144,7 @@ impl ProgressLines {
             return elsewhere(&format!("{before}{line}"));
         }
         let write = || {
-            // Where it cannot be written there is nobody to tell. At once, so that nothing comes between.
+            // One write, so that nothing comes in between. A failure cannot be reported anywhere else.
             let _ = std::io::stderr().write_all(format!("{before}{line}\n").as_bytes());
         };
         match &self.spinner {
@@ -153,7 +153,7 @@ impl ProgressLines {
         }
     }
 
-    /// Shows what goes on at the moment, if nothing else is on that line.
+    /// Shows the current activity, unless something else is on that line.
     pub(crate) fn now(&mut self, what: &str) {
         if self.held.is_some() || self.elsewhere.is_some() || self.is_in_line {
             return;
@@ -172,7 +172,7 @@ impl ProgressLines {
         self.shown = Some(what.into_owned());
     }
 
-    /// Takes the spinner away, so that something else can be printed.
+    /// Removes the spinner, so that something else can be printed.
     pub(crate) fn pause(&mut self) {
         if self.shown.take().is_some()
             && let Some(spinner) = &self.spinner
@@ -188,25 +188,25 @@ impl ProgressLines {
         self.held.get_or_insert_default();
     }
 
-    /// Prints what had to wait.
+    /// Prints the lines that were held back.
     pub(crate) fn release(&mut self) {
         for line in self.held.take().into_iter().flatten() {
             self.print(&line);
         }
     }
 
-    /// Sends lines elsewhere from now on, or back to the standard error.
+    /// Redirects lines, or sends them to the standard error again.
     pub(crate) fn divert(&mut self, elsewhere: Option<LineSink>) {
         self.pause();
         self.elsewhere = elsewhere;
     }
 
-    /// Text was printed on the same terminal or into the same file, and its last line is not at its end.
+    /// Notes that text was printed on the same terminal or into the same file, and whether its last line is incomplete.
     pub(crate) fn text_printed(&mut self, ends_in_line: bool) {
         self.is_in_line = ends_in_line;
     }
 
-    /// Whether text was printed whose last line is not at its end.
+    /// Whether the last line of printed text is incomplete.
     pub(crate) fn is_in_line(&self) -> bool {
         self.is_in_line
     }
@@ -226,9 +226,9 @@ impl Drop for ProgressLines {
     }
 }
 
-/// A call in a line: who, what, on what.
+/// A call in one line: its tool and title, indented for a sub-agent.
 pub(crate) fn headline(entry: &Entry, tool: &ToolCall) -> String {
     let indent = if entry.parent.is_some() { "  " } else { "" };
-    let (name, title) = (one_line(&tool.name, LONGEST), one_line(&tool.title, LONGEST));
+    let (name, title) = (one_line(&tool.name, MAX_TITLE_LENGTH), one_line(&tool.title, MAX_TITLE_LENGTH));
     if title.is_empty() { format!("{indent}{name}") } else { format!("{indent}{name} {title}") }
 }

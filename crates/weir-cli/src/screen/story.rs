@@ -1,4 +1,4 @@
-//! A conversation as text on a terminal: who said what, tools folded to a line each.
+//! A session as text on a terminal: messages and answers, with one line per tool call.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::markdown::Markdown;
 use super::progress::headline;
 use super::style::Style;
 
-/// The conversation from an entry on, or all of it.
+/// The session as text: the last messages, or all of it.
 pub(crate) fn story(view: &View, last_messages: Option<usize>, style: Style) -> String {
     let mut out = String::new();
     for entry in view.entries.iter().skip(first(view, last_messages)) {
@@ -20,20 +20,20 @@ pub(crate) fn story(view: &View, last_messages: Option<usize>, style: Style) -> 
     out
 }
 
-/// The place of the first entry to show: that of the last messages of a person.
+/// The index of the first entry to show, counting back messages of a person.
 fn first(view: &View, last_messages: Option<usize>) -> usize {
-    let Some(most) = last_messages else { return 0 };
+    let Some(count) = last_messages else { return 0 };
     let is_message = |entry: &Entry| matches!(&entry.body, EntryBody::User(user) if entry.parent.is_none() && user.source == UserSource::Host);
     let places = view.entries.iter().enumerate().filter(|(_, entry)| is_message(entry));
     let places: Vec<usize> = places.map(|(place, _)| place).collect();
-    places.len().checked_sub(most).and_then(|skipped| places.get(skipped)).copied().unwrap_or(0)
+    places.len().checked_sub(count).and_then(|skipped| places.get(skipped)).copied().unwrap_or(0)
 }
 
 fn one(entry: &Entry, style: Style) -> Option<String> {
     let mut text = String::new();
     // Writing to a string cannot fail.
     match &entry.body {
-        // What the CLI tells the model is not part of the conversation.
+        // Messages from the CLI to the model are not shown.
         EntryBody::User(user) if entry.parent.is_none() && user.source != UserSource::Cli => {
             let said = clean(user.text.trim_end());
             let _ = writeln!(text, "\n{} {}\n", style.accent(">"), style.bold(&said.replace('\n', "\n  ")));

@@ -1,4 +1,4 @@
-//! Colours, where somebody sees them.
+//! Colours, where the output supports them.
 
 use std::io::IsTerminal as _;
 
@@ -10,16 +10,16 @@ pub(crate) struct Style {
 
 impl Style {
     pub(crate) fn for_stderr() -> Self {
-        Self { colours: std::io::stderr().is_terminal() && are_wanted() }
+        Self { colours: std::io::stderr().is_terminal() && colours_are_enabled() }
     }
 
     pub(crate) fn for_stdout() -> Self {
-        Self { colours: std::io::stdout().is_terminal() && are_wanted() }
+        Self { colours: std::io::stdout().is_terminal() && colours_are_enabled() }
     }
 
     /// For the terminal itself, whatever the standard streams are.
     pub(crate) fn for_terminal() -> Self {
-        Self { colours: are_wanted() }
+        Self { colours: colours_are_enabled() }
     }
 
     #[cfg(test)]
@@ -66,7 +66,7 @@ impl Style {
 }
 
 /// `NO_COLOR` and a dumb terminal switch colours off.
-fn are_wanted() -> bool {
+fn colours_are_enabled() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -2,7 +2,7 @@
 
 use super::style::Style;
 
-/// A table that is as wide as its texts, but for the last column, which is cut at the width of the terminal.
+/// A table with columns as wide as their texts. Lines are cut at the width of the terminal.
 #[derive(Debug)]
 pub(crate) struct Table {
     heads: Vec<&'static str>,
@@ -18,7 +18,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The lines. `width` is that of the terminal; none for no limit.
+    /// The lines. `width` is the width of the terminal, or `None` for no limit.
     pub(crate) fn lines(&self, style: Style, width: Option<usize>) -> Vec<String> {
         let length = |text: &str| text.chars().count();
         let mut widths: Vec<usize> = self.heads.iter().map(|head| length(head)).collect();
@@ -33,7 +33,7 @@ impl Table {
     }
 }
 
-fn line(cells: &[String], widths: &[usize], longest: Option<usize>) -> String {
+fn line(cells: &[String], widths: &[usize], max_width: Option<usize>) -> String {
     let mut line = String::new();
     for (place, (cell, width)) in cells.iter().zip(widths).enumerate() {
         if place > 0 {
@@ -43,9 +43,9 @@ fn line(cells: &[String], widths: &[usize], longest: Option<usize>) -> String {
         line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count())));
     }
     let line = line.trim_end();
-    match longest {
-        Some(longest) if line.chars().count() > longest => {
-            line.chars().take(longest.saturating_sub(1)).chain(['…']).collect()
+    match max_width {
+        Some(max_width) if line.chars().count() > max_width => {
+            line.chars().take(max_width.saturating_sub(1)).chain(['…']).collect()
         }
         _ => line.to_owned(),
     }

@@ -1,34 +1,34 @@
-//! The model's text, block by block, as it comes.
+//! Prints the model's text, block by block, as it arrives.
 
 use std::io;
 
 use weir_transcript::{Change, Entry, EntryBody, EntryId, TextEntry, View, is_same_message};
 use weir_wire::ApiMessageId;
 
-/// Where text goes.
+/// The destination of text.
 pub(crate) trait TextSink {
     /// A block begins.
     fn block_began(&mut self, is_first: bool) -> io::Result<()>;
 
-    /// More of it.
+    /// More text of the block.
     fn piece(&mut self, text: &str) -> io::Result<()>;
 
-    /// The block is over. Its last line may not be at its end.
+    /// A block ends. `ends_in_line` says whether its last line is incomplete.
     fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()>;
 
-    /// Whether nothing but text goes there, so that the end of a block can wait for what follows: the next block of the
-    /// same message continues its line.
+    /// Whether only text goes there. Then the end of a block is delayed, because the next block of the same message
+    /// continues its line.
     fn is_text_alone(&self) -> bool;
 }
 
-/// Follows the text of the main agent.
+/// Prints the text of the main agent.
 #[derive(Debug, Default)]
 pub(crate) struct TextPrinter {
-    /// The block that is being printed, and what was printed of it.
+    /// The block that is being printed, and its text so far.
     block: Option<(EntryId, String)>,
     /// The message of the newest block.
     message: Option<ApiMessageId>,
-    /// Whether the end of the last block is still to be told, and whether its last line is not at its end.
+    /// Set if the end of the last block was not passed on yet: whether its last line is incomplete.
     unended: Option<bool>,
     any: bool,
 }
@@ -51,7 +51,7 @@ impl TextPrinter {
             return Ok(());
         };
         match (change, &mut self.block) {
-            // The usual way, without looking at what was printed before.
+            // The fast path, without comparing what was printed before.
             (Change::TextAppended { text, .. }, Some((open, printed))) if *open == id => {
                 printed.push_str(text);
                 sink.piece(text)?;
@@ -74,7 +74,7 @@ impl TextPrinter {
             if self.any && is_same_message(self.message.as_ref(), block.message.as_ref()) {
                 self.unended = None;
             } else {
-                self.tell_end(sink)?;
+                self.pass_end(sink)?;
                 sink.block_began(!self.any)?;
             }
             self.any = true;
@@ -85,7 +85,7 @@ impl TextPrinter {
         match text.strip_prefix(printed.as_str()) {
             Some("") => {}
             Some(rest) => sink.piece(rest)?,
-            // What had streamed was not what was meant: the whole again.
+            // The final text differs from what was streamed: print all of it again.
             None => {
                 sink.block_ended(!printed.ends_with('\n'))?;
                 sink.block_began(false)?;
@@ -100,17 +100,17 @@ impl TextPrinter {
         if let Some((_, printed)) = self.block.take() {
             self.unended = Some(!printed.ends_with('\n'));
         }
-        if sink.is_text_alone() { Ok(()) } else { self.tell_end(sink) }
+        if sink.is_text_alone() { Ok(()) } else { self.pass_end(sink) }
     }
 
-    fn tell_end(&mut self, sink: &mut impl TextSink) -> io::Result<()> {
+    fn pass_end(&mut self, sink: &mut impl TextSink) -> io::Result<()> {
         self.unended.take().map_or(Ok(()), |ends_in_line| sink.block_ended(ends_in_line))
     }
 
-    /// The end of an answer. It is printed here if none of it was yet.
+    /// Ends an answer. Prints it if none of it was streamed.
     pub(crate) fn end(&mut self, answer: Option<&str>, sink: &mut impl TextSink) -> io::Result<()> {
         self.end_block(sink)?;
-        self.tell_end(sink)?;
+        self.pass_end(sink)?;
         let any = std::mem::take(&mut self.any);
         if let Some(answer) = answer.filter(|answer| !any && !answer.is_empty()) {
             sink.block_began(true)?;

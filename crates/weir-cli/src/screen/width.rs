@@ -1,8 +1,8 @@
-//! How wide the terminal is.
+//! The width of the terminal.
 
 use std::io::{self, IsTerminal as _};
 
-/// The width of the terminal; none where the output goes elsewhere.
+/// The width of the terminal; `None` if the output goes elsewhere.
 pub(crate) fn width() -> Option<usize> {
     #[cfg(unix)]
     if io::stdout().is_terminal() {

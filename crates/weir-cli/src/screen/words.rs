@@ -1,7 +1,10 @@
-//! How times, amounts and places are said.
+//! Formats times, amounts and paths for people.
 
 use std::path::Path;
 use std::time::Duration;
+
+use weir_base::money;
+use weir_base::time::{Utc, duration_text};
 
 /// `1 tool call`, `2 tool calls`.
 pub(crate) fn plural(count: u64, what: &str) -> String {
@@ -10,25 +13,20 @@ pub(crate) fn plural(count: u64, what: &str) -> String {
 
 /// A duration for people.
 pub(crate) fn seconds(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    match time.as_secs() {
-        0 => format!("{} ms", time.as_millis()),
-        1..60 => format!("{seconds:.1} s"),
-        whole => format!("{} min {:02} s", whole / 60, whole % 60),
-    }
+    duration_text(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// An amount, or that it is not known.
+/// An amount, or that it is unknown.
 pub(crate) fn dollars(usd: Option<f64>) -> String {
-    usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"))
+    usd.map_or_else(|| "cost unknown".to_owned(), money::dollars)
 }
 
-/// What a turn cost. The CLI says zero for one that was cut short, whatever was spent on it: that is not known.
+/// The cost of a turn. For a turn that was cut short the CLI reports zero, whatever it cost; that counts as unknown.
 pub(crate) fn cost_of(usd: Option<f64>, is_cut_short: bool) -> String {
     dollars(usd.filter(|usd| !is_cut_short || *usd > 0.0))
 }
 
-/// How long ago something was, in one unit.
+/// How long ago something happened, in one unit.
 pub(crate) fn ago(seconds: u64) -> String {
     match seconds {
         0..60 => "now".to_owned(),
@@ -40,23 +38,8 @@ pub(crate) fn ago(seconds: u64) -> String {
 
 /// A point in time, given in seconds since 1970, as `2026-01-31 12:00` in UTC.
 pub(crate) fn date(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86400, seconds % 86400);
-    let (year, month, day) = civil(i64::try_from(days).unwrap_or(i64::MAX / 2));
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", rest / 3600, rest / 60 % 60)
-}
-
-/// Days since 1970 to a date, by Howard Hinnant's algorithm.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
+    let utc = Utc::from_ms(i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000));
+    format!("{} {}", utc.date(), utc.clock())
 }
 
 /// A path with the home folder as `~`.
@@ -94,6 +77,6 @@ mod tests {
     #[test]
     fn counts_and_amounts() {
         assert_eq!((plural(1, "turn"), plural(0, "turn")), ("1 turn".to_owned(), "0 turns".to_owned()));
-        assert_eq!((dollars(Some(0.5)), dollars(None)), ("$0.5000".to_owned(), "cost unknown".to_owned()));
+        assert_eq!((dollars(Some(0.5)), dollars(None)), ("$0.50".to_owned(), "cost unknown".to_owned()));
     }
 }

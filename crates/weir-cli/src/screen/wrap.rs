@@ -1,46 +1,46 @@
 //! Breaks lines between words while text streams. Pure.
 //!
-//! A word is held back until it is complete, because only then it is clear whether it fits. If nothing more comes for
-//! now, what there is of it is shown, and taken back should the rest not fit. Escape sequences take no room. What must
-//! stay as it is, such as code, goes past it.
+//! A word is held back until it is complete, because only then is it clear whether it fits. If no more text arrives for
+//! now, its beginning is shown, and erased later if the rest does not fit. Escape sequences take no room. Verbatim text,
+//! such as code, is not wrapped.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Narrower than this, nothing is broken: there would be a word a line.
-const NARROWEST: usize = 20;
+/// Below this width lines are not broken: there would be one word per line.
+const MIN_WIDTH: usize = 20;
 
 /// Breaks lines between words.
 #[derive(Debug, Default)]
 pub(crate) struct Wrap {
-    /// Columns that there are; none where lines are left alone.
+    /// Available columns; `None` if lines are not broken.
     width: Option<usize>,
-    /// Columns that are taken on this line.
+    /// Columns used on this line.
     column: usize,
-    /// Spaces that were not printed yet: they are not, if the line breaks there.
+    /// Spaces that were not printed yet; they are dropped if the line breaks there.
     spaces: usize,
-    /// The word that is not complete yet, with its escape sequences.
+    /// The incomplete word, with its escape sequences.
     word: String,
-    /// The columns that it takes.
+    /// The columns of that word.
     word_width: usize,
-    /// How much of it is on the screen already, in bytes and in columns.
+    /// How much of the word is already on the screen, in bytes and in columns.
     shown: Option<(usize, usize)>,
-    /// Whether an escape sequence is not complete yet.
+    /// Whether an escape sequence is incomplete.
     in_escape: bool,
-    /// What the rest of a broken line begins with, and the columns that it takes.
+    /// The indentation of the rest of a broken line, and its columns.
     indent: (String, usize),
 }
 
 impl Wrap {
     /// Breaks lines at this width from now on.
     pub(crate) fn set_width(&mut self, width: Option<usize>) {
-        self.width = width.filter(|width| *width >= NARROWEST);
+        self.width = width.filter(|width| *width >= MIN_WIDTH);
     }
 
-    /// What the rest of this line begins with if it is broken.
+    /// Sets the indentation of the rest of this line if it is broken.
     pub(crate) fn set_indent(&mut self, indent: &str) {
         let width = indent.chars().filter_map(char::width).sum();
-        // Deep in a list there must be room for the text.
-        let fits = self.width.is_some_and(|all| width + NARROWEST / 2 <= all);
+        // Deep in a list there must still be room for text.
+        let fits = self.width.is_some_and(|all| width + MIN_WIDTH / 2 <= all);
         self.indent = if fits { (indent.to_owned(), width) } else { (String::new(), 0) };
     }
 
@@ -75,7 +75,7 @@ impl Wrap {
         }
     }
 
-    /// Takes a line that must stay as it is.
+    /// Takes text that is not wrapped.
     pub(crate) fn verbatim(&mut self, text: &str, out: &mut String) {
         self.flush(out);
         out.push_str(text);
@@ -84,32 +84,32 @@ impl Wrap {
         }
     }
 
-    /// Prints the word that is held, on the next line if it does not fit.
+    /// Prints the held word, on the next line if it does not fit.
     pub(crate) fn flush(&mut self, out: &mut String) {
         self.place(out);
         self.column += std::mem::take(&mut self.word_width);
         if let Some(width) = self.width {
-            // A word that is longer than a line was broken by the terminal.
+            // The terminal has broken a word that is longer than a line.
             self.column %= width;
         }
         self.word.clear();
         self.shown = None;
     }
 
-    /// The text is over; the next one begins on a line of its own.
+    /// Ends the text; the next one begins on its own line.
     pub(crate) fn finish(&mut self, out: &mut String) {
         self.flush(out);
         *self = Self { width: self.width, ..Self::default() };
     }
 
-    /// Shows the beginning of a word whose end has not come yet.
+    /// Shows the beginning of an incomplete word.
     pub(crate) fn show(&mut self, out: &mut String) {
         if !self.in_escape && self.word_width > 0 {
             self.place(out);
         }
     }
 
-    /// Something else was printed, and the cursor is at the beginning of a line.
+    /// Notes that something else was printed and the cursor is at the beginning of a line.
     pub(crate) fn line_was_begun(&mut self) {
         self.column = 0;
         if self.shown.take().is_some() {
@@ -123,7 +123,7 @@ impl Wrap {
         if self.word.is_empty() {
             return;
         }
-        // A terminal breaks a line when its last column is taken, so that one stays free.
+        // A terminal breaks a line when its last column is used, so that column stays free.
         let fits = self.column + self.spaces + self.word_width < width;
         let breaks = !fits && self.column > self.indent.1 && self.word_width > 0;
         match (self.shown, breaks) {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_broken_is_left_alone() {
+    fn long_words_are_not_broken() {
         let long = "x".repeat(50);
         assert_eq!(wrapped(&long, ""), long);
         assert_eq!(wrapped(&format!("a {long} b"), ""), format!("a\n{long} b"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_was_shown_is_taken_back_if_its_end_does_not_fit() {
+    fn a_shown_word_is_erased_if_its_end_does_not_fit() {
         let (mut wrap, mut out) = (Wrap::default(), String::new());
         wrap.set_width(Some(20));
         wrap.push("one two three be", &mut out);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn code_goes_past() {
+    fn verbatim_text_is_not_wrapped() {
         let (mut wrap, mut out) = (Wrap::default(), String::new());
         wrap.set_width(Some(20));
         let code = "let x = a_function(of, many, arguments);\n";

@@ -1,4 +1,4 @@
-//! `weir serve`: conversations over HTTP.
+//! `weir serve`: sessions over HTTP.
 
 mod settings;
 
@@ -15,11 +15,10 @@ use weir_store::SqliteStore;
 use crate::bridge::{Locked, Prepared};
 use crate::engine::DATABASE;
 use crate::exit::{Exit, tell};
-use crate::folders;
 use crate::signals::Signals;
 pub(crate) use settings::{Settings, data_directory, telemetry};
 
-/// Tells `weir token` where the server is, for its links. Not secret.
+/// The file from which `weir token` reads the server's address, for links. Not secret.
 pub(crate) const ADDRESS_FILE: &str = "address";
 
 pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
@@ -28,14 +27,15 @@ pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
         writeln!(std::io::stdout(), "{document}")?;
         return Ok(Exit::Success);
     }
-    // Outside the runtime: what sends spans has one of its own.
+    // Outside the runtime: the span exporter has its own.
     let _telemetry = weir_server::start_telemetry(&settings.telemetry)?;
     crate::runtime::block_on(serve(settings))
 }
 
 async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let data = &settings.engine.data_directory;
-    folders::create_private(data).with_context(|| format!("cannot make {}", data.display()))?;
+    weir_base::file::create_private_folder(data)
+        .with_context(|| format!("cannot create {}", data.display()))?;
     let _lock = lock(data)?;
     let bridge = settings.bridge.map(lock_bridge).transpose()?;
     let signals = stop_requests();
@@ -46,48 +46,48 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let listens_to_all = listening_is_remote(settings.serve.listen);
     let server = Server::start(host.clone(), settings.serve).await?;
     let address = data.join(ADDRESS_FILE);
-    if let Err(error) = folders::write_private(&address, server.url()) {
-        // Only `weir token` reads it, for a link.
+    if let Err(error) = weir_base::file::replace(&address, server.url().as_bytes()) {
+        // Not fatal: only `weir token` reads it, for a link.
         tell(&format!(
             "weir: cannot write {} ({error}); `weir token add` will print no link",
             address.display()
         ));
     }
     say_where(&server, listens_to_all)?;
-    // Its conversations are sessions of this host, so the page shows them too.
+    // The bridge's sessions run in this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;
     server.run(signals).await;
     if let Some(bridge) = bridge {
-        // Why it ended, if it did, has been told.
+        // If it failed, the reason has been reported.
         let _ = bridge.end().await;
     }
     let _ = std::fs::remove_file(address);
     Ok(Exit::Success)
 }
 
-/// Locks a bridge that works on a host of ours.
+/// Locks a bridge that runs in a host of this process.
 pub(crate) fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
     if bridge.names_a_cli() {
-        tell("weir: `claude` in the bridge's configuration is not used; --claude of this command is");
+        tell("weir: `claude` in the bridge's configuration is ignored; --claude of this command applies");
     }
     bridge.lock()
 }
 
-/// One server for each data folder.
+/// Locks the data folder: only one server may use it.
 pub(crate) fn lock(data: &Path) -> anyhow::Result<Lock> {
     acquire(data, &data.join("server.lock"), "weir serve").map_err(|error| {
         if error.downcast_ref::<LockError>().is_some_and(LockError::is_full) {
             return error;
         }
-        error.context("another server uses this data folder; choose another one with --data-dir")
+        error.context("another server uses this data folder; choose another folder with --data-dir")
     })
 }
 
-/// Takes a lock in a data folder, also on a full disk.
+/// Takes a lock in a data folder, even on a full disk.
 pub(crate) fn acquire(data: &Path, path: &Path, purpose: &str) -> anyhow::Result<Lock> {
     loop {
         match Lock::acquire(path, purpose) {
-            // Not even the lock can be written. What was kept for this moment is given up.
+            // The disk is too full for the lock, so the reserved space is released.
             Err(error) if error.is_full() => {
                 if !SqliteStore::give_up_reserve(&data.join(DATABASE)) {
                     return Err(error).with_context(|| full(data));
@@ -98,16 +98,16 @@ pub(crate) fn acquire(data: &Path, path: &Path, purpose: &str) -> anyhow::Result
     }
 }
 
-/// What to do about a full disk, where nothing was kept for that.
+/// Advice for a full disk without reserved space.
 fn full(data: &Path) -> String {
     format!(
-        "the disk of {} is full, and no reserve helps: free at least 1 MiB on it, and files if `df -i` says that it \
-         has no inodes left, then start again and delete sessions, or run `weir store compact`",
+        "the disk of {} is full, and no reserved space is left: free at least 1 MiB (and files, if `df -i` shows no free \
+         inodes), then start again and delete sessions, or run `weir store compact`",
         data.display()
     )
 }
 
-/// A message for each signal that asks us to end.
+/// Sends a message for each termination signal.
 pub(crate) fn stop_requests() -> mpsc::Receiver<()> {
     let (sender, receiver) = mpsc::channel(4);
     let mut signals = Signals::new();
@@ -125,24 +125,24 @@ pub(crate) fn stop_requests() -> mpsc::Receiver<()> {
 pub(crate) fn say_where(server: &Server, listens_to_all: bool) -> anyhow::Result<()> {
     tell(&format!("weir: serving on {}", server.url()));
     if listens_to_all {
-        tell("weir: other machines can connect; whoever has a token can run commands on this one");
+        tell("weir: other machines can connect; anyone with a token can run commands on this one");
         if server.fingerprint().is_none() {
-            tell("weir: connections are not encrypted: tokens and conversations can be read on the way");
+            tell("weir: connections are not encrypted: tokens and sessions can be read in transit");
         }
     }
     if let Some(fingerprint) = server.fingerprint() {
         tell(&format!("weir: the certificate's SHA-256 is {fingerprint}"));
     }
     if !weir_server::page_is_built() {
-        tell("weir: this program was built without the page; `make web` and another build bring it");
+        tell("weir: this program was built without the page; run `make web` and build again to include it");
     }
     if !server.is_first_start() {
-        tell("weir: `weir token add NAME` makes a link to the page");
+        tell("weir: `weir token add NAME` creates a link to the page");
     } else if !std::io::stderr().is_terminal() {
-        // What is written here is kept by a log, and a link with a token in it is as good as a password.
+        // This output may end up in a log, and a link with a token is as good as a password.
         tell(
-            "weir: no link is printed because this is not a terminal; `weir token add NAME` makes one (with the \
-             --data-dir of the server), and --ready-file writes a token for programs",
+            "weir: no link is printed because this is not a terminal; `weir token add NAME` creates one (with the \
+             server's --data-dir), and --ready-file writes a token for programs",
         );
     } else if let Some(link) = server.first_link()? {
         tell(&format!("weir: open this link; it is shown only once:\n\n    {link}\n"));

@@ -1,4 +1,4 @@
-//! From what was typed to how the server is.
+//! Turns command-line options into server settings.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::folders;
 use crate::opts::{DataOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 use crate::trust;
 
-/// How to serve.
+/// Settings of `weir serve`.
 pub(crate) struct Settings {
     pub(super) engine: Engine,
     pub(super) serve: ServeOptions,
@@ -41,7 +41,7 @@ impl Settings {
             roots: roots.clone(),
             limits: limits(opts.requests_per_minute, opts.streams_per_token),
             connections: ConnectionLimits {
-                most: usize::from(opts.max_connections),
+                max_connections: usize::from(opts.max_connections),
                 ..ConnectionLimits::default()
             },
             unattended_ask_timeout: opts.unattended_ask_timeout,
@@ -54,7 +54,7 @@ impl Settings {
         for name in opts.slash_command {
             let name = name.trim_start_matches('/').to_owned();
             if weir_wire::slash_command(&name, "").is_none() {
-                return Err(UsageError(format!("--slash-command {name}: not the name of a command")).into());
+                return Err(UsageError(format!("--slash-command {name}: not a valid command name")).into());
             }
             settings.slash_commands.push(name);
         }
@@ -91,7 +91,7 @@ impl Settings {
             log_directory: opts.log_dir,
             transport: opts.transport.into(),
             probe_cache: folders::probe_cache(),
-            most_processes: usize::from(opts.max_processes),
+            max_processes: usize::from(opts.max_processes),
             max_awaiting: usize::from(opts.max_awaiting),
             crowded_wait: opts.crowded_wait,
             idle: opts.idle,
@@ -102,14 +102,14 @@ impl Settings {
     }
 }
 
-/// Where the server keeps what it keeps.
+/// The server's data folder.
 pub(crate) fn data_directory(opts: DataOpts) -> anyhow::Result<PathBuf> {
     opts.data_dir.or_else(folders::data).ok_or_else(|| {
-        UsageError("there is no home folder to keep data in; say where with --data-dir".to_owned()).into()
+        UsageError("no home folder found to keep data in; choose one with --data-dir".to_owned()).into()
     })
 }
 
-/// What is logged.
+/// Log and telemetry settings.
 pub(crate) fn telemetry(opts: &LogOpts) -> Telemetry {
     Telemetry {
         format: match opts.log_format {
@@ -128,13 +128,13 @@ fn limits(requests_per_minute: u32, streams_per_token: u16) -> RequestLimits {
     RequestLimits { per_token, streams_per_token: usize::from(streams_per_token), ..limits }
 }
 
-/// Folders as they are when all links are followed, so that what lies below one is told apart from what seems to.
+/// Resolves links, so that a path can be checked reliably for being inside a root.
 fn roots(given: Vec<PathBuf>, more: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
     let mut given = if given.is_empty() { vec![std::env::current_dir()?] } else { given };
     given.extend(more);
     let resolve = |root: PathBuf| match root.canonicalize() {
         Ok(folder) if folder.is_dir() => Ok(folder),
-        _ => Err(UsageError(format!("--root {}: there is no such folder", root.display())).into()),
+        _ => Err(UsageError(format!("--root {}: folder not found", root.display())).into()),
     };
     let mut resolved = given.into_iter().map(resolve).collect::<anyhow::Result<Vec<PathBuf>>>()?;
     let mut seen = std::collections::HashSet::new();

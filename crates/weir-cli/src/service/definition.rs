@@ -1,4 +1,4 @@
-//! What the service runs, apart from the system that runs it.
+//! What the service runs, independent of the service manager.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use anyhow::{Context as _, bail};
 /// The program, its arguments and its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Definition {
-    /// The `weir` that is to run, by its full path.
+    /// The full path of the `weir` to run.
     pub(super) program: PathBuf,
     /// What follows `weir serve`.
     pub(super) arguments: Vec<String>,
-    /// Where programs are looked for. A service does not read the shell's startup files, so that without this the CLI,
-    /// or the Node.js that it runs on, is often not found.
+    /// `PATH`. A service does not read the shell's startup files, so without this the CLI, or the Node.js that it runs
+    /// on, is often not found.
     pub(super) path: Option<String>,
 }
 
@@ -21,7 +21,7 @@ impl Definition {
     ///
     /// Relative folders are refused: the service starts in another folder than this command.
     pub(super) fn of_this_program(serve: &[String]) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot find out where this program is")?;
+        let program = std::env::current_exe().context("cannot determine the path of this program")?;
         let mut arguments = vec!["serve".to_owned()];
         arguments.extend(serve.iter().cloned());
         let definition = Self { program, arguments, path: std::env::var("PATH").ok() };
@@ -38,7 +38,7 @@ impl Definition {
             .chain(self.program.to_str());
         for text in texts {
             if text.chars().any(char::is_control) {
-                bail!("{text:?} contains a control character, which a service cannot be given");
+                bail!("{text:?} contains a control character, which a service definition cannot contain");
             }
         }
         if self.program.to_str().is_none() {
@@ -47,7 +47,7 @@ impl Definition {
         Ok(())
     }
 
-    /// The program as text; checked when this was made.
+    /// The program's path as text; checked when this was created.
     pub(super) fn program(&self) -> &str {
         self.program.to_str().unwrap_or_default()
     }
@@ -55,7 +55,7 @@ impl Definition {
 
 /// Makes the paths among the options of `weir serve` absolute, so that they mean the same in the service.
 ///
-/// `is_path` says for the name and the value of an option whether that is a path.
+/// `is_path` tells for the name and the value of an option whether the value is a path.
 pub(super) fn absolute_paths(
     serve: &[String],
     folder: &Path,
@@ -63,7 +63,7 @@ pub(super) fn absolute_paths(
 ) -> Vec<String> {
     let absolute = |path: &str| folder.join(path).to_string_lossy().into_owned();
     let mut options = Vec::with_capacity(serve.len());
-    // The option before this one, if it has no value yet.
+    // The previous option, if it has no value yet.
     let mut waiting: Option<&str> = None;
     for word in serve {
         let (name, value) = match (word.strip_prefix("--"), waiting.take()) {

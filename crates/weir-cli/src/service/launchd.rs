@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use weir_base::html::escape;
+
 use super::definition::Definition;
 use super::manager::{Manager, Step};
 
@@ -16,7 +18,7 @@ pub(super) fn manager() -> Option<Manager> {
     let path = file.to_string_lossy().into_owned();
     Some(Manager {
         render: property_list,
-        // The old one has to go first; there may be none.
+        // An old one has to be unloaded first, if there is one.
         start: vec![
             Step::new("launchctl", &["unload", &path]).may_fail(),
             Step::new("launchctl", &["load", "-w", &path]),
@@ -40,14 +42,14 @@ pub(super) fn property_list(definition: &Definition) -> String {
     let _ = writeln!(list, "  <key>Label</key>\n  <string>{LABEL}</string>");
     list.push_str("  <key>ProgramArguments</key>\n  <array>\n");
     for word in std::iter::once(definition.program()).chain(definition.arguments.iter().map(String::as_str)) {
-        let _ = writeln!(list, "    <string>{}</string>", escaped(word));
+        let _ = writeln!(list, "    <string>{}</string>", escape(word));
     }
     list.push_str("  </array>\n");
     if let Some(path) = &definition.path {
         let _ = writeln!(
             list,
             "  <key>EnvironmentVariables</key>\n  <dict>\n    <key>PATH</key>\n    <string>{}</string>\n  </dict>",
-            escaped(path)
+            escape(path)
         );
     }
     list.push_str(
@@ -58,10 +60,6 @@ pub(super) fn property_list(definition: &Definition) -> String {
          </dict>\n</plist>\n",
     );
     list
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The system's manager of services, as data: where its file lies and what to run.
+//! The system's service manager, as data: the path of its file and the commands to run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,21 +13,21 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How one system manages a user's services.
 pub(super) struct Manager {
-    /// Where the description of the service lies.
+    /// The path of the service's unit file.
     pub(super) file: PathBuf,
-    /// Makes that description.
+    /// Renders the unit file.
     pub(super) render: fn(&Definition) -> String,
-    /// Starts the service, or starts it again with a new description.
+    /// Starts the service, or restarts it with a new unit file.
     pub(super) start: Vec<Step>,
     /// Stops it and keeps it from starting again.
     pub(super) stop: Vec<Step>,
-    /// What has to be run when the file is gone.
+    /// Commands to run after the file was removed.
     pub(super) forget: Vec<Step>,
     /// Succeeds while the service is running.
     pub(super) is_running: Step,
     /// The command that shows its log.
     pub(super) logs: &'static str,
-    /// What its user should know.
+    /// A note for the user.
     pub(super) note: Option<&'static str>,
 }
 
@@ -46,7 +46,7 @@ impl Step {
         Self { program, arguments, may_fail: false }
     }
 
-    /// A command whose failure means nothing.
+    /// A command whose failure is ignored.
     pub(super) fn may_fail(mut self) -> Self {
         self.may_fail = true;
         self
@@ -56,7 +56,7 @@ impl Step {
         format!("{} {}", self.program, self.arguments.join(" "))
     }
 
-    /// Runs it, and says what it said if it fails.
+    /// Runs it; a failure includes its error output.
     pub(super) async fn run(&self) -> anyhow::Result<()> {
         let output = self.output().await?;
         if output.is_success() || self.may_fail {

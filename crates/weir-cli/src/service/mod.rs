@@ -1,4 +1,4 @@
-//! `weir service`: the server as a service of the user who runs this.
+//! `weir service`: the server as a user service.
 
 mod definition;
 mod launchd;
@@ -17,11 +17,11 @@ use crate::opts::{Opts, ServiceCommand, ServiceInstallOpts};
 use definition::Definition;
 use manager::Manager;
 
-/// Does what was typed.
+/// Runs the command.
 pub(crate) async fn run(command: &ServiceCommand) -> anyhow::Result<Exit> {
     let Some(manager) = this_manager() else {
         bail!(
-            "services are supported on Linux with systemd and on macOS; here, start `weir serve` in another way"
+            "services are supported only on Linux with systemd and on macOS; start `weir serve` in another way"
         );
     };
     match command {
@@ -52,25 +52,24 @@ async fn install(manager: &Manager, opts: &ServiceInstallOpts) -> anyhow::Result
     let file = &manager.file;
     let folder = file.parent().context("the unit has no folder")?;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let new = file.with_extension("new");
-    std::fs::write(&new, &text).with_context(|| format!("cannot write {}", new.display()))?;
-    std::fs::rename(&new, file).with_context(|| format!("cannot write {}", file.display()))?;
+    weir_base::file::replace(file, text.as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))?;
     tell(&format!("Wrote {}", file.display()));
     if opts.no_start {
         return Ok(Exit::Success);
     }
     for step in &manager.start {
-        step.run().await.context("the service is installed and could not be started")?;
+        step.run().await.context("the service is installed but could not be started")?;
     }
     tell(&format!("The service is running. Its log: {}", manager.logs));
-    tell("`weir token add NAME` makes a token for the page.");
+    tell("`weir token add NAME` creates a token for the page.");
     if let Some(note) = manager.note {
         tell(note);
     }
     Ok(Exit::Success)
 }
 
-/// The options of `weir serve`, refused now if `weir serve` would refuse them in the background later.
+/// The options of `weir serve`, refused now if `weir serve` would later refuse them in the background.
 fn check_options(serve: &[String]) -> anyhow::Result<Vec<String>> {
     let command = Opts::command();
     let Some(options) = command.find_subcommand("serve") else { return Ok(serve.to_vec()) };
@@ -81,11 +80,11 @@ fn check_options(serve: &[String]) -> anyhow::Result<Vec<String>> {
         // A plain name of the CLI is looked up in PATH.
         takes_path && (name != "claude" || value.contains('/'))
     };
-    let folder = std::env::current_dir().context("cannot find out which folder this is")?;
+    let folder = std::env::current_dir().context("cannot determine the current folder")?;
     let serve = definition::absolute_paths(serve, &folder, is_path);
     let words = ["weir", "serve"].into_iter().map(str::to_owned).chain(serve.iter().cloned());
     if let Err(error) = command.try_get_matches_from(words) {
-        // Prints the mistake as `weir serve` would, and ends with its exit code.
+        // Prints the error as `weir serve` would, and exits with its exit code.
         error.exit();
     }
     Ok(serve)
@@ -99,7 +98,7 @@ async fn status(manager: &Manager) -> anyhow::Result<Exit> {
     let is_running = manager.is_running.succeeds().await?;
     println(&format!(
         "{}\nunit  {}\nlog   {}",
-        if is_running { "running" } else { "installed and not running" },
+        if is_running { "running" } else { "installed but not running" },
         manager.file.display(),
         manager.logs
     ))?;

@@ -1,4 +1,4 @@
-//! A unit for systemd's manager of a user's services.
+//! A unit for systemd's user service manager.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ pub(super) fn unit(definition: &Definition) -> String {
          UMask=0077\n\
          Restart=on-failure\n\
          RestartSec=2\n\
-         # Weir ends its own processes when it gets SIGTERM. What is left after the time limit is killed.\n\
+         # Weir ends its own processes on SIGTERM. Whatever is left after the time limit is killed.\n\
          KillMode=mixed\n\
          TimeoutStopSec=45\n\
          \n\

@@ -1,4 +1,4 @@
-//! Writes one conversation for keeping.
+//! Exports a session.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -18,12 +18,12 @@ pub(super) fn run(id: &str, form: Form, file: Option<&Path>, places: &Places) ->
     let Some(path) = file else {
         return Ok(write(&loaded, &found.id, form, &mut io::stdout().lock())?);
     };
-    // A file that is there is not written over.
+    // An existing file is not overwritten.
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let failed = || format!("{} cannot be written", path.display());
+    let failed = || format!("cannot write {}", path.display());
     let file = options.open(path).with_context(failed)?;
     write(&loaded, &found.id, form, &mut { file }).with_context(failed)
 }
@@ -46,7 +46,7 @@ fn write(loaded: &Loaded, session: &str, form: Form, out: &mut dyn Write) -> io:
     out.flush()
 }
 
-/// The lines as the CLI would have streamed them. What a person said stands between them in the shape of
+/// The lines as the CLI would have streamed them, with the user's messages in the format of
 /// `--replay-user-messages`.
 fn lines(loaded: &Loaded, session: &str, out: &mut impl Write) -> io::Result<()> {
     let mut written = Ok(());

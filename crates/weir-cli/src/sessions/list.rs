@@ -1,4 +1,4 @@
-//! The list.
+//! Lists sessions.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use super::settings::{List, Places};
 use crate::screen::{Style, Table, ago, clean, one_line, short_path, width};
 use crate::transcripts::{Found, Past, Transcripts};
 
-/// One conversation of the list, as `--json` prints it.
+/// A listed session, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Row {
     id: String,
@@ -23,7 +23,7 @@ struct Row {
     started_at: Option<i64>,
     updated_at: Option<i64>,
     messages: Option<u64>,
-    /// Whether there may be more messages than that.
+    /// Whether there may be more messages than counted.
     messages_at_least: bool,
     version: Option<String>,
     git_branch: Option<String>,
@@ -41,8 +41,8 @@ pub(super) fn print(list: &List, places: &Places, now: u64) -> anyhow::Result<()
         return Ok(out.flush()?);
     }
     if rows.is_empty() {
-        let what = if list.live_only { "no live conversations" } else { "no conversations" };
-        crate::exit::tell(&format!("weir: there are {what} here"));
+        let what = if list.live_only { "no live sessions" } else { "no sessions" };
+        crate::exit::tell(&format!("weir: {what} found"));
         return Ok(());
     }
     let width = width();
@@ -52,7 +52,7 @@ pub(super) fn print(list: &List, places: &Places, now: u64) -> anyhow::Result<()
     Ok(out.flush()?)
 }
 
-/// What is live comes first, then what was, the newest first.
+/// Live sessions first, then past ones, newest first.
 fn rows(list: &List, places: &Places) -> anyhow::Result<Vec<Row>> {
     let transcripts = places.transcripts()?;
     let mut live = places.live();
@@ -61,7 +61,7 @@ fn rows(list: &List, places: &Places) -> anyhow::Result<Vec<Row>> {
         None => transcripts.all()?,
     };
     let names: HashSet<&str> = live.iter().map(|live| live.id.as_str()).collect();
-    // Those that are live stay in their order among themselves.
+    // A stable sort: live sessions keep their order.
     found.sort_by_key(|found| !names.contains(found.id.as_str()));
     if list.live_only {
         found.retain(|found| names.contains(found.id.as_str()));
@@ -76,12 +76,12 @@ fn rows(list: &List, places: &Places) -> anyhow::Result<Vec<Row>> {
             let cwd = past.glance.cwd.as_deref().map(std::path::Path::new);
             list.cwd.as_deref().zip(cwd).is_some_and(|(wanted, cwd)| wanted != cwd)
         };
-        // One that went away meanwhile is no longer there to be listed.
+        // A transcript that has since been removed is skipped.
         let Some(past) = look(&transcripts, found).filter(|past| !is_elsewhere(past)) else { continue };
         let place = live.iter().position(|live| live.id == id);
         rows.push(row(past, place.map(|place| live.swap_remove(place))));
     }
-    // A live one may not have written anything yet. In which folder it works is not known then.
+    // A live session may not have a transcript yet, in which case its folder is unknown.
     if list.cwd.is_none() {
         let unwritten = live.into_iter().filter(|live| !rows.iter().any(|row| row.id == live.id));
         let unwritten: Vec<Row> = unwritten.map(unwritten_row).collect();
@@ -133,7 +133,7 @@ fn unwritten_row(live: Live) -> Row {
     }
 }
 
-/// The table. For a person the beginning of an id is enough, and leaves room for the rest.
+/// The table. On a terminal ids are shortened, which leaves room for the rest.
 fn table(rows: &[Row], now: u64, is_short: bool) -> Table {
     let mut table = Table::new(&["ID", "LAST", "MSGS", "FOLDER", "ABOUT"]);
     for row in rows {
@@ -153,11 +153,11 @@ fn table(rows: &[Row], now: u64, is_short: bool) -> Table {
     table
 }
 
-/// The end of a long path says more than its beginning.
-fn tail(text: &str, longest: usize) -> String {
+/// Shortens a long path at its beginning, because its end says more.
+fn tail(text: &str, max_length: usize) -> String {
     let length = text.chars().count();
-    if length <= longest {
+    if length <= max_length {
         return text.to_owned();
     }
-    std::iter::once('…').chain(text.chars().skip(length - longest + 1)).collect()
+    std::iter::once('…').chain(text.chars().skip(length - max_length + 1)).collect()
 }

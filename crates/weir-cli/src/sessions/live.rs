@@ -1,4 +1,4 @@
-//! Conversations that are going on, known by their locks.
+//! Live sessions, known by their locks.
 
 use std::path::Path;
 
@@ -7,10 +7,9 @@ use weir_process::{Lock, LockOwner};
 
 use crate::screen::date;
 
-/// A conversation that is going on.
+/// A live session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Live {
-    /// The session.
     #[serde(skip)]
     pub(crate) id: String,
     /// The Weir process that has it.
@@ -25,14 +24,14 @@ impl Live {
     }
 }
 
-/// What is going on, in the order of its beginning. Locks that a killed process has left are not.
+/// Live sessions, oldest first. Stale locks of killed processes are ignored.
 pub(crate) fn live(state: &Path) -> Vec<Live> {
     let Ok(entries) = std::fs::read_dir(state.join("locks")) else { return Vec::new() };
     let mut live: Vec<Live> = entries
         .filter_map(|entry| {
             let path = entry.ok()?.path();
             let name = path.file_name()?.to_str()?.strip_prefix("session-")?.strip_suffix(".lock")?;
-            let id = plain(name)?;
+            let id = decode(name)?;
             let LockOwner { process, since, .. } = Lock::owner(&path)?;
             Some(Live { id, pid: process.pid, since })
         })
@@ -41,8 +40,8 @@ pub(crate) fn live(state: &Path) -> Vec<Live> {
     live
 }
 
-/// The name that a file's name stands for: `_2e` is a dot.
-fn plain(name: &str) -> Option<String> {
+/// Decodes a file name: `_2e` is a dot.
+fn decode(name: &str) -> Option<String> {
     let mut parts = name.split('_');
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {

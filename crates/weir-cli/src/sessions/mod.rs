@@ -1,4 +1,4 @@
-//! `weir sessions`: what is live and what was.
+//! `weir sessions`: live and past sessions.
 
 mod export;
 mod list;
@@ -6,7 +6,6 @@ mod live;
 mod settings;
 
 use std::io::Write as _;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 
@@ -41,14 +40,14 @@ fn show(id: &str, json: bool, places: &Places) -> anyhow::Result<()> {
         format!("{} {}\n", style.faint(&format!("{name:<9}")), one_line(value, 200))
     };
     let mut text = fact("session", &found.id);
-    let past = transcripts.look(found).context("the transcript cannot be read")?;
+    let past = transcripts.look(found).context("cannot read the transcript")?;
     let facts = [
         ("title", past.glance.title.clone()),
         ("folder", past.glance.cwd.as_deref().map(short_path)),
         ("branch", past.glance.git_branch.clone()),
         ("model", view.session.model.clone()),
         ("version", past.glance.version.clone()),
-        ("began", past.glance.started_at.and_then(|at| u64::try_from(at / 1000).ok()).map(date)),
+        ("started", past.glance.started_at.and_then(|at| u64::try_from(at / 1000).ok()).map(date)),
         ("file", Some(short_path(&past.found.path.display().to_string()))),
     ];
     for (name, value) in facts {
@@ -59,20 +58,20 @@ fn show(id: &str, json: bool, places: &Places) -> anyhow::Result<()> {
     }
     if report.skipped_branches > 0 {
         let count = plural(report.skipped_branches, "attempt");
-        text.push_str(&fact("left out", &format!("{count} that was taken back")));
+        text.push_str(&fact("omitted", &format!("{count} on abandoned branches")));
     }
     text.push_str(&story(&view, None, style));
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// The files of a conversation.
+/// The files of a session.
 fn read(transcripts: &Transcripts, id: &str) -> anyhow::Result<(Found, Loaded)> {
     let found = transcripts.find(id)?;
-    let loaded = Loaded::read(&found).with_context(|| format!("{} cannot be read", found.path.display()))?;
+    let loaded = Loaded::read(&found).with_context(|| format!("cannot read {}", found.path.display()))?;
     Ok((found, loaded))
 }
 
 /// Seconds since 1970.
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
+    u64::try_from(weir_base::time::now_ms() / 1000).unwrap_or_default()
 }

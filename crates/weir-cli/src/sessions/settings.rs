@@ -1,4 +1,4 @@
-//! What was typed, resolved.
+//! Settings of `weir sessions`.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ pub(super) enum Task {
 pub(super) struct List {
     pub(super) cwd: Option<PathBuf>,
     pub(super) live_only: bool,
-    /// None for all.
+    /// `None` for all.
     pub(super) limit: Option<usize>,
     pub(super) json: bool,
 }
 
-/// The form of an export.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Markdown,
@@ -54,11 +54,11 @@ impl Places {
     }
 
     pub(super) fn transcripts(&self) -> Result<Transcripts, UsageError> {
-        let none = "where the CLI keeps its transcripts is not known: set HOME, or give --config-dir";
+        let none = "the CLI's transcript folder is unknown: set HOME, or use --config-dir";
         self.config.as_deref().map(Transcripts::below).ok_or_else(|| UsageError(none.to_owned()))
     }
 
-    /// What is live, as far as Weir started it.
+    /// Live sessions that Weir started.
     pub(super) fn live(&self) -> Vec<Live> {
         self.state.as_deref().map(live).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `weir store`: looks after the file with all sessions.
+//! `weir store`: maintains the file with all sessions.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) fn run(opts: StoreOpts) -> anyhow::Result<Exit> {
     }
 }
 
-/// The file of a data folder, and how to speak of it.
+/// The file in a data folder, and the output format.
 struct Place {
     data: PathBuf,
     file: PathBuf,
@@ -31,12 +31,12 @@ struct Place {
 }
 
 impl Place {
-    /// One with a file in it.
+    /// The place, if the file exists.
     fn resolve(opts: StorePlaceOpts) -> anyhow::Result<Self> {
         let place = Self::of_any(opts)?;
         if !place.file.is_file() {
             let text = format!(
-                "there is no log in {}; say where it is with --data-dir, as for `weir serve`",
+                "no sessions found in {}; choose the data folder with --data-dir, as for `weir serve`",
                 place.data.display()
             );
             return Err(UsageError(text).into());
@@ -49,11 +49,11 @@ impl Place {
         Ok(Self { file: data.join(DATABASE), data, json: opts.json })
     }
 
-    /// Keeps servers, loops and bridges out, or says which one is there.
+    /// Locks out servers, loops and bridges, or reports which one is running.
     fn lock(&self, purpose: &str) -> anyhow::Result<[Lock; 2]> {
         let locked = |path: PathBuf| {
             acquire(&self.data, &path, purpose).with_context(|| {
-                format!("{purpose} cannot be used while something works with this data folder; stop it first")
+                format!("{purpose} cannot be used while another process uses this data folder; stop it first")
             })
         };
         Ok([
@@ -76,11 +76,11 @@ impl Place {
 fn check(place: &Place) -> anyhow::Result<Exit> {
     let report = check_file(&place.file)?;
     let is_sound = report.problems.is_empty();
-    let verdict = if is_sound { "sound" } else { "not sound" };
+    let verdict = if is_sound { "intact" } else { "damaged" };
     let mut words = format!("{} is {verdict}: {}", place.file.display(), contents(&report));
     if report.format < report.newest_format {
         let (old, new) = (report.format, report.newest_format);
-        words.push_str(&format!("\nits format is {old}; the next start of a server brings it to {new}"));
+        words.push_str(&format!("\nits format is {old}; the next start of a server upgrades it to {new}"));
     }
     for problem in &report.problems {
         words.push_str(&format!("\n  {problem}"));
@@ -89,7 +89,7 @@ fn check(place: &Place) -> anyhow::Result<Exit> {
     if is_sound {
         return Ok(Exit::Success);
     }
-    tell("weir: put back a backup with `weir store restore FILE`, which keeps this file under another name");
+    tell("weir: restore a backup with `weir store restore FILE`, which keeps this file under another name");
     Ok(Exit::ErrorResult)
 }
 
@@ -101,10 +101,10 @@ fn compacted(place: &Place) -> anyhow::Result<Exit> {
     let _locks = place.lock("weir store compact")?;
     let done = compact(&place.file)?;
     let Compacted { before, after, short_of, .. } = done;
-    let mut words = format!("{} had {} and has {}", place.file.display(), size(before), size(after));
+    let mut words = format!("{} was {} and is now {}", place.file.display(), size(before), size(after));
     if let Some(short) = short_of {
         words.push_str(&format!(
-            "\nit was not written anew: the disk would need {} more of free space for that",
+            "\nit was not rewritten: that would need {} more of free disk space",
             size(short)
         ));
     }
@@ -123,17 +123,17 @@ fn backup(place: &Place, target: &Path) -> anyhow::Result<Exit> {
 
 fn restored(place: &Place, backup: &Path) -> anyhow::Result<Exit> {
     if !backup.is_file() {
-        return Err(UsageError(format!("there is no backup {}", backup.display())).into());
+        return Err(UsageError(format!("no backup {} found", backup.display())).into());
     }
-    crate::folders::create_private(&place.data)
-        .with_context(|| format!("cannot make {}", place.data.display()))?;
+    weir_base::file::create_private_folder(&place.data)
+        .with_context(|| format!("cannot create {}", place.data.display()))?;
     let _locks = place.lock("weir store restore")?;
     let done = restore(backup, &place.file)?;
     let Restored { report, kept, .. } = &done;
     let mut words = format!("{} has {}", place.file.display(), contents(report));
     if let Some(kept) = kept {
         words.push_str(&format!(
-            "\nwhat was there is {}; delete it when you no longer need it",
+            "\nthe old file is now {}; delete it when you no longer need it",
             kept.display()
         ));
     }

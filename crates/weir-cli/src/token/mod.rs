@@ -1,14 +1,15 @@
-//! `weir token`: who may use a server.
+//! `weir token`: manages the tokens of a server.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
+use weir_base::money::dollars;
+use weir_base::time::now_ms;
 use weir_server::{NewToken, Role, Token, TokenInfo, Tokens, link};
 
 use crate::exit::{Exit, UsageError, tell};
-use crate::folders;
 use crate::opts::{AddTokenOpts, TokenCommand, TokenOpts};
 use crate::screen::{Style, Table};
 use crate::serve::{ADDRESS_FILE, data_directory};
@@ -22,7 +23,7 @@ pub(crate) fn run(opts: TokenOpts) -> anyhow::Result<Exit> {
 }
 
 fn open(data: &Path) -> anyhow::Result<Tokens> {
-    folders::create_private(data)?;
+    weir_base::file::create_private_folder(data)?;
     Ok(Tokens::open(data.join("tokens.json"))?)
 }
 
@@ -31,10 +32,10 @@ fn add(opts: AddTokenOpts) -> anyhow::Result<Exit> {
         return Err(UsageError(problem.to_owned()).into());
     }
     if opts.role == Role::Admin && opts.session.is_some() {
-        return Err(UsageError("an admin is for all sessions; leave out --session".to_owned()).into());
+        return Err(UsageError("an admin token is for all sessions; leave out --session".to_owned()).into());
     }
     let data = data_directory(opts.data)?;
-    let now = weir_store::now();
+    let now = now_ms();
     let new = NewToken {
         name: opts.name,
         role: opts.role,
@@ -54,16 +55,13 @@ fn add(opts: AddTokenOpts) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     writeln!(out, "{}", secret.reveal())?;
-    tell(&format!(
-        "weir: this is the {} token {} of {}; it is not shown again",
-        token.role, token.id, token.name
-    ));
+    tell(&format!("weir: {} token {} for {}; it will not be shown again", token.role, token.id, token.name));
     match link {
         Some(link) if std::io::stderr().is_terminal() => {
             tell(&format!("weir: as a link:\n\n    {link}\n"));
         }
-        // What is written here may be kept by a log; the token itself is on the standard output alone.
-        Some(_) => tell("weir: `weir token add --json` gives it as a link, too"),
+        // This output may end up in a log; the token itself goes to the standard output only.
+        Some(_) => tell("weir: `weir token add --json` also prints a link"),
         None => {}
     }
     Ok(Exit::Success)
@@ -83,11 +81,11 @@ fn list(data: &Path, as_json: bool) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     if tokens.is_empty() {
-        tell("weir: there are no tokens; the first start of `weir serve` makes one");
+        tell("weir: no tokens; the first start of `weir serve` creates one");
         return Ok(Exit::Success);
     }
-    let now = weir_store::now();
-    let mut table = Table::new(&["ID", "NAME", "ROLE", "SESSION", "ENDS", "SPENT"]);
+    let now = now_ms();
+    let mut table = Table::new(&["ID", "NAME", "ROLE", "SESSION", "EXPIRES", "SPENT"]);
     for token in &tokens {
         table.row(row(token, now));
     }
@@ -98,17 +96,17 @@ fn list(data: &Path, as_json: bool) -> anyhow::Result<Exit> {
 }
 
 fn row(token: &Token, now: i64) -> [String; 6] {
-    let ends = match token.expires_at {
+    let expires = match token.expires_at {
         None => "-".to_owned(),
-        Some(at) if at <= now => "ended".to_owned(),
+        Some(at) if at <= now => "expired".to_owned(),
         Some(at) => in_words(at - now),
     };
     let spent = match token.max_cost_usd {
         None => "-".to_owned(),
-        Some(most) => format!("${:.2} of ${most:.2}", token.spent_usd),
+        Some(limit) => format!("{} of {}", dollars(token.spent_usd), dollars(limit)),
     };
     let session = token.session.clone().unwrap_or_else(|| "all".to_owned());
-    [token.id.clone(), token.name.clone(), token.role.to_string(), session, ends, spent]
+    [token.id.clone(), token.name.clone(), token.role.to_string(), session, expires, spent]
 }
 
 fn in_words(ms: i64) -> String {
@@ -116,7 +114,7 @@ fn in_words(ms: i64) -> String {
         seconds if seconds < 120 => format!("in {seconds} s"),
         seconds if seconds < 2 * 3600 => format!("in {} min", seconds / 60),
         seconds if seconds < 2 * 86400 => format!("in {} h", seconds / 3600),
-        // A token that was made for 30 days a moment ago ends in 30 days.
+        // Rounded, so that a token just created for 30 days expires in 30 days.
         seconds => format!("in {} days", (seconds + 43200) / 86400),
     }
 }
@@ -137,5 +135,5 @@ fn revoke(data: &Path, wanted: &[String]) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let missing = missing.join(", ");
-    Err(UsageError(format!("there is no token {missing}; `weir token list` shows them")).into())
+    Err(UsageError(format!("no token {missing} found; `weir token list` shows them")).into())
 }

@@ -1,4 +1,4 @@
-//! Which transcripts there are.
+//! Finds transcripts.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_transcript::import::{Glance, glance};
 
-/// How much of the beginning and of the end of a file is looked at for a list.
+/// Bytes read from the beginning and from the end of a file for a list.
 const GLANCE: u64 = 64 << 10;
 
-/// The CLI cuts longer names of folders, and adds something of its own.
-const LONGEST_NAME: usize = 200;
+/// The CLI cuts longer folder names and appends a suffix.
+const MAX_NAME_LENGTH: usize = 200;
 
 /// The folder with all transcripts.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub(crate) struct Found {
     length: u64,
 }
 
-/// A conversation of the past, as a list shows it.
+/// A past session, as shown in a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Past {
     pub(crate) found: Found,
@@ -39,23 +39,23 @@ pub(crate) struct Past {
 /// Why a transcript was not found.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FindError {
-    #[error("there is no conversation {id} in {}; `weir sessions` lists them", projects.display())]
+    #[error("no session {id} found in {}; `weir sessions` lists them", projects.display())]
     None { id: String, projects: PathBuf },
-    #[error("{id} is the beginning of several conversations:\n  {}\nGive more of it.", found.join("\n  "))]
+    #[error("{id} matches several sessions:\n  {}\nGive more of the id.", found.join("\n  "))]
     Several { id: String, found: Vec<String> },
     #[error("{} cannot be read: {source}", path.display())]
     System { path: PathBuf, source: io::Error },
 }
 
 impl Found {
-    /// When it was written last, in seconds since 1970.
+    /// When it was last written, in seconds since 1970.
     pub(crate) fn modified(&self) -> u64 {
         self.modified.duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
     }
 }
 
 impl Past {
-    /// What it is about, in a line.
+    /// A one-line description of the session.
     pub(crate) fn about(&self) -> &str {
         let glance = &self.glance;
         glance.title.as_deref().or(glance.first_prompt.as_deref()).unwrap_or_default()
@@ -63,40 +63,40 @@ impl Past {
 }
 
 impl Transcripts {
-    /// Those below the CLI's own folder.
+    /// The transcripts below the CLI's own folder.
     pub(crate) fn below(config: &Path) -> Self {
         Self { projects: config.join("projects") }
     }
 
-    /// All, the newest first. A folder that is not there has none.
+    /// All transcripts, newest first. A missing folder has none.
     pub(crate) fn all(&self) -> Result<Vec<Found>, FindError> {
         let folders = self.list(&self.projects)?;
         self.files(folders.into_iter())
     }
 
-    /// Those of conversations that worked in this folder, the newest first.
+    /// The transcripts of sessions in this folder, newest first.
     pub(crate) fn of_folder(&self, cwd: &Path) -> Result<Vec<Found>, FindError> {
         let name = project_name(cwd);
-        let is_it = |folder: &PathBuf| {
+        let is_match = |folder: &PathBuf| {
             let folder = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-            let beginning = name.get(..LONGEST_NAME).unwrap_or(&name);
-            folder == name || name.len() > LONGEST_NAME && folder.starts_with(beginning)
+            let beginning = name.get(..MAX_NAME_LENGTH).unwrap_or(&name);
+            folder == name || name.len() > MAX_NAME_LENGTH && folder.starts_with(beginning)
         };
         let folders = self.list(&self.projects)?;
-        self.files(folders.into_iter().filter(is_it))
+        self.files(folders.into_iter().filter(is_match))
     }
 
-    /// The one whose id this is, or the beginning of it.
+    /// Finds a transcript by its id, or the beginning of it.
     pub(crate) fn find(&self, id: &str) -> Result<Found, FindError> {
         let id = id.to_ascii_lowercase();
         let all = self.all()?;
-        let mut fitting = all.into_iter().filter(|found| found.id.starts_with(&id)).peekable();
+        let mut matching = all.into_iter().filter(|found| found.id.starts_with(&id)).peekable();
         let none = || FindError::None { id: id.clone(), projects: self.projects.clone() };
-        let first = fitting.next().ok_or_else(none)?;
-        if first.id == id || fitting.peek().is_none() {
+        let first = matching.next().ok_or_else(none)?;
+        if first.id == id || matching.peek().is_none() {
             return Ok(first);
         }
-        let rest: Vec<Found> = fitting.collect();
+        let rest: Vec<Found> = matching.collect();
         if let Some(exact) = rest.iter().find(|found| found.id == id) {
             return Ok(exact.clone());
         }
@@ -104,7 +104,7 @@ impl Transcripts {
         Err(FindError::Several { id, found: found.take(10).collect() })
     }
 
-    /// Looks at the beginning and the end of a transcript.
+    /// Reads the beginning and the end of a transcript.
     pub(crate) fn look(&self, found: Found) -> io::Result<Past> {
         let mut file = File::open(&found.path)?;
         let mut head = Vec::new();
@@ -121,7 +121,7 @@ impl Transcripts {
     fn files(&self, folders: impl Iterator<Item = PathBuf>) -> Result<Vec<Found>, FindError> {
         let mut files = Vec::new();
         for folder in folders {
-            // A folder that went away meanwhile, or is not ours to read, has none for us.
+            // A folder that has since been removed, or is not readable, is skipped.
             let paths = self.list(&folder).unwrap_or_default();
             files.extend(paths.into_iter().filter_map(session_file));
         }
@@ -141,7 +141,7 @@ impl Transcripts {
     }
 }
 
-/// A file that is named like a session.
+/// A transcript, if the file is named after a session.
 fn session_file(path: PathBuf) -> Option<Found> {
     let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
     uuid::Uuid::try_parse(&id).ok()?;
@@ -163,7 +163,7 @@ mod tests {
     const ONE: &str = "11111111-1111-4111-8111-111111111111";
     const TWO: &str = "11111111-2222-4222-8222-222222222222";
 
-    fn made() -> (tempfile::TempDir, Transcripts) {
+    fn sample() -> (tempfile::TempDir, Transcripts) {
         let config = tempfile::tempdir().unwrap();
         let folder = config.path().join("projects/-workspace-my-demo");
         fs::create_dir_all(folder.join(ONE).join("subagents")).unwrap();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn only_sessions_are_listed_and_found_by_folder() {
-        let (_config, transcripts) = made();
+        let (_config, transcripts) = sample();
         assert_eq!(transcripts.all().unwrap().len(), 2);
         assert_eq!(transcripts.of_folder(Path::new("/workspace/my_demo")).unwrap().len(), 2);
         assert_eq!(transcripts.of_folder(Path::new("/workspace")).unwrap().len(), 0);
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_beginning_of_an_id_is_enough_if_there_is_only_one() {
-        let (_config, transcripts) = made();
+        let (_config, transcripts) = sample();
         assert_eq!(transcripts.find("11111111-2").unwrap().id, TWO);
         assert!(matches!(transcripts.find("1111"), Err(FindError::Several { .. })));
         let error = transcripts.find("2222").unwrap_err().to_string();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn no_folder_is_no_transcript() {
+    fn a_missing_folder_has_no_transcripts() {
         assert!(Transcripts::below(Path::new("/nowhere")).all().unwrap().is_empty());
     }
 }

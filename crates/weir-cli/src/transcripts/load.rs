@@ -1,4 +1,4 @@
-//! Reads a transcript whole, with the files of its sub-agents.
+//! Reads a whole transcript, with the files of its sub-agents.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use weir_transcript::{FoldOptions, View};
 
 use super::find::Found;
 
-/// The files of a conversation.
+/// The files of a session.
 pub(crate) struct Loaded {
     main: Vec<u8>,
     agents: Vec<AgentFile>,
@@ -32,7 +32,7 @@ impl Loaded {
         let main = fs::read(&found.path)?;
         let mut agents = agent_files(&found.path.with_extension("").join("subagents"), |_| true);
         if let Some(folder) = found.path.parent() {
-            // Older versions keep the files of all sessions' agents side by side.
+            // Older versions keep the agents' files of all sessions in the same folder.
             let is_ours = |lines: &[u8]| {
                 let seen = glance(lines, &[], lines.len() as u64);
                 seen.session.as_deref() == Some(&found.id)
@@ -47,7 +47,7 @@ impl Loaded {
         Transcript { main: &self.main, agents }
     }
 
-    /// The whole conversation; nothing is dropped from it and nothing is cut.
+    /// The whole session; nothing is dropped or cut.
     pub(crate) fn view(&self) -> (View, ImportReport) {
         let whole = FoldOptions { keep_entries: None, output_limit: usize::MAX, unknown_limit: usize::MAX };
         import_view(&self.transcript(), whole)

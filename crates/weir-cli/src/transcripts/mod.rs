@@ -1,6 +1,6 @@
 //! The transcripts that the CLI keeps in its own folder: `projects/<folder>/<session>.jsonl`.
 //!
-//! They are only read. What stands in them is the business of `weir_transcript::import`.
+//! They are only read. `weir_transcript::import` interprets their content.
 
 mod find;
 mod load;

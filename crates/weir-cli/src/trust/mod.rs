@@ -1,4 +1,4 @@
-//! `weir trust`: what a folder would run by itself, and whether it may.
+//! `weir trust`: what a folder would run automatically, and whether it may.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use serde_json::json;
+use weir_base::time::now_ms;
 use weir_session::FolderTrust;
 use weir_trust::{FindingKind, Findings, Standing, TrustFile, scan};
 
@@ -18,12 +19,12 @@ use crate::serve::data_directory;
 /// The name of the file in a data folder.
 const FILE: &str = "trust.json";
 
-/// The folders that were trusted, as this data folder remembers them.
+/// The trusted folders recorded in this data folder.
 pub(crate) fn file_in(data: &Path) -> Arc<TrustFile> {
     Arc::new(TrustFile::new(data.join(FILE)))
 }
 
-/// Whether the settings of a folder count in commands of the terminal.
+/// Whether a folder's settings apply in terminal commands.
 pub(crate) fn policy(is_trusted: bool) -> FolderTrust {
     match folders::data() {
         _ if is_trusted => FolderTrust::Load,
@@ -32,17 +33,17 @@ pub(crate) fn policy(is_trusted: bool) -> FolderTrust {
     }
 }
 
-/// Says that the settings of a folder are left out, where it has any.
-pub(crate) fn tell_if_left_out(cwd: Option<&Path>, trust: &FolderTrust) {
+/// Warns that a folder's settings are ignored, if it has any.
+pub(crate) fn warn_if_ignored(cwd: Option<&Path>, trust: &FolderTrust) {
     let FolderTrust::Remembered(file) = trust else { return };
     let folder = cwd.map_or_else(std::env::current_dir, |cwd| Ok(cwd.to_owned()));
     let Ok(folder) = folder.and_then(|folder| folder.canonicalize()) else { return };
     let Ok(found) = scan(&folder, home().as_deref()) else { return };
     let why = match file.standing(&folder, &found) {
         Ok(Standing::Trusted) => return,
-        Ok(Standing::New) => "nobody has trusted it",
+        Ok(Standing::New) => "it is not trusted",
         Ok(Standing::Changed) => "they have changed since it was trusted",
-        Err(_) => "it cannot be read which folders are trusted",
+        Err(_) => "the list of trusted folders cannot be read",
     };
     if let Some(summary) = summary(&found) {
         tell(&format!(
@@ -51,7 +52,7 @@ pub(crate) fn tell_if_left_out(cwd: Option<&Path>, trust: &FolderTrust) {
     }
 }
 
-/// What there is, such as `hook × 2, environment`; none where there is nothing.
+/// A summary such as `hook × 2, environment`; `None` if nothing was found.
 fn summary(found: &Findings) -> Option<String> {
     let mut counts: Vec<(FindingKind, usize)> = Vec::new();
     for item in &found.items {
@@ -80,7 +81,7 @@ pub(crate) fn run(opts: TrustOpts) -> anyhow::Result<Exit> {
     let folder = opts.folder.map_or_else(std::env::current_dir, Ok)?;
     let folder = folder
         .canonicalize()
-        .map_err(|error| UsageError(format!("{} cannot be used: {error}", folder.display())))?;
+        .map_err(|error| UsageError(format!("cannot use {}: {error}", folder.display())))?;
     if opts.forget {
         let was_trusted = file.forget(&folder)?;
         let word = if was_trusted { "is no longer trusted" } else { "was not trusted" };
@@ -95,17 +96,20 @@ pub(crate) fn run(opts: TrustOpts) -> anyhow::Result<Exit> {
     } else {
         show(&folder, &found, standing)?;
     }
-    // Nothing that would run is nothing to ask about.
+    // If nothing would run, there is nothing to ask.
     let has_question = standing != Standing::Trusted && !found.items.is_empty();
     if opts.show || !(has_question || opts.yes) {
         return Ok(Exit::Success);
     }
-    if !opts.yes && !asked(&folder)? {
+    if !opts.yes && !confirm(&folder)? {
         tell("weir: nothing was changed; `weir trust --yes` trusts the folder without asking");
         return Ok(Exit::ErrorResult);
     }
-    file.trust(&folder, &found, "terminal", weir_store::now())?;
-    tell(&format!("weir: {} is trusted; when these files change, you are asked again", folder.display()));
+    file.trust(&folder, &found, "terminal", now_ms())?;
+    tell(&format!(
+        "weir: {} is now trusted; you will be asked again when these files change",
+        folder.display()
+    ));
     Ok(Exit::Success)
 }
 
@@ -122,7 +126,7 @@ fn show(folder: &Path, found: &Findings, standing: Standing) -> anyhow::Result<(
     }
     let (standing, verb) = match standing {
         Standing::Trusted => ("trusted", "runs or uses"),
-        Standing::Changed => ("trusted once, but its files have changed since", "would run or use"),
+        Standing::Changed => ("no longer trusted, because its files have changed", "would run or use"),
         Standing::New => ("not trusted", "would run or use"),
     };
     writeln!(out, "{name} is {standing}.\nThe CLI {verb} this without asking:\n")?;
@@ -144,7 +148,7 @@ fn show(folder: &Path, found: &Findings, standing: Standing) -> anyhow::Result<(
     Ok(())
 }
 
-fn asked(folder: &Path) -> anyhow::Result<bool> {
+fn confirm(folder: &Path) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
     }
@@ -152,8 +156,8 @@ fn asked(folder: &Path) -> anyhow::Result<bool> {
     write!(err, "Trust {} and let this run? [y/N] ", clean(&folder.display().to_string()))?;
     err.flush()?;
     let mut line = String::new();
-    if std::io::stdin().read_line(&mut line).context("the answer cannot be read")? == 0 {
-        // Ctrl-D leaves the cursor behind the question.
+    if std::io::stdin().read_line(&mut line).context("cannot read the answer")? == 0 {
+        // Ctrl-D leaves the cursor after the question.
         writeln!(err)?;
     }
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
@@ -163,7 +167,7 @@ fn list(file: &TrustFile, as_json: bool) -> anyhow::Result<Exit> {
     let mut out = std::io::stdout().lock();
     let folders = file.list()?;
     if folders.is_empty() && !as_json {
-        tell("weir: no folder is trusted");
+        tell("weir: no trusted folders");
     }
     for (folder, trusted) in folders {
         if as_json {

@@ -1,7 +1,7 @@
-//! A bridge that is killed in the middle of a turn and started again: nothing is lost, nothing is said twice.
+//! A bridge that is killed in the middle of a turn and restarted: nothing is lost, nothing is posted twice.
 //!
-//! Telegram is a double in this process, which survives the bridge. The instant is chosen by a call of the bridge that
-//! is never answered: it was done, or it was not, and the bridge dies before it hears which.
+//! Telegram is a double in this process, which survives the bridge. The moment is chosen by a call of the bridge that is
+//! never answered: the call took effect or not, and the bridge dies before it knows which.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::double::{Double, TOKEN};
 
 pub(crate) const ANNA: i64 = 100;
 
-/// The instants: what the call writes that is never answered.
+/// The moments: the text of the call that is never answered.
 const FIRST_SIGN: &str = "\u{2026}";
 const FIRST_TEXT: &str = "The first";
 const WHOLE_TEXT: &str = "The end.";
@@ -53,7 +53,7 @@ impl Chat {
         BridgeStore::open(&file).unwrap().load().unwrap()
     }
 
-    /// What the bot's messages say, without those that say nothing yet.
+    /// The texts of the bot's messages, without placeholders.
     fn said(&self) -> Vec<String> {
         let texts = self.double.lock().messages.values().map(|shown| shown.text.clone()).collect::<Vec<_>>();
         texts.into_iter().filter(|text| text != FIRST_SIGN).collect()
@@ -66,7 +66,7 @@ impl Chat {
     }
 }
 
-/// Kills the bridge at this instant, and looks what becomes of both messages.
+/// Kills the bridge at this moment, and checks what becomes of both messages.
 async fn killed_at(instant: &str, is_done: bool) {
     let chat = Chat::new().await;
     let context =
@@ -108,14 +108,14 @@ async fn killed_at(instant: &str, is_done: bool) {
     let expected = if is_answered { ["answered", "answered"] } else { ["failed", "answered"] };
     assert_eq!(chat.outcomes(), expected, "{context}: {said:#?}");
     let ran = std::fs::read_to_string(chat.place.workspace().join("ran.txt")).unwrap_or_default();
-    assert!(ran.lines().count() <= 1, "{context}: no turn is played twice: {ran:?}");
+    assert!(ran.lines().count() <= 1, "{context}: no turn runs twice: {ran:?}");
     assert_eq!(chat.double.lock().breaches, Vec::<String>::new(), "{context}");
-    // A sign whose fate the kill left open may stand there twice; nothing else may.
+    // A placeholder may appear twice if the kill left it undecided; nothing else may.
     let signs = chat.double.lock().messages.len() - said.len();
     assert!(signs <= usize::from(is_done), "{context}: {signs} signs are left");
 }
 
-/// Each instant in a thread of its own: most of the time they wait.
+/// Each moment in its own thread: most of the time they wait.
 fn killed_at_each(instants: &[(&str, bool)]) {
     std::thread::scope(|scope| {
         for (instant, is_done) in instants {
@@ -138,7 +138,7 @@ fn killed_before_and_after_the_first_text() {
 }
 
 #[test]
-fn killed_when_the_answer_is_there_and_its_outcome_is_not_kept() {
+fn killed_after_the_answer_and_before_its_outcome_is_stored() {
     killed_at_each(&[(WHOLE_TEXT, false), (WHOLE_TEXT, true), (SECOND_ANSWER, false), (SECOND_ANSWER, true)]);
 }
 
@@ -149,13 +149,13 @@ async fn killed_while_a_question_is_open() {
     let file = chat.place.workspace().join("made.txt");
     let turn = json!([{"tool": "Write", "input": {"file_path": file, "content": "made"}}, {"text": "Made."}]);
     chat.double.says(ANNA, &format!("@@{turn}"));
-    let asks = |shown: &crate::double::Shown| shown.text.contains("May Write be used?");
+    let asks = |shown: &crate::double::Shown| shown.text.contains("Allow Write?");
     let (number, asked) = chat.double.sees("the question", asks).await;
     let (_, allow) = asked.buttons.iter().find(|(label, _)| label == "Allow").unwrap().clone();
     running.signal(Signal::KILL);
     assert_eq!(running.finish().code, None);
 
-    // Somebody presses the button while nobody is there. Whoever asked is gone, so nothing is allowed by it.
+    // The button is pressed while no bridge runs. The process that asked is gone, so this allows nothing.
     chat.double.presses(ANNA, number, &allow);
     let running = chat.start();
     let (_, closed) = chat.double.sees("the end of it", |shown| shown.text.contains("no longer open")).await;

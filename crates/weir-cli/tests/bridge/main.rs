@@ -1,7 +1,7 @@
 //! `weir bridge` from outside, on the simulated CLI.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue should stop")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,7 +22,7 @@ use common::{Place, Running, TOUCHES, eventually};
 use rustix::process::Signal;
 use serde_json::json;
 
-/// A configuration with a webhook that nobody answers.
+/// A configuration with a webhook that does not answer.
 fn configure(place: &Place) -> String {
     let file = place.path("bridge.toml");
     let text = format!(
@@ -30,7 +30,7 @@ fn configure(place: &Place) -> String {
         place.path("secret").display()
     );
     std::fs::write(&file, text).unwrap();
-    std::fs::write(place.path("secret"), "a secret nobody should see\n").unwrap();
+    std::fs::write(place.path("secret"), "a secret to keep hidden\n").unwrap();
     file.display().to_string()
 }
 
@@ -42,14 +42,14 @@ fn init_writes_a_configuration_once() {
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("# [telegram]"));
     let done = place.weir(&["bridge", "init", &file]).expect(2);
-    assert!(done.stderr.contains("is there already"), "{done:?}");
+    assert!(done.stderr.contains("already exists"), "{done:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     let done = place.weir(&["bridge", "check", "--config", &file]).expect(2);
-    assert!(done.stderr.contains("no channel is switched on"), "{done:?}");
+    assert!(done.stderr.contains("no channel is enabled"), "{done:?}");
 }
 
 #[test]
-fn folders_have_their_full_names_wherever_the_configuration_is_named_from() {
+fn relative_folders_become_absolute_paths() {
     let place = Place::new();
     place.weir(&["bridge", "init"]).expect(0);
     let file = place.workspace().join("weir-bridge.toml");
@@ -57,21 +57,21 @@ fn folders_have_their_full_names_wherever_the_configuration_is_named_from() {
     let webhook = "[webhook]\nlisten = \"127.0.0.1:0\"\nurl = \"http://127.0.0.1:9/\"\nsecret = { file = \"secret\" }\n";
     std::fs::write(&file, text + webhook).unwrap();
     std::fs::write(place.workspace().join("secret"), "a secret\n").unwrap();
-    // A session refuses a folder without its full name, so the very first message would fail.
+    // A session refuses a relative folder, so the very first message would fail.
     let done = place.weir(&["bridge", "check"]).expect(1);
     let folder = place.workspace().join("workspace");
-    assert!(done.text().contains(&format!("ok    the folder {} is there", folder.display())), "{done:?}");
+    assert!(done.text().contains(&format!("ok    the folder {} exists", folder.display())), "{done:?}");
 }
 
 #[test]
-fn what_is_wrong_is_said_and_secrets_are_not() {
+fn problems_are_reported_without_secrets() {
     let place = Place::new();
     let file = configure(&place);
     let done = place.weir(&["bridge", "check", "--config", &file]).expect(1);
     assert!(done.text().contains("wrong webhook: http://127.0.0.1:9/ does not answer"), "{done:?}");
-    assert!(!format!("{done:?}").contains("nobody should see"));
+    assert!(!format!("{done:?}").contains("to keep hidden"));
     assert!(done.text().contains("ok    the CLI is "), "{done:?}");
-    // What is wrong with one channel does not hide the others.
+    // A problem of one channel does not hide the others.
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text + "[telegram]\ntoken = { file = \"none\" }\n").unwrap();
     let done = place.weir(&["bridge", "check", "--config", &file]).expect(1);
@@ -86,7 +86,7 @@ fn what_is_wrong_is_said_and_secrets_are_not() {
 }
 
 #[test]
-fn an_address_that_reads_like_another_one_is_refused() {
+fn a_misleading_address_is_refused() {
     let place = Place::new();
     let file = configure(&place);
     let text = std::fs::read_to_string(&file).unwrap();
@@ -104,7 +104,7 @@ fn an_address_that_reads_like_another_one_is_refused() {
     )
     .unwrap();
     let done = place.weir(&["bridge", "run", "--config", &file]).expect(1);
-    assert!(done.stderr.contains("a chat cannot have bypassPermissions"), "{done:?}");
+    assert!(done.stderr.contains("a chat cannot use bypassPermissions"), "{done:?}");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_command_of_the_cli_is_unknown_in_a_chat() {
 }
 
 #[test]
-fn a_line_in_another_encoding_is_a_message_and_the_end_of_the_input_ends_what_nobody_can_answer() {
+fn invalid_utf8_is_a_message_and_the_end_of_input_ends_open_requests() {
     let place = Place::new();
     let mut command = place.command(&["bridge", "try", "--simulated", "--queue", "followup"]);
     let talk = b"@@[{\"text\":\"first\"}]\ncaf\xe9 @@[{\"text\":\"second\"}]\r\n@@[{\"text\":\"third\"}]\n";
@@ -129,17 +129,17 @@ fn a_line_in_another_encoding_is_a_message_and_the_end_of_the_input_ends_what_no
     }
     let asks = format!("{TOUCHES}\n");
     let done = place.weir_input(&["bridge", "try", "--simulated"], &asks).expect(6);
-    assert!(done.stderr.contains("nobody can answer"), "{done:?}");
+    assert!(done.stderr.contains("open requests cannot be answered"), "{done:?}");
 }
 
-/// A configuration with Matrix, where nobody answers.
+/// A configuration with a Matrix server that does not answer.
 fn configure_matrix(place: &Place, login: &str) -> String {
     let file = place.path("matrix.toml");
     let text = format!(
         "data_dir = \"data\"\n[defaults]\nworkspace = \"workspace\"\n[matrix]\nhomeserver = \"http://127.0.0.1:9\"\n{login}\n"
     );
     std::fs::write(&file, text).unwrap();
-    std::fs::write(place.path("password"), "a password nobody should see\n").unwrap();
+    std::fs::write(place.path("password"), "a password to keep hidden\n").unwrap();
     file.display().to_string()
 }
 
@@ -161,10 +161,10 @@ fn with_matrix_it_says_what_is_wrong() {
     let file = configure_matrix(&place, "user = \"@weir:e.org\"\npassword = { file = \"password\" }");
     let done = place.weir(&["bridge", "check", "--config", &file]).expect(1);
     assert!(done.text().contains("wrong matrix: the homeserver cannot be reached"), "{done:?}");
-    assert!(!format!("{done:?}").contains("nobody should see"));
+    assert!(!format!("{done:?}").contains("to keep hidden"));
     let file = configure_matrix(&place, "user = \"@weir:e.org\"");
     let done = place.weir(&["bridge", "check", "--config", &file]).expect(1);
-    assert!(done.text().contains("wrong matrix: name `user` and `password`, or `access_token`"), "{done:?}");
+    assert!(done.text().contains("wrong matrix: set `user` and `password`, or `access_token`"), "{done:?}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_code_is_printed_once() {
 }
 
 #[test]
-fn one_bridge_works_in_a_folder_and_ends_when_it_is_told_to() {
+fn one_bridge_runs_per_folder_and_stops_on_a_signal() {
     let place = Place::new();
     let file = configure(&place);
     let running = Running::start(place.command(&["bridge", "run", "--config", &file]));
@@ -188,7 +188,7 @@ fn one_bridge_works_in_a_folder_and_ends_when_it_is_told_to() {
         let done = place.weir(&["bridge", "run", "--config", &file]);
         (done.code == Some(1)).then_some(done)
     });
-    assert!(second.stderr.contains("another bridge works with"), "{second:?}");
+    assert!(second.stderr.contains("another bridge uses"), "{second:?}");
     running.signal(Signal::TERM);
     running.finish().expect(0);
     place.assert_clean();
@@ -202,7 +202,7 @@ fn a_chat_on_the_terminal() {
         .weir_input(&["bridge", "try", "--simulated", "--footer"], &format!("{says}\n/help\n"))
         .expect(0);
     let text = done.text();
-    assert!(text.contains("The answer.") && text.contains("begins another conversation"), "{done:?}");
+    assert!(text.contains("The answer.") && text.contains("starts a new session"), "{done:?}");
     assert!(text.contains(" in, ") && text.contains('$'), "the footer: {done:?}");
     place.assert_clean();
 }
@@ -215,7 +215,7 @@ fn a_permission_is_asked_for_and_followups_wait() {
     command.stdin(std::process::Stdio::piped());
     let mut running = Running::start(command);
     std::io::Write::write_all(running.input(), format!("@@{script}\n").as_bytes()).unwrap();
-    running.wait_for("May Bash be used?");
+    running.wait_for("Allow Bash?");
     std::io::Write::write_all(running.input(), b"yes\n").unwrap();
     running.wait_for("It is made.");
     running.close_input();

@@ -7,7 +7,7 @@ use crate::common::Running;
 use crate::killed::{ANNA, Chat};
 
 #[test]
-fn a_chat_cannot_reach_what_is_outside_of_its_folder() {
+fn a_chat_cannot_access_files_outside_its_folder() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async {
         let chat = Chat::new().await;
@@ -19,7 +19,7 @@ fn a_chat_cannot_reach_what_is_outside_of_its_folder() {
         let (read, write) = (place.path("read").display().to_string(), place.path("write").display().to_string());
         let args = ["bridge", "run", "--config", &chat.config, "--sandbox", "--sandbox-read", &read, "--sandbox-write", &write];
         let running = Running::start(place.command(&args));
-        // The bot's token lies outside.
+        // The bot's token is outside.
         let command = format!(
             "cat {} > stolen.txt; cat {read}/given.txt > copy.txt; echo yes > {write}/out.txt; echo x > {read}/no.txt; true",
             place.path("token").display()

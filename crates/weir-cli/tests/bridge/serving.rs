@@ -1,4 +1,4 @@
-//! A bridge on a server's host: a chat conversation is a session that the page shows too.
+//! A bridge in a server's host: a chat's session is shown on the page too.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ impl Both {
         Self { served, double }
     }
 
-    /// What `weir bridge status` prints, and how it ends.
+    /// The output and exit code of `weir bridge status`.
     fn status(&self) -> (Option<i32>, Value) {
         let file = self.served.place.path("bridge.toml").display().to_string();
         let done = self.served.place.weir(&["bridge", "status", "--json", "--config", &file]);
@@ -49,7 +49,7 @@ impl Both {
         self.session()["id"].as_str().unwrap().to_owned()
     }
 
-    /// The request that is open, as the page sees it.
+    /// The open request, as the page sees it.
     fn open_request(&self) -> String {
         eventually("a request is open", || {
             let snapshot = self.served.follow(&self.id(), "view").wait("snapshot").json();
@@ -70,7 +70,7 @@ async fn either_side_may_answer_and_both_see_who_did() {
     let mut both = Both::start().await;
     let double = both.double.clone();
     double.says(ANNA, TOUCHES);
-    double.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    double.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     let session = both.session();
     assert_eq!(session["origin"], "bridge");
     assert_eq!(session["status"], "waiting");
@@ -100,16 +100,16 @@ async fn either_side_may_answer_and_both_see_who_did() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_on_the_page_stays_there() {
+async fn messages_from_the_page_are_not_posted_to_the_chat() {
     let mut both = Both::start().await;
     let double = both.double.clone();
     double.says(ANNA, &script(r#"{"text":"From the chat."}"#));
     double.sees("the answer", |shown| shown.text.contains("From the chat.")).await;
-    eventually("the status tells of it", || {
+    eventually("the status shows it", || {
         let (code, status) = both.status();
         let telegram = &status["channels"]["telegram"];
-        let is_well = code == Some(0) && status["running"] == true && telegram["connected"] == true;
-        (is_well && telegram["last_inbound"].as_i64() > Some(0)).then_some(())
+        let is_healthy = code == Some(0) && status["running"] == true && telegram["connected"] == true;
+        (is_healthy && telegram["last_inbound"].as_i64() > Some(0)).then_some(())
     });
     let id = both.id();
     // A turn of the page runs while the next message comes from the chat.
@@ -122,7 +122,7 @@ async fn what_is_said_on_the_page_stays_there() {
     assert!(transcript.contains("Only for the page") && transcript.contains("Again for the chat."));
     assert!(double.lock().messages.values().all(|shown| !shown.text.contains("Only for")));
 
-    // A session that somebody deletes on the page is begun anew.
+    // After a session is deleted on the page, the chat starts a new one.
     both.served.client.ask("DELETE", &format!("/v1/sessions/{id}"), &[], None).expect(204);
     double.says(ANNA, &script(r#"{"text":"In a new one."}"#));
     double.sees("the answer in a new session", |shown| shown.text.contains("In a new one.")).await;
@@ -133,12 +133,12 @@ async fn what_is_said_on_the_page_stays_there() {
 }
 
 #[test]
-fn a_bridge_that_cannot_work_is_told_before_the_server_listens() {
+fn a_bad_bridge_configuration_is_reported_before_the_server_listens() {
     let place = Place::new();
     let data = place.path("data").display().to_string();
     for (config, expected) in [
-        ("[defaults]\nworkspace = \"nowhere\"\n", "is not there: make it first"),
-        ("[defaults]\nworkspace = \"workspace\"\n", "no channel is switched on"),
+        ("[defaults]\nworkspace = \"nowhere\"\n", "does not exist; create it first"),
+        ("[defaults]\nworkspace = \"workspace\"\n", "no channel is enabled"),
         ("colour = 1\n", "unknown field `colour`"),
     ] {
         let file = place.path("bridge.toml");

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::common::{IS_SLOW, Place, Running, SAYS_HELLO, TOUCHES, script};
 
 #[test]
-fn each_line_is_a_message_of_one_conversation() {
+fn each_line_is_a_message_of_one_session() {
     let place = Place::new();
     let lines = format!("{}\n{}\n", script(r#"{"text":"**one**"}"#), script(r#"{"text":"two"}"#));
     let done = place.weir_input(&["chat"], &lines).expect(0);
@@ -40,7 +40,7 @@ fn the_exit_code_is_that_of_the_last_turn() {
 }
 
 #[test]
-fn a_cli_that_dies_is_replaced_and_the_conversation_goes_on() {
+fn a_cli_that_dies_is_replaced_and_the_session_continues() {
     let place = Place::new();
     let dying = script(r#"{"text":"one two","misbehave":{"crash":"result"}}"#);
     let done = place.weir_input(&["chat"], &format!("{dying}\n{SAYS_HELLO}\n")).expect(0);
@@ -52,7 +52,7 @@ fn a_cli_that_dies_is_replaced_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn a_missing_cli_is_told_before_anything_is_read() {
+fn a_missing_cli_is_reported_before_anything_is_read() {
     let place = Place::new();
     let done = place.weir_input(&["chat", "--claude", "/nowhere/claude"], "hello\n").expect(3);
     assert!(done.stderr.contains("npm install"), "{done:?}");
@@ -67,7 +67,7 @@ fn the_next_line_can_answer_a_request() {
 }
 
 #[test]
-fn a_line_that_is_no_answer_is_the_next_message() {
+fn a_line_that_does_not_answer_is_the_next_message() {
     let place = Place::new();
     let done = place.weir_input(&["chat"], &format!("{TOUCHES}\n{SAYS_HELLO}\n")).expect(0);
     assert!(!place.workspace().join("made").exists(), "{done:?}");
@@ -83,15 +83,15 @@ fn commands_answer_in_plain_text() {
     let done = place.weir_input(&["chat"], &lines).expect(0);
     for part in [
         "/resume [N or ID]",
-        "No tool was called yet.",
+        "No tool calls yet.",
         "so far, by the CLI's estimate",
         "haiku",
         "The model is now sonnet.",
-        "A new conversation.",
+        "New session.",
     ] {
         assert!(done.text().contains(part), "{part}: {done:?}");
     }
-    assert!(done.stderr.contains("there is no command /nonsense"), "{done:?}");
+    assert!(done.stderr.contains("unknown command /nonsense"), "{done:?}");
     // What comes after the end is not read.
     assert_eq!(done.text().matches("Hello there").count(), 2);
     assert_eq!(place.weir(&["sessions", "--json"]).json_lines().len(), 2);
@@ -102,21 +102,21 @@ fn commands_of_the_cli_are_passed_on() {
     let place = Place::new();
     let lines = format!("{SAYS_HELLO}\n/compact\n");
     let done = place.weir_input(&["chat", "--interpret"], &lines).expect(0);
-    assert!(!done.stderr.contains("there is no command"), "{done:?}");
-    // What is piped in may be somebody else's text.
+    assert!(!done.stderr.contains("unknown command"), "{done:?}");
+    // Piped text may come from an untrusted source.
     let done = place.weir_input(&["chat"], &lines);
-    assert!(done.stderr.contains("there is no command /compact"), "{done:?}");
+    assert!(done.stderr.contains("unknown command /compact"), "{done:?}");
 }
 
 #[test]
-fn an_earlier_conversation_is_listed_and_resumed() {
+fn an_earlier_session_is_listed_and_resumed() {
     let place = Place::new();
     place.weir_input(&["chat", "-q"], &format!("the first one {SAYS_HELLO}\n")).expect(0);
     let id = place.weir(&["sessions", "--json"]).json_lines()[0]["id"].as_str().unwrap().to_owned();
     let done =
         place.weir_input(&["chat"], &format!("/resume\n/resume 1\n{SAYS_HELLO}\n/resume 9\n")).expect(0);
     assert!(done.text().contains("the first one"), "{done:?}");
-    assert!(done.stderr.contains("there is no conversation 9"), "{done:?}");
+    assert!(done.stderr.contains("no session 9"), "{done:?}");
     let list = place.weir(&["sessions", "--json"]).json_lines();
     assert_eq!((list.len(), &list[0]["id"], &list[0]["messages"]), (1, &id.into(), &4.into()), "{list:?}");
     place.assert_clean();
@@ -140,7 +140,7 @@ fn ctrl_c_interrupts_the_turn_and_the_next_line_is_read() {
 }
 
 #[test]
-fn signals_end_it_and_nothing_is_left() {
+fn signals_end_the_chat_and_leave_nothing() {
     for signal in [Signal::TERM, Signal::HUP] {
         let place = Place::new();
         let mut command = place.command(&["chat"]);
@@ -155,14 +155,14 @@ fn signals_end_it_and_nothing_is_left() {
 }
 
 #[test]
-fn what_runs_in_the_background_is_listed_and_stopped() {
+fn background_tasks_are_listed_and_stopped() {
     let place = Place::new();
     let agent = r#"{"tool":"Task","input":{"description":"Wait","subagent_type":"general-purpose","run_in_background":true,"prompt":"go @@[{\"sleep\":300,\"text\":\"never\"}]"}},{"text":"Started"}"#;
     let lines = format!("/stop\n{}\n/stop\n/stop 7\n/stop 1\n", script(agent));
     let done = place.weir_input(&["chat"], &lines).expect(0);
     let text = done.text();
-    assert!(text.starts_with("Nothing runs in the background.\n"), "{done:?}");
+    assert!(text.starts_with("No background tasks.\n"), "{done:?}");
     assert!(text.contains("1  agent: Wait  (") && text.ends_with("Stopping agent: Wait.\n"), "{done:?}");
-    assert!(done.stderr.contains("nothing with the number or id 7"), "{done:?}");
+    assert!(done.stderr.contains("no background task with the number or id 7"), "{done:?}");
     place.assert_clean();
 }

@@ -13,8 +13,8 @@ fn chat(place: &Place) -> Terminal {
     terminal
 }
 
-/// Leaves by Ctrl-D.
-fn leave(mut terminal: Terminal) {
+/// Quits with Ctrl-D.
+fn quit(mut terminal: Terminal) {
     terminal.wait_for("> ");
     terminal.keys("\u{4}");
     terminal.finish().expect(0);
@@ -32,7 +32,7 @@ fn markdown_is_styled_and_tools_are_folded() {
         assert!(raw.contains(part), "{part:?}: {raw:?}");
     }
     terminal.wait_for("1 tool call, $0.00");
-    leave(terminal);
+    quit(terminal);
     place.assert_clean();
 }
 
@@ -55,7 +55,7 @@ fn differences_are_coloured() {
     terminal.wait_for("+tulips");
     assert!(terminal.raw().contains("\u{1b}[31m-roses") && terminal.raw().contains("\u{1b}[32m+tulips"));
     terminal.wait_for("Done");
-    leave(terminal);
+    quit(terminal);
 }
 
 #[test]
@@ -63,37 +63,37 @@ fn requests_are_answered_by_number_in_the_middle_of_a_turn() {
     let place = Place::new();
     let mut terminal = chat(&place);
     terminal.line(TOUCHES);
-    terminal.wait_for("May it use Bash?");
+    terminal.wait_for("Allow Bash?");
     terminal.wait_for("why.\n> ");
     terminal.line("1");
     terminal.wait_for("Finished");
     terminal.wait_for("1 tool call");
-    leave(terminal);
+    quit(terminal);
     assert!(place.workspace().join("made").exists());
 }
 
 #[test]
-fn ctrl_c_interrupts_the_turn_and_a_second_one_leaves() {
+fn ctrl_c_interrupts_the_turn_and_a_second_one_quits() {
     let place = Place::new();
     let mut terminal = chat(&place);
     terminal.line(IS_SLOW);
     terminal.wait_for("\none");
     terminal.keys("\u{3}");
     terminal.wait_for("interrupting");
-    // The CLI says zero then, whatever was spent.
+    // The CLI reports zero cost then, whatever was spent.
     terminal.wait_for("interrupted, 0 tool calls, cost unknown,");
     terminal.wait_for("> ");
     terminal.line(SAYS_HELLO);
     terminal.wait_for("\nHello there");
     terminal.wait_for("> ");
     terminal.keys("\u{3}");
-    terminal.wait_for("Press Ctrl-C again or Ctrl-D to leave.");
+    terminal.wait_for("Press Ctrl-C again or Ctrl-D to quit.");
     terminal.wait_for("> ");
     terminal.keys("\u{3}");
     terminal.finish().expect(0);
     place.assert_clean();
 
-    // Two in a row leave, also if the turn has ended in between.
+    // Two in a row quit, even if the turn has ended in between.
     let place = Place::new();
     let mut terminal = chat(&place);
     terminal.line(IS_SLOW);
@@ -110,41 +110,41 @@ fn ctrl_c_interrupts_the_turn_and_a_second_one_leaves() {
     terminal.line(IS_SLOW);
     terminal.wait_for("\none");
     terminal.keys("\u{3}");
-    terminal.wait_for("press Ctrl-C again to leave");
+    terminal.wait_for("press Ctrl-C again to quit");
     terminal.keys("\u{3}");
     terminal.finish().expect(130);
     place.assert_clean();
 }
 
 #[test]
-fn the_terminal_is_as_it_was_also_after_a_signal_at_the_prompt() {
+fn the_terminal_is_restored_after_a_signal_at_the_prompt() {
     let place = Place::new();
     let terminal = Terminal::weir(&place, &["chat"]);
     assert!(terminal.reads_lines());
     terminal.wait_for("> ");
     terminal.signal(Signal::TERM);
-    let modes = terminal.after_the_end();
+    let modes = terminal.reads_lines_after_exit();
     assert!(modes, "the terminal is still raw");
     place.assert_clean();
 }
 
 #[test]
-fn what_was_typed_is_kept_for_the_next_time_and_for_nobody_else() {
+fn history_is_kept_and_private() {
     let place = Place::new();
     let mut terminal = chat(&place);
     terminal.line(SAYS_HELLO);
     terminal.wait_for("\nHello there");
-    leave(terminal);
+    quit(terminal);
     let history = place.state().join("history");
     assert_eq!(std::fs::metadata(&history).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(std::fs::read_to_string(&history).unwrap().contains("Hello there"));
     let mut terminal = chat(&place);
-    // The line before.
+    // The previous line.
     terminal.keys("\u{1b}[A");
     terminal.wait_for("Hello there");
     terminal.keys("\r");
     terminal.wait_for("\nHello there");
-    leave(terminal);
+    quit(terminal);
 }
 
 #[test]
@@ -157,13 +157,13 @@ fn a_backslash_and_pasted_lines_make_one_message() {
     terminal.wait_for("> ");
     terminal.keys("\u{1b}[200~some\nlines\n@@[{\"text\":\"pasted\"}]\u{1b}[201~\r");
     terminal.wait_for("\npasted");
-    leave(terminal);
+    quit(terminal);
     let list = place.weir(&["sessions", "--json"]).json_lines();
     assert_eq!(list[0]["messages"], 4, "{list:?}");
 }
 
 #[test]
-fn what_happens_in_the_background_is_printed_above_the_prompt() {
+fn background_output_is_printed_above_the_prompt() {
     let place = Place::new();
     let mut terminal = chat(&place);
     let steps = r#"{"tool":"Bash","input":{"command":"sleep 0.5; echo x","run_in_background":true}},{"text":"Started"}"#;
@@ -173,7 +173,7 @@ fn what_happens_in_the_background_is_printed_above_the_prompt() {
     terminal.wait_for("> ");
     terminal.keys("half");
     terminal.wait_for("half");
-    // The CLI speaks up by itself, and what was typed is still there.
+    // The CLI prints something unprompted, and the typed text is still there.
     terminal.wait_for("(script is over)");
     terminal.wait_for("> half");
     terminal.keys("\u{15}");
@@ -183,7 +183,7 @@ fn what_happens_in_the_background_is_printed_above_the_prompt() {
 }
 
 #[test]
-fn a_conversation_is_resumed_by_its_number() {
+fn a_session_is_resumed_by_its_number() {
     let place = Place::new();
     place.weir_input(&["chat", "-q"], &format!("about weirs {SAYS_HELLO}\n")).expect(0);
     let mut terminal = chat(&place);
@@ -198,7 +198,7 @@ fn a_conversation_is_resumed_by_its_number() {
     terminal.wait_for("> ");
     terminal.line(&script(r#"{"text":"Again"}"#));
     terminal.wait_for("\nAgain");
-    leave(terminal);
+    quit(terminal);
     assert_eq!(place.weir(&["sessions", "--json"]).json_lines().len(), 1);
 }
 
@@ -225,14 +225,14 @@ fn a_request_from_the_background_waits_for_its_turn() {
     terminal.wait_for("Started");
     terminal.wait_for("> ");
     terminal.keys("half");
-    terminal.wait_for("waits for an answer; press Enter");
-    // What was typed so far is no answer.
+    terminal.wait_for("needs an answer; press Enter");
+    // Text typed so far is not an answer.
     terminal.keys("\u{15}\r");
-    terminal.wait_for("May it use Bash?");
+    terminal.wait_for("Allow Bash?");
     terminal.wait_for("why.\n> ");
     terminal.line("1");
     place.wait_for_file("workspace/made");
-    leave(terminal);
+    quit(terminal);
     place.assert_clean();
 }
 
@@ -242,7 +242,7 @@ fn a_dumb_terminal_gets_plain_lines() {
     let mut terminal = Terminal::weir(&place, &["chat"]);
     terminal.wait_for("> ");
     terminal.line(TOUCHES);
-    terminal.wait_for("May it use Bash?");
+    terminal.wait_for("Allow Bash?");
     terminal.wait_for("why.\n> ");
     terminal.line("perhaps");
     terminal.wait_for("Please answer with a number");

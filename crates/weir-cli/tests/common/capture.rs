@@ -1,4 +1,4 @@
-//! What a program prints, as it comes.
+//! Captures the output of a program as it arrives.
 
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::PATIENCE;
 
-/// What was printed so far, for all who hold this.
+/// The output so far, shared by all clones.
 #[derive(Clone, Default)]
 pub(crate) struct Capture(Arc<(Mutex<State>, Condvar)>);
 
@@ -17,7 +17,7 @@ struct State {
 }
 
 impl Capture {
-    /// Reads on a thread of its own until nothing more comes.
+    /// Reads on a separate thread until the end of the output.
     pub(crate) fn of(mut source: impl Read + Send + 'static) -> Self {
         let capture = Self::default();
         let ours = capture.clone();
@@ -38,19 +38,19 @@ impl Capture {
         capture
     }
 
-    /// Waits until what was printed is as wanted.
+    /// Waits until the output satisfies the condition.
     pub(crate) fn wait(&self, what: &str, is_wanted: impl Fn(&[u8]) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         let mut state = self.0.0.lock().unwrap();
         while !is_wanted(&state.bytes) {
             let left = deadline.saturating_duration_since(Instant::now());
             let text = String::from_utf8_lossy(&state.bytes).into_owned();
-            assert!(!left.is_zero() && !state.is_over, "{what} did not come, but:\n{text}");
+            assert!(!left.is_zero() && !state.is_over, "{what} was not printed, but:\n{text}");
             state = self.0.1.wait_timeout(state, left).unwrap().0;
         }
     }
 
-    /// Everything, once nothing more comes.
+    /// The whole output, after its end.
     pub(crate) fn all(&self) -> Vec<u8> {
         let deadline = Instant::now() + PATIENCE;
         let mut state = self.0.0.lock().unwrap();

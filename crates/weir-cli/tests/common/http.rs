@@ -1,4 +1,4 @@
-//! A client that says exactly what it is told to, for talking to a server and for attacking one.
+//! A client that sends exactly what it is given, for talking to a server and for attacking one.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -31,7 +31,7 @@ impl Answer {
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 
-    /// The same, if it has this status.
+    /// Checks the status and returns the answer.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text());
@@ -39,7 +39,7 @@ impl Answer {
     }
 }
 
-/// Where a server is, and with which token.
+/// The address of a server, and a token.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     /// `127.0.0.1:PORT`.
@@ -56,7 +56,7 @@ impl Client {
         Self { address: address.to_owned(), base: base.to_owned(), token: token.to_owned() }
     }
 
-    /// The same with another token.
+    /// The same client with another token.
     pub(crate) fn with(&self, token: &str) -> Self {
         Self { token: token.to_owned(), ..self.clone() }
     }
@@ -94,7 +94,7 @@ impl Client {
         Answer { status, headers, body }
     }
 
-    /// The status of what is under this path. The rest of the answer is not waited for.
+    /// The status of a GET of this path, without waiting for the body.
     pub(crate) fn get_head(&self, path: &str) -> u16 {
         let authorization = format!("Bearer {}", self.token);
         let headers = [("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
@@ -125,7 +125,7 @@ impl Client {
         self.stream("GET", path, &headers, b"")
     }
 
-    /// Asks for something whose answer is a stream of events.
+    /// Sends a request whose answer is a stream of events.
     #[track_caller]
     pub(crate) fn post_events(&self, path: &str, body: &Value) -> Events {
         let authorization = format!("Bearer {}", self.token);
@@ -180,7 +180,7 @@ fn read_body(connection: &mut BufReader<TcpStream>, headers: &[(String, String)]
     body
 }
 
-/// A chunk; none at the end.
+/// A chunk; `None` at the end.
 fn read_chunk(connection: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut line = String::new();
     connection.read_line(&mut line).ok()?;
@@ -216,7 +216,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The next event; none at the end.
+    /// The next event; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = self.waiting.find("\n\n") {
@@ -233,34 +233,34 @@ impl Events {
         }
     }
 
-    /// The events up to the first that is wanted, which is the last.
+    /// The events up to and including the first wanted one.
     #[track_caller]
     pub(crate) fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let deadline = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
         while let Some(event) = self.next() {
-            let is_it = wanted(&event);
+            let is_wanted = wanted(&event);
             seen.push(event);
-            if is_it {
+            if is_wanted {
                 return seen;
             }
-            assert!(Instant::now() < deadline, "it does not come: {seen:#?}");
+            assert!(Instant::now() < deadline, "the wanted event did not come: {seen:#?}");
         }
         panic!("the stream ended: {seen:#?}");
     }
 
-    /// The first event of this name.
+    /// The first event with this name.
     #[track_caller]
     pub(crate) fn wait(&mut self, name: &str) -> Event {
         self.until(|event| event.name == name).pop().unwrap()
     }
 
-    /// What is left until the server closes.
+    /// The remaining events until the server closes.
     pub(crate) fn rest(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.next()).collect()
     }
 
-    /// Goes away without a word.
+    /// Closes the connection abruptly.
     pub(crate) fn cut(self) {
         let _ = self.connection.get_ref().shutdown(Shutdown::Both);
     }
@@ -284,7 +284,7 @@ fn parse(text: &str) -> Event {
     event
 }
 
-/// Asks until the answer is as wanted.
+/// Polls until there is a value.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
@@ -292,7 +292,7 @@ pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < deadline, "it does not come: {what}");
+        assert!(Instant::now() < deadline, "did not happen: {what}");
         std::thread::park_timeout(Duration::from_millis(20));
     }
 }

@@ -1,6 +1,6 @@
-//! Runs `weir` from outside, on a simulated CLI which is `weir` itself, in a folder of its own.
+//! Runs `weir` from outside, on a simulated CLI which is `weir` itself, in a temporary folder.
 
-#![expect(unused, reason = "each test program uses a part of it")]
+#![expect(unused, reason = "each test program uses only a part")]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -22,22 +22,22 @@ pub(crate) use terminal::Terminal;
 /// How long anything may take. Nothing takes a tenth of it unless something hangs.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// The prompt that plays a script.
+/// A prompt that runs a script.
 pub(crate) fn script(steps: &str) -> String {
     format!("@@[{steps}]")
 }
 
-/// Says something.
+/// Prints a text.
 pub(crate) const SAYS_HELLO: &str = r#"@@[{"text":"Hello there"}]"#;
 
 /// Runs a command that needs permission.
 pub(crate) const TOUCHES: &str =
     r#"@@[{"tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}]"#;
 
-/// Says a word, and the next one in a long time.
+/// Prints a word, and the next one after a long time.
 pub(crate) const IS_SLOW: &str = r#"@@[{"text":"one two three","wdelay":60}]"#;
 
-/// Between two looks at something that nobody tells us of. The machine has other things to do.
+/// A short pause between two polls.
 pub(crate) fn breathe() {
     std::thread::park_timeout(std::time::Duration::from_millis(5));
 }

@@ -1,4 +1,4 @@
-//! A place for a test: folders of its own, and a CLI.
+//! A place for a test: temporary folders and a CLI.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{PATIENCE, Running};
 
-/// How a run ended and what it printed.
+/// The exit code and output of a run.
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
@@ -35,12 +35,12 @@ impl Done {
         serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The standard output as one JSON value a line.
+    /// The standard output as one JSON value per line.
     pub(crate) fn json_lines(&self) -> Vec<Value> {
         self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The same, if it ended with this exit code.
+    /// Checks the exit code and returns the run.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -48,12 +48,12 @@ impl Done {
     }
 }
 
-/// A home, a workspace and a CLI. What is still running of it at the end fails the test.
+/// A home, a workspace and a CLI. A process that is still running at the end fails the test.
 pub(crate) struct Place {
     folder: TempDir,
     environment: Vec<(OsString, OsString)>,
     umask: Option<&'static str>,
-    /// Whether writing beyond a limit is an error and not the end.
+    /// Whether a write beyond the file size limit fails instead of killing the process.
     survives_file_limit: bool,
 }
 
@@ -63,7 +63,7 @@ impl Place {
         for name in ["home", "workspace"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        // Under this name the program plays the CLI.
+        // Under this name the program acts as the simulated CLI.
         let claude = folder.path().join("simulated-claude");
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_weir"), &claude).unwrap();
         let path = |name: &str| folder.path().join(name).into_os_string();
@@ -77,7 +77,7 @@ impl Place {
         Self { folder, environment, umask: None, survives_file_limit: false }
     }
 
-    /// Sets a variable for what is started from now on.
+    /// Sets a variable for processes started from now on.
     pub(crate) fn set(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.into(), value.into()));
@@ -89,13 +89,13 @@ impl Place {
         self
     }
 
-    /// What is started from now on takes away these rights of the files that it makes, as in `022`.
+    /// Sets the umask of processes started from now on, such as `022`.
     pub(crate) fn umask(mut self, umask: &'static str) -> Self {
         self.umask = Some(umask);
         self
     }
 
-    /// For what is started from now on, a write beyond the limit for files is an error and not the end.
+    /// In processes started from now on, a write beyond the file size limit fails instead of killing the process.
     pub(crate) fn survives_file_limit(mut self) -> Self {
         self.survives_file_limit = true;
         self
@@ -143,23 +143,23 @@ impl Place {
         Running::start(self.command(args)).finish()
     }
 
-    /// The same with something on the standard input.
+    /// Runs `weir` with this standard input.
     pub(crate) fn weir_input(&self, args: &[&str], input: &str) -> Done {
         let mut command = self.command(args);
         command.stdin(Stdio::piped());
         let mut running = Running::start(command);
-        // One that stops reading early says so by its exit code.
+        // If the program stops reading early, its exit code shows it.
         let _ = running.input().write_all(input.as_bytes());
         running.close_input();
         running.finish()
     }
 
-    /// Waits until this file or folder is there.
+    /// Waits until this file or folder exists.
     #[track_caller]
     pub(crate) fn wait_for_file(&self, name: &str) {
         let deadline = Instant::now() + PATIENCE;
         while !self.path(name).exists() {
-            assert!(Instant::now() < deadline, "{name} was not made");
+            assert!(Instant::now() < deadline, "{name} was not created");
             super::breathe();
         }
     }
@@ -169,12 +169,12 @@ impl Place {
     pub(crate) fn wait_until(&self, what: &str, is_true: impl Fn() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_true() {
-            assert!(Instant::now() < deadline, "in vain: {what}");
+            assert!(Instant::now() < deadline, "did not happen: {what}");
             super::breathe();
         }
     }
 
-    /// Processes that were started here and still run.
+    /// Processes that were started here and are still running.
     fn left(&self) -> Vec<String> {
         let ours = self.folder.path().as_os_str().as_encoded_bytes().to_vec();
         let holds = |bytes: &[u8]| bytes.windows(ours.len()).any(|window| window == ours);
@@ -187,7 +187,7 @@ impl Place {
             .collect()
     }
 
-    /// Waits until nothing that was started here runs any more.
+    /// Waits until all processes started here have ended.
     #[track_caller]
     pub(crate) fn wait_until_empty(&self) {
         let deadline = Instant::now() + PATIENCE;
@@ -201,7 +201,7 @@ impl Place {
         }
     }
 
-    /// Nothing runs any more, and nothing says that it does.
+    /// Checks that no process, lock or process record is left.
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
         self.wait_until_empty();

@@ -1,4 +1,4 @@
-//! A program that runs.
+//! A running program.
 
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::capture::Capture;
 use super::{Done, PATIENCE};
 
-/// A program that runs, with what it prints.
+/// A running program and its output.
 pub(crate) struct Running {
     child: Child,
     pub(crate) stdout: Capture,
@@ -49,7 +49,7 @@ impl Running {
         self.stderr.wait(text, |bytes| String::from_utf8_lossy(bytes).contains(text));
     }
 
-    /// Waits for the end.
+    /// Waits for the program to exit.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Done {
         let code = wait(&mut self.child, &self.stderr);
@@ -58,7 +58,7 @@ impl Running {
     }
 }
 
-/// Waits for the end of a program and gives its exit code. One that does not end is killed and fails the test.
+/// Waits for a program to exit and returns its exit code. One that does not exit is killed and fails the test.
 #[track_caller]
 pub(super) fn wait(child: &mut Child, printed: &Capture) -> Option<i32> {
     let deadline = Instant::now() + PATIENCE;
@@ -69,7 +69,7 @@ pub(super) fn wait(child: &mut Child, printed: &Capture) -> Option<i32> {
         if Instant::now() > deadline {
             let _ = child.kill();
             let _ = child.wait();
-            panic!("it does not end:\n{}", String::from_utf8_lossy(&printed.so_far()));
+            panic!("the program does not exit:\n{}", String::from_utf8_lossy(&printed.so_far()));
         }
         super::breathe();
     }

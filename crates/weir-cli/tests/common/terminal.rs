@@ -1,4 +1,4 @@
-//! A program on a terminal of its own.
+//! A program on its own terminal.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -18,9 +18,9 @@ pub(crate) struct Terminal {
     keyboard: File,
     screen: Capture,
     child: Child,
-    /// Held so that the screen stays while the program has it not open.
+    /// Held so that the screen stays while the program does not have it open.
     line: Option<Pts>,
-    /// How much of the screen was waited for already.
+    /// How much of the screen was already matched by `wait_for`.
     seen: std::cell::Cell<usize>,
 }
 
@@ -30,7 +30,7 @@ impl Terminal {
         Self::start(place, args, |command| command)
     }
 
-    /// The same, with some of the streams elsewhere.
+    /// Like [`Self::weir`], with some of the streams redirected.
     pub(crate) fn start(place: &Place, args: &[&str], change: impl FnOnce(Command) -> Command) -> Self {
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(24, 80)).unwrap();
@@ -65,7 +65,7 @@ impl Terminal {
         self.child.id()
     }
 
-    /// Waits until this is on the screen, after what was waited for before.
+    /// Waits until this text is on the screen, after the previous match.
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str) {
         let from = self.seen.get();
@@ -86,13 +86,13 @@ impl Terminal {
         settings.local_modes.contains(rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO)
     }
 
-    /// Waits for the end, and tells whether the terminal reads lines again.
-    pub(crate) fn after_the_end(mut self) -> bool {
+    /// Waits for the program to exit, and returns whether the terminal reads lines again.
+    pub(crate) fn reads_lines_after_exit(mut self) -> bool {
         wait(&mut self.child, &self.screen);
         self.reads_lines()
     }
 
-    /// Waits for the end. The standard output is the screen without escape sequences.
+    /// Waits for the program to exit. The standard output is the screen without escape sequences.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Done {
         let code = wait(&mut self.child, &self.screen);
@@ -114,7 +114,7 @@ fn plain(bytes: &[u8]) -> String {
                 // `ESC [ … letter`, or two letters.
                 if letters.next() == Some('[') {
                     let end = letters.by_ref().find(char::is_ascii_alphabetic);
-                    // A line that is erased is over.
+                    // An erased line counts as a line break.
                     plain.extend(end.filter(|end| *end == 'K').map(|_| '\n'));
                 }
             }
@@ -126,7 +126,7 @@ fn plain(bytes: &[u8]) -> String {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // One that ended is reaped already, and this does nothing.
+        // If it has ended, it is already reaped and this does nothing.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

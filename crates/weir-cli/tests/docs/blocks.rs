@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// Fences that would hide commands from this test.
 const OTHER_SHELLS: &[&str] = &["bash", "shell", "zsh", "shell-session", "terminal"];
-/// What a line begins with that looks like a command.
+/// Beginnings of lines that look like commands.
 const PROGRAMS: &[&str] = &["weir ", "make ", "cargo ", "scripts/", "docker ", "$ "];
 
 /// The commands of one fenced block.
@@ -15,7 +15,7 @@ pub(crate) struct Block {
     pub(crate) commands: Vec<String>,
 }
 
-/// For whom a chapter of the book is written.
+/// The readers of a chapter of the book.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Part {
     Users,
@@ -31,7 +31,7 @@ pub(crate) fn text(file: &str) -> String {
     std::fs::read_to_string(path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// The chapters of a part, as `docs/SUMMARY.md` lists them. The README belongs to the users'.
+/// The chapters of a part, as listed in `docs/SUMMARY.md`. The README is for users.
 pub(crate) fn chapters(wanted: Part) -> Vec<String> {
     let mut part = Part::Users;
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ pub(crate) fn chapters(wanted: Part) -> Vec<String> {
         match line.strip_prefix("# ") {
             Some("Working on Weir") => part = Part::Contributors,
             Some("Summary" | "Using Weir") => part = Part::Users,
-            Some(other) => panic!("docs/SUMMARY.md has a new part, {other}: for whom?"),
+            Some(other) => panic!("docs/SUMMARY.md has a new part, {other}: who are its readers?"),
             None => {}
         }
         let link = line.split_once("](").and_then(|(_, rest)| rest.strip_suffix(')'));
@@ -50,7 +50,7 @@ pub(crate) fn chapters(wanted: Part) -> Vec<String> {
     found
 }
 
-/// The blocks of a file that have commands.
+/// The blocks of a file with commands.
 pub(crate) fn read(file: &str) -> Vec<Block> {
     parse(file, &text(file))
 }
@@ -73,10 +73,7 @@ fn parse(file: &str, text: &str) -> Vec<Block> {
             _ => {
                 let looks = |line: &&str| PROGRAMS.iter().any(|program| line.starts_with(program));
                 let line = body.iter().find(|line| looks(line));
-                assert!(
-                    line.is_none(),
-                    "{place}: commands belong into a block of `sh` or `console`: {line:?}"
-                );
+                assert!(line.is_none(), "{place}: commands belong in a block of `sh` or `console`: {line:?}");
                 continue;
             }
         };
@@ -86,7 +83,7 @@ fn parse(file: &str, text: &str) -> Vec<Block> {
     found
 }
 
-/// The lines of a `console` block that are typed: the others are output.
+/// The typed lines of a `console` block; the others are output.
 fn typed<'a>(body: &[&'a str]) -> Vec<&'a str> {
     let mut continues = false;
     let mut typed = Vec::new();
@@ -139,7 +136,7 @@ fn commands_are_found() {
 }
 
 #[test]
-#[should_panic(expected = "belong into a block")]
+#[should_panic(expected = "belong in a block")]
 fn commands_cannot_hide_in_other_blocks() {
     parse("x.md", "```text\nweir run\n```\n");
 }

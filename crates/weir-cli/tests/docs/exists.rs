@@ -1,10 +1,10 @@
-//! Checks of commands that cannot run in a test: what they name has to exist.
+//! Checks commands that cannot run in a test: everything they name has to exist.
 
 use crate::blocks::{path, text};
 use crate::common::Place;
 
-/// Fails unless the targets, files, packages and options that a command names exist. `at` says where it stands and why it
-/// cannot run.
+/// Fails unless the targets, files, packages and options that a command names exist. `at` is its location and the reason
+/// why it cannot run.
 pub(crate) fn check(place: &Place, at: &str, command: &str) {
     let words = words(command);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -12,7 +12,7 @@ pub(crate) fn check(place: &Place, at: &str, command: &str) {
     let (variables, words) = words.split_at(start);
     for variable in variables {
         let name = variable.split('=').next().unwrap();
-        assert!(text("Makefile").contains(name), "{at}: the Makefile does not know {name}");
+        assert!(text("Makefile").contains(name), "{at}: the Makefile does not use {name}");
     }
     match words[0] {
         "make" => make(at, &words[1..]),
@@ -33,11 +33,11 @@ pub(crate) fn check(place: &Place, at: &str, command: &str) {
             let name = program.rsplit('/').next().unwrap();
             assert!(is_program("weir-testkit", name), "{at}: no program {name} found");
         }
-        other => panic!("{at}: say how to check {other}"),
+        other => panic!("{at}: no check defined for {other}"),
     }
 }
 
-/// The words of a command, without the quotes around or inside of them.
+/// The words of a command, without quotes.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -85,7 +85,7 @@ fn script(at: &str, words: &[&str]) {
 fn cargo(at: &str, words: &[&str]) {
     let after = |flag: &str| words.iter().skip_while(|word| **word != flag).nth(1).copied();
     let Some(package) = after("-p") else {
-        assert!(["build", "test", "run", "insta"].contains(&words[0]), "{at}: say how to check it");
+        assert!(["build", "test", "run", "insta"].contains(&words[0]), "{at}: no check defined for it");
         return;
     };
     let folder = ["crates", ""].map(|folder| path(folder).join(package));
@@ -110,20 +110,20 @@ fn is_program(package: &str, name: &str) -> bool {
     listed || source.join(format!("src/bin/{name}.rs")).is_file()
 }
 
-/// Options of `weir` are those that its help lists.
+/// Checks that the help of `weir` lists the options.
 fn options(place: &Place, at: &str, words: &[&str]) {
     let ours: Vec<&str> = words.iter().copied().take_while(|word| *word != "--").collect();
     let subcommands = ours.iter().take_while(|word| word.chars().all(|letter| letter.is_ascii_lowercase()));
     let mut arguments: Vec<&str> = subcommands.copied().collect();
-    // What follows may be an argument: the help of the longest name that there is.
+    // The last words may be arguments: use the longest command that has a help text.
     let help = loop {
         let done = place.weir(&[arguments.as_slice(), &["--help"]].concat());
         if done.code == Some(0) {
             break done.text().to_owned();
         }
-        assert!(arguments.pop().is_some(), "{at}: weir does not know it");
+        assert!(arguments.pop().is_some(), "{at}: unknown weir command");
     };
-    assert!(!arguments.is_empty(), "{at}: weir does not know it");
+    assert!(!arguments.is_empty(), "{at}: unknown weir command");
     for option in ours.iter().filter(|word| word.starts_with("--")) {
         let name = option.split('=').next().unwrap();
         let is_known = help.split([' ', '\n', ',', '[']).any(|word| word == name);

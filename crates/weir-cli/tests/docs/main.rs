@@ -1,4 +1,4 @@
-//! Every command block of the README and of the book is run, or checked as far as it can be without the outside world.
+//! Every command block of the README and of the book is run, or checked as far as possible without external resources.
 //!
 //! A block is ```` ```sh ```` (each line is a command) or ```` ```console ```` (lines that begin with `$ ` are). A command runs in a
 //! shell, in a small repository with the simulated CLI, and has to succeed, unless `table` says otherwise.
@@ -8,7 +8,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test that cannot go on should stop"
+    reason = "a test that cannot continue should stop"
 )]
 
 #[path = "../common/mod.rs"]
@@ -77,7 +77,7 @@ fn no_chapter_is_left_out() {
         assert_eq!(
             has_commands,
             played.contains(&file.as_str()),
-            "{file} needs a test of its own here, or has no commands"
+            "{file} needs its own test here, or has no commands"
         );
     }
 }
@@ -89,7 +89,7 @@ fn every_rule_is_needed() {
     for rule in table::RULES {
         let mut commands =
             blocks.iter().filter(|block| block.file == rule.file).flat_map(|block| &block.commands);
-        assert!(commands.any(|command| rule.fits(command)), "no command needs the rule {rule:?}");
+        assert!(commands.any(|command| rule.matches(command)), "no command needs the rule {rule:?}");
     }
 }
 
@@ -99,5 +99,5 @@ fn the_example_of_the_readme_is_compiled() {
     let readme = blocks::text("README.md");
     let library = blocks::text("crates/weir/README.md");
     let example = readme.split("```rust,no_run\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    assert!(library.contains(example), "crates/weir/README.md must have this example, too:\n{example}");
+    assert!(library.contains(example), "crates/weir/README.md must have this example too:\n{example}");
 }

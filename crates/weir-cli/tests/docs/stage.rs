@@ -1,4 +1,4 @@
-//! The place where commands are played: a repository, a home, a CLI that answers everything.
+//! The environment in which commands run: a repository, a home, a CLI that answers everything.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use crate::table::{self, How};
 /// The session that the commands of the documentation name.
 const SESSION: &str = "5edec5ab-0000-4000-8000-000000000001";
 
-/// What the simulated agent says where no message has a script.
+/// The answer of the simulated agent to a message without a script.
 const ANSWER: &str = r#"[{"text":"A small mill that grinds numbers."}]"#;
 
 /// A document whose planner answers with one task, whose coder writes a file.
@@ -24,18 +24,18 @@ const DOCUMENT: &str = r#"@@[{"text":"- [ ] Describe the mill\n  @@[{\"tool\":\"
 /// A list of one task, whose coder writes a file.
 const TASKS: &str = "- [ ] Describe the mill\n  @@[{\"tool\":\"Bash\",\"input\":{\"command\":\"echo grinds > notes.md\"}},{\"text\":\"Done.\"}]\n";
 
-/// Where a block is played.
+/// The environment of a block.
 pub(crate) struct Stage {
     pub(crate) place: Place,
-    /// Words of a command that mean something else here, such as a port that is free.
+    /// Words of a command that are replaced here, for example by a free port.
     swaps: Vec<(&'static str, String)>,
-    /// Run until the end of the block.
+    /// Programs that run until the end of the block.
     servers: Vec<Running>,
-    /// End by themselves.
+    /// Programs that end by themselves.
     loops: Vec<Running>,
 }
 
-/// Plays all blocks of a file, each on a stage of its own.
+/// Runs all blocks of a file, each on its own stage.
 pub(crate) fn play(file: &str) {
     for block in read(file) {
         let mut stage = Stage::new(&block);
@@ -61,10 +61,10 @@ impl Stage {
         place = place
             .set("PATH", format!("{}:{path}", bin.display()))
             .set("SIMULATED_CLAUDE_SCRIPT", script)
-            // Any port that is free.
+            // Any free port.
             .set("WEIR_LISTEN", "127.0.0.1:0");
         if block.commands.iter().any(|command| command.starts_with("weir demo")) {
-            // The tour plays where there is no script.
+            // The tour runs only without a script.
             place = place.without("SIMULATED_CLAUDE_SCRIPT");
         }
         let stage = Self { place, swaps: Vec::new(), servers: Vec::new(), loops: Vec::new() };
@@ -102,7 +102,7 @@ impl Stage {
                 });
                 running.signal(Signal::INT);
                 let done = running.finish();
-                // Programs other than ours may end by the signal.
+                // Other programs may be killed by the signal.
                 let is_ours = played.starts_with("weir ");
                 assert!(done.code == Some(0) || (done.code.is_none() && !is_ours), "{at}: {done:?}");
             }
@@ -156,7 +156,7 @@ impl Stage {
         std::fs::write(self.place.path(name), text).unwrap();
     }
 
-    /// A word of the documentation stands for something else from now on.
+    /// Replaces a word of the documentation from now on.
     pub(crate) fn swap(&mut self, word: &'static str, other: impl Into<String>) {
         self.swaps.retain(|(known, _)| *known != word);
         self.swaps.push((word, other.into()));
@@ -250,7 +250,7 @@ fn answering_program() -> String {
     let url = format!("http://{}/", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            // One that goes away before it was answered is of no interest.
+            // A client that disconnects early does not matter.
             let _ = answer(&stream);
         }
     });

@@ -1,8 +1,8 @@
-//! What is special about a command of the documentation. A command that no rule fits has to succeed.
+//! Rules for commands of the documentation. A command without a matching rule has to succeed.
 
 use crate::stage::Stage;
 
-/// What is done with a command.
+/// How a command is tested.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum How {
     /// It runs and ends with exit code 0.
@@ -11,9 +11,9 @@ pub(crate) enum How {
     Ends(i32),
     /// It runs until it is interrupted, and prints this first.
     Runs(&'static str),
-    /// It runs on a terminal, shows this, and is left with Ctrl-D.
+    /// It runs on a terminal, shows this, and is ended with Ctrl-D.
     IsLeft(&'static str),
-    /// It cannot run here, for this reason. What it names has to exist.
+    /// It cannot run here, for this reason. Everything it names has to exist.
     Exists(&'static str),
 }
 
@@ -22,23 +22,23 @@ pub(crate) enum How {
 pub(crate) struct Rule {
     pub(crate) file: &'static str,
     begins: &'static str,
-    /// What has to be there first.
+    /// Sets up what the command needs.
     pub(crate) before: Option<fn(&mut Stage)>,
     pub(crate) how: How,
 }
 
 impl Rule {
-    pub(crate) fn fits(&self, command: &str) -> bool {
+    pub(crate) fn matches(&self, command: &str) -> bool {
         command.starts_with(self.begins)
     }
 }
 
-/// The first rule that fits.
+/// The first matching rule.
 pub(crate) fn rule(file: &str, command: &str) -> Option<&'static Rule> {
-    RULES.iter().find(|rule| rule.file == file && rule.fits(command))
+    RULES.iter().find(|rule| rule.file == file && rule.matches(command))
 }
 
-/// What is done with a command that no rule fits. Assignments before a program do not count.
+/// How a command without a rule is tested. Assignments before a program are ignored.
 pub(crate) fn usual(command: &str) -> How {
     let program = command.split_whitespace().find(|word| !word.contains('='));
     match program.unwrap_or_default() {
@@ -86,14 +86,14 @@ const LOOP: &str = "docs/loop.md";
 const BRIDGE: &str = "docs/bridge.md";
 const TESTING: &str = "docs/testing.md";
 
-/// All rules. The first that fits holds.
+/// All rules. The first matching one applies.
 pub(crate) const RULES: &[Rule] = &[
     rule_after(README, "git diff |", change_a_file, How::Succeeds),
     rule_for(README, "weir chat", How::IsLeft("> ")),
     rule_for(README, "weir serve", How::Runs("serving on")),
     rule_for(README, "weir bridge try", How::IsLeft("Ctrl-D ends it")),
     rule_after(README, "weir bridge check", Stage::have_channel, How::Succeeds),
-    rule_for(README, "weir bridge run", How::Runs("at work on webhook")),
+    rule_for(README, "weir bridge run", How::Runs("running on webhook")),
     rule_for(INSTALL, "weir service install --print", How::Succeeds),
     rule_for(INSTALL, "weir service", How::Exists("changes the services of the user who runs the test")),
     rule_after(COMMANDS, "git diff |", change_a_file, How::Succeeds),
@@ -118,10 +118,10 @@ pub(crate) const RULES: &[Rule] = &[
     rule_for(LOOP, "weir loop run --bridge", How::Exists("needs Telegram")),
     rule_for(BRIDGE, "weir bridge try", How::IsLeft("Ctrl-D ends it")),
     rule_after(BRIDGE, "weir bridge check", Stage::have_channel, How::Succeeds),
-    rule_for(BRIDGE, "weir bridge run", How::Runs("at work on webhook")),
+    rule_for(BRIDGE, "weir bridge run", How::Runs("running on webhook")),
     // The bridge of the command before was ended.
     rule_for(BRIDGE, "weir bridge status", How::Ends(1)),
-    rule_for(BRIDGE, "weir serve", How::Runs("at work on webhook")),
+    rule_for(BRIDGE, "weir serve", How::Runs("running on webhook")),
     rule_after(BRIDGE, "weir loop run", Stage::have_tasks, How::Succeeds),
     rule_for(TESTING, "env -i", How::Exists("needs a real CLI and the port of a scripted API")),
 ];

@@ -9,7 +9,7 @@ use common::{Done, Place, Running, script};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// The check of this name.
+/// The check with this name.
 #[expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,7 +23,7 @@ fn check(done: &Done, name: &str) -> Value {
 }
 
 #[test]
-fn all_is_well() {
+fn a_healthy_installation_has_no_problems() {
     let place = Place::new().set("ANTHROPIC_API_KEY", "sk-dummy-dummy");
     let done = place.weir(&["doctor"]).expect(0);
     for part in [
@@ -36,12 +36,12 @@ fn all_is_well() {
         "✓ state",
         "✓ leftovers",
         "✓ self-test",
-        "All is well, with 1 warning.",
+        "No problems found, 1 warning.",
     ] {
         assert!(done.text().contains(part), "{part}: {done:?}");
     }
     assert!(!done.text().contains("sk-dummy") && !done.text().contains('\u{1b}'), "{done:?}");
-    // Asking who is logged in is no conversation.
+    // Checking who is logged in leaves no session.
     assert_eq!(place.weir(&["sessions", "--json"]).text(), "");
     place.assert_clean();
 }
@@ -58,7 +58,7 @@ fn json_says_the_same() {
 }
 
 #[test]
-fn a_missing_cli_is_a_problem_with_advice_and_the_rest_is_checked_all_the_same() {
+fn a_missing_cli_is_a_problem_with_advice_and_the_rest_is_still_checked() {
     let place = Place::new();
     let done = place.weir(&["doctor", "--json", "--claude", "/nowhere/claude"]).expect(1);
     assert_eq!(done.json()["ok"], false);
@@ -69,7 +69,7 @@ fn a_missing_cli_is_a_problem_with_advice_and_the_rest_is_checked_all_the_same()
 }
 
 #[test]
-fn an_old_cli_is_told_what_it_lacks() {
+fn missing_features_of_an_old_cli_are_listed() {
     let place = Place::new().set("SIMULATED_CLAUDE_VERSION", "2.1.9");
     let done = place.weir(&["doctor", "--json"]).expect(0);
     assert_eq!(check(&done, "version")["details"], "2.1.9");
@@ -79,7 +79,7 @@ fn an_old_cli_is_told_what_it_lacks() {
 }
 
 #[test]
-fn a_script_without_its_interpreter_is_told() {
+fn a_script_without_its_interpreter_is_reported() {
     let place = Place::new();
     let script = place.path("claude-script");
     std::fs::write(&script, "#!/usr/bin/env no-such-node\n").unwrap();

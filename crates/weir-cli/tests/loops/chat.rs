@@ -1,4 +1,4 @@
-//! A loop in a chat: its news are posted there, and its questions are answered there.
+//! A loop in a chat: it posts notifications there, and its questions are answered there.
 
 use crate::common::{Place, Running};
 use crate::double::{Double, Shown, TOKEN};
@@ -36,12 +36,12 @@ fn button(shown: &Shown, wanted: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_is_answered_by_a_button_and_the_end_is_told() {
+async fn a_question_is_answered_by_a_button_and_the_end_is_announced() {
     let (place, double) = begin(ASKS, "").await;
     let running = start(&place);
     let (number, shown) = double.sees("the question", |shown| shown.text.contains("Which colour?")).await;
     assert!(shown.text.contains("Task paint-it"), "{shown:?}");
-    // Nobody else may answer.
+    // No one else may answer.
     let blue = button(&shown, "Blue");
     double.presses(STRANGER, number, &button(&shown, "Red"));
     double.presses(ANNA, number, &blue);
@@ -55,7 +55,7 @@ async fn a_question_is_answered_by_a_button_and_the_end_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_is_an_answer_and_whoever_is_second_hears_of_it() {
+async fn a_number_is_an_answer_and_a_second_answer_is_refused() {
     let (place, double) = begin(ASKS, "").await;
     let running = start(&place);
     double.sees("the question", |shown| shown.text.contains("Which colour?")).await;
@@ -73,7 +73,7 @@ async fn an_answer_elsewhere_closes_the_question_in_the_chat() {
     let running = start(&place);
     let (number, _) = double.sees("the question", |shown| shown.text.contains("Which colour?")).await;
     weir_loop(&place, &["answer", "red"]).expect(0);
-    let (closed, shown) = double.sees("who answered", |shown| shown.text.contains("was answered by")).await;
+    let (closed, shown) = double.sees("who answered", |shown| shown.text.contains("Answered by")).await;
     assert_eq!((closed, shown.buttons.len()), (number, 0), "{shown:?}");
     running.finish().expect(0);
     assert_eq!(state(&place)["tasks"][0]["answers"]["Which colour?"], "Red");
@@ -81,12 +81,12 @@ async fn an_answer_elsewhere_closes_the_question_in_the_chat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_permission_and_a_failure_are_told_too() {
+async fn permissions_and_failures_are_posted_too() {
     let config = "[loop.permissions]\npolicy = \"ask\"\n[loop.coder]\nallowed_tools = [\"Read\"]\n[loop.task_limits]\nattempts = 1\n\
                   [[loop.gates]]\nname = \"whole\"\ncommand = [\"test\", \"!\", \"-e\", \"broken\"]\n";
     let (place, double) = begin(&task("Break it", "touch broken"), config).await;
     let running = start(&place);
-    let (number, shown) = double.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    let (number, shown) = double.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     double.presses(ANNA, number, &button(&shown, "Allow"));
     double.sees("the failure", |shown| shown.text.contains("Task break-it: failed")).await;
     running.finish().expect(1);
@@ -94,7 +94,7 @@ async fn a_permission_and_a_failure_are_told_too() {
 }
 
 #[test]
-fn a_chat_that_cannot_be_told_is_refused_before_anything_is_spent() {
+fn a_chat_without_a_bridge_is_refused_before_anything_is_spent() {
     let place = Place::new();
     repository(&place, &task("A", "echo 1 > a"), "[loop.notify]\nchat = \"telegram:5\"\n");
     let done = weir_loop(&place, &["run"]).expect(2);

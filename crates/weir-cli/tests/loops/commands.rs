@@ -6,7 +6,7 @@ use crate::common::{Place, Running, Terminal};
 use crate::repository::{commits, git, repository, state, task, weir_loop};
 
 #[test]
-fn init_proposes_the_checks_that_the_project_has() {
+fn init_proposes_the_checks_of_the_project() {
     let place = Place::new();
     std::fs::write(place.workspace().join("Makefile"), "test:\n\ttrue\n").unwrap();
     let done = weir_loop(&place, &["init"]).expect(0);
@@ -44,7 +44,7 @@ fn a_whole_run_with_its_report_and_replay() {
     assert!(replay.json_lines().iter().all(|line| line["agrees"] == true));
     let story = weir_loop(&place, &["replay"]).expect(0);
     assert!(story.text().contains("== bad attempt 3: failed"), "{story:?}");
-    // Somebody takes the gate away, and lets it be tried again.
+    // A person removes the gate and retries the task.
     std::fs::write(place.workspace().join("weir.toml"), "").unwrap();
     git(&place, &["commit", "-qam", "No gate"]);
     weir_loop(&place, &["skip", "later"]).expect(0);
@@ -57,7 +57,7 @@ fn a_whole_run_with_its_report_and_replay() {
 }
 
 #[test]
-fn a_state_of_another_version_is_refused_and_kept_aside_if_another_run_is_wanted() {
+fn a_state_of_another_version_is_refused_and_set_aside_for_a_new_run() {
     let place = Place::new();
     repository(&place, &task("A", "echo 1 > a"), "");
     let folder = place.workspace().join(".ralph/state");
@@ -73,7 +73,7 @@ fn a_state_of_another_version_is_refused_and_kept_aside_if_another_run_is_wanted
 }
 
 #[test]
-fn the_allowlist_is_looked_at_before_anything_is_spent() {
+fn the_allowlist_is_checked_before_anything_is_spent() {
     let place = Place::new();
     repository(
         &place,
@@ -81,8 +81,8 @@ fn the_allowlist_is_looked_at_before_anything_is_spent() {
         "[loop.coder]\nallowed_tools = [\"bash\", \"Bash(a && b)\"]\n",
     );
     let done = weir_loop(&place, &["run"]).expect(2);
-    assert!(done.stderr.contains("it is written Bash") && done.stderr.contains("part by part"), "{done:?}");
-    assert!(!place.workspace().join(".ralph/logs").exists(), "no session was had");
+    assert!(done.stderr.contains("did you mean Bash?") && done.stderr.contains("part by part"), "{done:?}");
+    assert!(!place.workspace().join(".ralph/logs").exists(), "no session was started");
     let check = weir_loop(&place, &["config", "check", "--json"]).expect(2);
     assert_eq!(
         check.json().as_array().unwrap().iter().filter(|finding| finding["level"] == "error").count(),
@@ -107,7 +107,7 @@ fn a_denial_halts_and_prints_tool_input_and_rule() {
 }
 
 #[test]
-fn events_for_machines_are_one_object_a_line() {
+fn json_events_are_one_object_per_line() {
     let place = Place::new();
     repository(&place, &task("A", "echo 1 > a"), "");
     let done = weir_loop(&place, &["run", "--json"]).expect(0);
@@ -133,7 +133,7 @@ fn nothing_is_spent_by_a_dry_run() {
 }
 
 #[test]
-fn ctrl_c_ends_with_130_and_the_next_run_goes_on() {
+fn ctrl_c_ends_with_130_and_the_next_run_resumes() {
     let place = Place::new();
     repository(&place, &task("A", "if [ -e ../go ]; then echo 1 > a; else touch ../go; sleep 300; fi"), "");
     let running = Running::start(place.command(&["loop", "run"]));
@@ -160,7 +160,7 @@ fn a_question_is_answered_from_another_terminal() {
 }
 
 #[test]
-fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
+fn a_plan_is_made_and_its_questions_continue_in_the_same_session() {
     let place = Place::new();
     repository(&place, "", "");
     std::fs::remove_file(place.workspace().join("TASKS.md")).unwrap();
@@ -182,7 +182,7 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
         "- [ ] First\n- [ ] Second\n  - needs: First\n"
     );
     weir_loop(&place, &["plan", "PRD.md"]).expect(2);
-    // What planning has cost is a part of the run's budget, once.
+    // The cost of planning counts towards the run's budget, once.
     let planned: serde_json::Value = serde_json::from_str(
         &std::fs::read_to_string(place.workspace().join(".ralph/state/planning.json")).unwrap(),
     )
@@ -218,7 +218,7 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
 }
 
 #[test]
-fn what_the_planner_asks_by_its_tool_can_be_answered_later() {
+fn questions_of_the_planner_can_be_answered_later() {
     let place = Place::new();
     repository(&place, "", "");
     std::fs::remove_file(place.workspace().join("TASKS.md")).unwrap();
@@ -247,7 +247,7 @@ fn permissions_are_not_skipped_outside_of_a_container_by_mistake() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_what_to_do() {
+fn missing_prerequisites_are_reported_with_advice() {
     let place = Place::new();
     let done = weir_loop(&place, &["run"]).expect(1);
     assert!(done.stderr.contains("git init"), "{done:?}");

@@ -1,4 +1,4 @@
-//! The loop is killed at random instants, and goes on where it was.
+//! The loop is killed at random moments, and resumes where it was.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::common::{Place, Running, breathe};
 use crate::repository::{commits, git, repository, state, task};
 
-/// How often it is killed, in all.
+/// How often it is killed in total.
 fn kills_wanted() -> usize {
     if weir_testkit::is_long_run() { 50 } else { 15 }
 }
 
 const GATE: &str = "[[loop.gates]]\nname = \"ok\"\ncommand = [\"true\"]\n";
 
-/// Numbers that look random and are the same each time.
+/// Reproducible pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -33,7 +33,7 @@ impl Numbers {
     }
 }
 
-/// Ten tasks; the fifth needs two attempts, because its first one leaves something broken.
+/// Ten tasks; the fifth needs two attempts, because the first one leaves something broken.
 fn list() -> String {
     (1..=10)
         .map(|number| match number {
@@ -47,7 +47,7 @@ fn gate() -> String {
     GATE.replace("[\"true\"]", "[\"test\", \"!\", \"-e\", \"broken\"]")
 }
 
-/// What has to be the same however often it was killed.
+/// What has to be the same, however often it was killed.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     tree: String,
@@ -79,7 +79,7 @@ fn outcome(place: &Place) -> Outcome {
     }
 }
 
-/// What all logs say that was spent: each result once.
+/// The total cost in all logs, with each result counted once.
 fn logged_cost(place: &Place) -> f64 {
     let logs = std::fs::read_dir(place.workspace().join(".ralph/logs/claude")).unwrap();
     let mut sum = 0.0;
@@ -101,7 +101,7 @@ fn start(place: &Place) -> Running {
 }
 
 #[test]
-fn killed_at_random_instants_the_end_is_that_of_an_undisturbed_run() {
+fn killed_at_random_moments_a_run_ends_like_an_undisturbed_one() {
     let undisturbed = Place::new();
     repository(&undisturbed, &list(), &gate());
     let began = Instant::now();
@@ -110,7 +110,7 @@ fn killed_at_random_instants_the_end_is_that_of_an_undisturbed_run() {
     let expected = outcome(&undisturbed);
     assert_eq!((expected.commits.len(), expected.iterations), (10, 11));
 
-    // Another seed gives other instants; what failed with one fails with it again.
+    // Another seed gives other moments; a failure can be reproduced with its seed.
     let seed = std::env::var("WEIR_KILL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_115);
     let mut numbers = Numbers(seed);
     let (mut kills, wanted) = (0, kills_wanted());
@@ -119,7 +119,7 @@ fn killed_at_random_instants_the_end_is_that_of_an_undisturbed_run() {
         repository(&place, &list(), &gate());
         loop {
             let running = start(&place);
-            // Most of the time is the start; so also long ones, or it would never get far.
+            // The start takes most of the time, so some waits must be long, or the run would never get far.
             let instant = Instant::now() + numbers.below(whole / 4);
             while Instant::now() < instant {
                 breathe();
@@ -137,13 +137,16 @@ fn killed_at_random_instants_the_end_is_that_of_an_undisturbed_run() {
         assert_eq!(outcome(&place), expected, "after {kills} kills with the seed {seed}");
         assert_eq!(git(&place, &["status", "--porcelain"]), "");
         let counted: f64 = expected.cost.parse().unwrap();
-        assert!((logged_cost(&place) - counted).abs() < 1e-6, "each result in the logs is counted, and once");
+        assert!(
+            (logged_cost(&place) - counted).abs() < 1e-6,
+            "each result in the logs is counted exactly once"
+        );
         place.wait_until_empty();
     }
 }
 
 #[test]
-fn killed_while_tasks_are_side_by_side_each_is_merged_once() {
+fn killed_with_parallel_tasks_each_is_merged_once() {
     let place = Place::new();
     let list: String = (1..=6)
         .map(|number| task(&format!("Task {number}"), &format!("echo {number} >> file-{number}.txt")))
@@ -161,7 +164,7 @@ fn killed_while_tasks_are_side_by_side_each_is_merged_once() {
             break;
         }
     }
-    // One that had ended before its kill is over, and another run has nothing to do.
+    // If a run ended before its kill, another run has nothing to do.
     start(&place).finish().expect(0);
     let mut sorted = commits(&place);
     sorted.sort();

@@ -1,4 +1,4 @@
-//! The account's limit through the real command: waited for, killed in the wait, and gone on with.
+//! The account's limit with the real command: it is waited for, killed while waiting, and resumed.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::common::{Place, Running};
 use crate::repository::{commits, repository, state, task};
 
-/// A CLI whose first session is refused by the account's limit for so many seconds.
+/// A CLI whose first session is refused because of the account's limit for this many seconds.
 fn limited(place: &Place, seconds: u32) -> String {
     let folder = place.workspace().join("..").canonicalize().unwrap();
     let program = folder.join("limited-claude");
@@ -29,7 +29,7 @@ fn limited(place: &Place, seconds: u32) -> String {
 
 const CONFIG: &str = "[loop.rate_limit]\nmargin = \"100ms\"\n";
 
-/// One attempt counts, the one that was refused does not, and the work is there once.
+/// One attempt counts, the refused one does not, and the work was done once.
 fn assert_done(place: &Place) {
     assert_eq!(commits(place), ["A"]);
     assert_eq!(std::fs::read_to_string(place.workspace().join("a")).unwrap(), "1\n");
@@ -45,7 +45,7 @@ fn assert_done(place: &Place) {
 }
 
 #[test]
-fn a_limit_is_waited_for_and_the_task_is_done_then() {
+fn a_limit_is_waited_for_before_the_task_is_done() {
     let place = Place::new();
     repository(&place, &task("A", "echo 1 >> a"), CONFIG);
     let claude = limited(&place, 1);
@@ -59,7 +59,7 @@ fn a_limit_is_waited_for_and_the_task_is_done_then() {
 }
 
 #[test]
-fn killed_in_the_wait_it_goes_on_waiting_and_then_works() {
+fn killed_while_waiting_it_keeps_waiting_and_then_works() {
     let place = Place::new();
     repository(&place, &task("A", "echo 1 >> a"), CONFIG);
     let claude = limited(&place, 3);

@@ -1,4 +1,4 @@
-//! Notifications: who wants to know hears of it, by a command and by a webhook that really listens.
+//! Notifications by a command and by a webhook with a real listener.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::common::{Place, Running, eventually};
 use crate::repository::{commits, repository, task, weir_loop};
 
-/// Listens for news, and says what came.
+/// Listens for notifications and passes them on.
 fn listener() -> (String, mpsc::Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook?a=\"b\"", listener.local_addr().unwrap());
@@ -44,14 +44,14 @@ fn config(url: &str) -> String {
     )
 }
 
-/// The kinds, in any order: they are sent side by side.
+/// The kinds, sorted: they are sent concurrently, in any order.
 fn kinds(mut news: Vec<Value>) -> Vec<String> {
     news.sort_by_key(|news| news["kind"].to_string());
     news.iter().map(|news| news["kind"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn a_question_a_failure_and_the_end_are_told_by_webhook_and_command() {
+fn questions_failures_and_the_end_are_announced_by_webhook_and_command() {
     let place = Place::new();
     let asks = "- [ ] Asks\n  @@[{\"tool\":\"AskUserQuestion\",\"input\":{\"questions\":[{\"question\":\"Which \\\"one\\\"?\",\"header\":\"x\",\"multiSelect\":false,\"options\":[{\"label\":\"Red\",\"description\":\"r\"},{\"label\":\"Blue\",\"description\":\"b\"}]}]}},{\"tool\":\"Bash\",\"input\":{\"command\":\"echo 1 > a\"}},{\"text\":\"ok\"}]\n";
     let (url, received) = listener();
@@ -59,7 +59,7 @@ fn a_question_a_failure_and_the_end_are_told_by_webhook_and_command() {
     let running = Running::start(place.command(&["loop", "run"]));
     let question = received.recv().unwrap();
     assert_eq!(question["kind"], "question");
-    // What it tells to do can be done.
+    // The command that it suggests works.
     let text = question["text"].as_str().unwrap();
     let command = text.split('`').nth(1).unwrap().strip_prefix("weir loop ").unwrap();
     let words: Vec<&str> = command.split(' ').map(|word| if word == "…" { "blue" } else { word }).collect();
@@ -77,7 +77,7 @@ fn a_question_a_failure_and_the_end_are_told_by_webhook_and_command() {
 }
 
 #[test]
-fn a_limit_is_told() {
+fn a_limit_is_announced() {
     let place = Place::new();
     let (url, received) = listener();
     repository(&place, &(task("A", "echo 1 > a") + &task("B", "echo 1 > b")), &config(&url));
@@ -88,9 +88,9 @@ fn a_limit_is_told() {
 }
 
 #[test]
-fn a_webhook_that_does_not_answer_changes_nothing_and_is_told() {
+fn an_unreachable_webhook_changes_nothing_and_is_reported() {
     let place = Place::new();
-    // Nobody listens there any more.
+    // The listener is dropped, so the port is closed.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     repository(&place, &task("A", "echo 1 > a"), &config(&format!("http://{free}/")));
     let done = weir_loop(&place, &["run"]).expect(0);

@@ -1,11 +1,11 @@
-//! The page of a running loop: its tasks are sessions, which a person watches, answers and stops.
+//! The page of a running loop: its tasks are sessions that a person can watch, answer and stop.
 
 use serde_json::{Value, json};
 
 use crate::common::{Client, Place, Running, eventually};
 use crate::repository::{commits, repository, state, task, weir_loop};
 
-/// Nothing is allowed by itself, and a person is asked.
+/// Nothing is allowed in advance, and a person is asked.
 const ASKS: &str = "[loop.permissions]\npolicy = \"ask\"\n[loop.coder]\nallowed_tools = [\"Read\"]\n";
 
 /// Starts a loop with its page, and a client for it.
@@ -28,7 +28,7 @@ fn waiting(client: &Client) -> Value {
     })
 }
 
-/// What a session asks: its name.
+/// The id of a session's open request.
 fn asked(client: &Client, session: &str) -> String {
     let mut events = client.events(&format!("/v1/sessions/{session}/events?format=view"), None);
     let snapshot = events.wait("snapshot").json();
@@ -40,7 +40,7 @@ fn asked(client: &Client, session: &str) -> String {
 }
 
 #[test]
-fn a_permission_is_answered_on_the_page_and_the_task_goes_on() {
+fn a_permission_is_answered_on_the_page_and_the_task_continues() {
     let place = Place::new();
     repository(&place, &task("Touch it", "echo 1 > a"), ASKS);
     let (running, client) = start(&place);
@@ -50,7 +50,7 @@ fn a_permission_is_answered_on_the_page_and_the_task_goes_on() {
     let request = asked(&client, &id);
     let path = format!("/v1/sessions/{id}/permissions/{request}");
     client.post(&path, &json!({"behavior": "allow"})).expect(200);
-    // Whoever is second hears who was first.
+    // A second answer is refused.
     client.post(&path, &json!({"behavior": "deny"})).expect(409);
     let done = running.finish().expect(0);
     assert!(done.text().contains("was answered by ready-file"), "{done:?}");
@@ -59,7 +59,7 @@ fn a_permission_is_answered_on_the_page_and_the_task_goes_on() {
     assert!(attempt["cost_usd"].as_f64().unwrap() > 0.0 && attempt["log"].is_string(), "{attempt}");
     weir_loop(&place, &["replay", "--json"]).expect(0);
     place.wait_until_empty();
-    // The conversation is there for a server that is started later.
+    // A server that is started later has the session.
     let args = ["serve", "--listen", "127.0.0.1:0", "--ready-file", "../later.json"];
     let server = Running::start(place.command(&args));
     let ready = place.workspace().join("../later.json");
@@ -74,7 +74,7 @@ fn a_permission_is_answered_on_the_page_and_the_task_goes_on() {
 }
 
 #[test]
-fn the_first_answer_counts_also_if_it_comes_from_a_terminal() {
+fn the_first_answer_counts_even_from_a_terminal() {
     let place = Place::new();
     repository(&place, &task("Touch it", "echo 1 > a"), ASKS);
     let (running, client) = start(&place);

@@ -1,9 +1,9 @@
-//! The loop in a sandbox: sessions, git and gates see the workspace and nothing else.
+//! The loop in a sandbox: sessions, git and gates see only the workspace.
 
 use crate::common::Place;
 use crate::repository::{commits, git, repository, task, weir_loop};
 
-/// What a session tries, and what has to be true afterwards.
+/// Runs a session that tries to get out, and checks the result.
 fn fenced(parallel: &str) {
     let place = Place::new();
     let (secret, read, write) = (place.path("secret.txt"), place.path("read"), place.path("write"));
@@ -42,17 +42,17 @@ fn fenced(parallel: &str) {
 }
 
 #[test]
-fn a_task_a_gate_and_git_are_behind_the_fence() {
+fn tasks_gates_and_git_run_in_the_sandbox() {
     fenced("");
 }
 
 #[test]
-fn worktrees_can_be_written_behind_the_fence() {
+fn worktrees_are_writable_in_the_sandbox() {
     fenced("2");
 }
 
 #[test]
-fn a_workspace_whose_repository_lies_elsewhere_can_be_committed_to() {
+fn a_workspace_with_its_repository_elsewhere_can_commit() {
     let place = Place::new();
     repository(&place, &task("One", "echo 1 > one.txt; git status --short > status.txt"), "");
     let elsewhere = place.path("elsewhere");
@@ -64,7 +64,7 @@ fn a_workspace_whose_repository_lies_elsewhere_can_be_committed_to() {
 }
 
 #[test]
-fn what_a_session_puts_into_the_configuration_of_git_does_not_run_outside() {
+fn git_configuration_written_by_a_session_does_not_run_outside() {
     let place = Place::new();
     let ran = place.path("ran.txt");
     let filter = format!(
@@ -74,11 +74,11 @@ fn what_a_session_puts_into_the_configuration_of_git_does_not_run_outside() {
     repository(&place, &task("One", &filter), "");
     weir_loop(&place, &["run", "--sandbox"]).expect(0);
     assert_eq!(commits(&place), ["One"]);
-    assert!(!ran.exists(), "a program that a session has chosen ran outside of the fence");
+    assert!(!ran.exists(), "a program chosen by a session ran outside of the sandbox");
 }
 
 #[test]
-fn a_planner_is_behind_the_fence_too() {
+fn the_planner_runs_in_the_sandbox_too() {
     let place = Place::new();
     repository(&place, "", "");
     std::fs::remove_file(place.workspace().join("TASKS.md")).unwrap();
@@ -94,7 +94,7 @@ fn a_planner_is_behind_the_fence_too() {
 }
 
 #[test]
-fn no_sandbox_no_run() {
+fn without_a_sandbox_there_is_no_run() {
     let place = Place::new();
     repository(&place, &task("One", "echo 1 > one.txt"), "");
     let tools = place.path("tools");

@@ -19,7 +19,7 @@ fn session(answer: &Answer) -> String {
     answer.header("x-weir-session").to_owned()
 }
 
-/// What the model has said in a session, oldest first.
+/// The model's texts in a session, oldest first.
 fn texts(served: &Served, session: &str) -> Vec<String> {
     let snapshot = served.follow(session, "view").wait("snapshot").json();
     let entries = snapshot["view"]["entries"].as_array().unwrap().clone();
@@ -34,12 +34,12 @@ fn a_response_can_be_continued_again() {
     let first = respond(&served, "One.", None);
     let second = respond(&served, "Two.", Some(&id(&first)));
     assert_eq!(session(&second), session(&first));
-    // Again from the first: a branch, which has what was said before and nothing else.
+    // Again from the first: a branch with only the text up to that point.
     let other = respond(&served, "Other two.", Some(&id(&first)));
     assert_ne!(session(&other), session(&first));
     assert_eq!(texts(&served, &session(&first)), ["One.", "Two."]);
     assert_eq!(texts(&served, &session(&other)), ["One.", "Other two."]);
-    // Both go on, each in its own session.
+    // Both continue, each in its own session.
     let third = respond(&served, "Three.", Some(&id(&second)));
     let other_third = respond(&served, "Other three.", Some(&id(&other)));
     assert_eq!((session(&third), session(&other_third)), (session(&first), session(&other)));
@@ -86,7 +86,7 @@ fn other_instructions_and_other_tokens_do_not_change_a_session() {
     served.stop();
 }
 
-/// Conversations that begin or end alike are not the same.
+/// Conversations with the same beginning or end are not the same.
 #[test]
 fn conversations_are_never_mixed() {
     let mut served = Served::start();
@@ -108,7 +108,7 @@ fn conversations_are_never_mixed() {
     for (system, name, expected) in [("b", "ann", &two), ("a", "bob", &three), ("a", "ann", &one)] {
         assert_eq!(session(&ask(messages(system, name, &next))), *expected);
     }
-    // What the page added is not part of the client's conversation, so it gets a session of its own.
+    // What the page added is not part of the client's conversation, so that gets its own session.
     let after = [json!({"role": "assistant", "content": "Next."}), json!({"role": "user", "content": next})];
     let mut all = messages("a", "ann", &next);
     all.as_array_mut().unwrap().extend(after);

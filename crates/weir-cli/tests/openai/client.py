@@ -60,7 +60,7 @@ parts = [
 ]
 result["picture"] = ask([{"role": "user", "content": parts}])[1].choices[0].message.content
 
-# Tools as reasoning, if that is wanted.
+# Tools as reasoning, if requested.
 stream = client.chat.completions.create(
     model="default",
     messages=[{"role": "user", "content": script({"tool": "Read", "input": {"file_path": "nothing.txt"}}, {"text": "Read."})}],
@@ -80,7 +80,7 @@ whole = ask(
 )[1].choices[0].message
 result["whole_reasoning"], result["whole_after_tool"] = getattr(whole, "reasoning_content", None), whole.content
 
-# The other API, whole and streamed.
+# The other API, complete and streamed.
 response = client.responses.create(model="default", input=script({"text": "A response."}))
 result["response"] = response.output_text
 following = client.responses.create(
@@ -95,7 +95,7 @@ with client.responses.stream(model="default", input=script({"text": "Piece by pi
 result["response_streamed"] = text
 result["last_event"] = events[-1]
 
-# Tools as reasoning there too, and all items of a response can be sent back.
+# Tools as reasoning there too; all items of a response can be sent back.
 question = {"role": "user", "content": script({"tool": "Read", "input": {"file_path": "nothing.txt"}}, {"text": "Read."})}
 told, text = "", ""
 tools = {"X-Weir-Tools": "reasoning"}
@@ -116,11 +116,11 @@ result["response_same_session"] = raw.headers["x-weir-session"] == session
 hidden = client.responses.create(model="default", input=[question])
 result["hidden_items"] = [item.type for item in hidden.output]
 
-# What tunes the answer is ignored, and the server says so.
+# Tuning parameters are ignored, and the server says so.
 raw = client.chat.completions.with_raw_response.create(model="default", messages=first, temperature=0.1)
 result["ignored"] = raw.headers["x-weir-ignored"]
 
-# An answer in a form of the client's own.
+# An answer in the client's own format.
 schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": False}
 form = {"type": "json_schema", "json_schema": {"name": "person", "strict": True, "schema": schema}}
 person = script({"tool": "StructuredOutput", "input": {"name": "Ann"}}, {"text": "Done."})
@@ -141,7 +141,7 @@ try:
 except openai.APIStatusError as error:
     result["failed"] = error.status_code
 
-# A client that tries again by itself does not, where that would do the work again.
+# A client with automatic retries does not retry if that would repeat the work.
 tries = []
 eager = openai.OpenAI(
     base_url=os.environ["BASE_URL"],
@@ -155,7 +155,7 @@ try:
 except openai.InternalServerError:
     result["tried"] = len(tries)
 
-# Going away ends the turn.
+# Disconnecting ends the turn.
 raw = client.chat.completions.with_raw_response.create(
     model="default",
     messages=[{"role": "user", "content": script({"text": "word " * 2000, "wdelay": 0.1})}],

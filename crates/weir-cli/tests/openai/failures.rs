@@ -1,4 +1,4 @@
-//! What clients are told when something goes wrong: the status and the type of what really happened.
+//! Errors for clients: the status and type say what really happened.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn errors_of_the_api_keep_their_status_whole_and_streamed() {
 }
 
 #[test]
-fn an_empty_result_is_what_was_said_and_marked() {
+fn an_empty_result_falls_back_to_the_streamed_text_and_is_marked() {
     let mut served = served();
     let step = r#"{"text":"Half a word.","misbehave":"empty_result"}"#;
     let answer = served.client.post(CHAT, &failing(step)).expect(200);
@@ -114,7 +114,7 @@ fn a_failed_turn_keeps_its_session_and_the_next_request_says_so() {
     let bad = script(r#"{"status":403,"etype":"permission_error","msg":"no"}"#);
     let failed = served.client.post(CHAT, &history(&[&bad])).expect(403);
     assert_eq!(failed.header("x-weir-session"), session);
-    // The client drops what failed, or keeps it: both go on in the session.
+    // The client drops the failed message or keeps it: both continue the session.
     let next = script(r#"{"text":"Better."}"#);
     let answer = served.client.post(CHAT, &history(&[&bad, &next])).expect(200);
     assert_eq!((said(&answer).as_str(), answer.header("x-weir-session")), ("Better.", session.as_str()));
@@ -126,7 +126,7 @@ fn a_failed_turn_keeps_its_session_and_the_next_request_says_so() {
 }
 
 #[test]
-fn nothing_waits_for_ever() {
+fn nothing_waits_forever() {
     let mut served = Served::with(&["--openai-timeout", "500ms"]);
     let answer = served.client.post(CHAT, &chat(TOUCHES)).expect(504);
     assert_eq!(
@@ -139,7 +139,7 @@ fn nothing_waits_for_ever() {
 }
 
 #[test]
-fn what_there_is_not_is_told_in_openais_shape() {
+fn unknown_routes_answer_in_openais_format() {
     let mut served = Served::start();
     for (method, path, status, code) in [
         ("GET", "/v1/models/nothing", 404, "model_not_found"),
@@ -164,7 +164,7 @@ fn what_there_is_not_is_told_in_openais_shape() {
         assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
     }
     assert_eq!(served.client.get("/v1/models/default").expect(200).json()["id"], "default");
-    // The server's own API has its own shape.
+    // The server's own API has its own format.
     for path in ["/v1/sessions/x/nothing", "/v1/tokens/x/nothing"] {
         assert_eq!(served.client.get(path).expect(404).json()["code"], "not_found", "{path}");
     }
@@ -172,7 +172,7 @@ fn what_there_is_not_is_told_in_openais_shape() {
 }
 
 #[test]
-fn a_token_that_has_spent_its_budget_is_told_so_and_not_to_try_again() {
+fn a_token_without_budget_is_refused_without_a_retry() {
     let mut served = Served::start();
     let body = json!({"name": "poor", "role": "driver", "max_cost_usd": 0.000_001});
     let token =
@@ -188,7 +188,7 @@ fn a_token_that_has_spent_its_budget_is_told_so_and_not_to_try_again() {
 }
 
 #[test]
-fn a_stream_takes_one_of_the_places_of_its_token() {
+fn a_stream_counts_towards_the_limit_of_its_token() {
     let served = Served::with(&["--streams-per-token", "1"]);
     let session = served.session();
     let watching = served.follow(&session, "view");
@@ -196,8 +196,8 @@ fn a_stream_takes_one_of_the_places_of_its_token() {
     body["stream"] = json!(true);
     let refused = served.client.post(CHAT, &body).expect(429);
     assert_eq!(refused.json()["error"]["type"], "rate_limit_error", "{}", refused.text());
-    assert_eq!(messages(&served).len(), 0, "nothing may begin that cannot be answered");
-    // A whole answer needs no place.
+    assert_eq!(messages(&served).len(), 0, "no turn may start that cannot be answered");
+    // An answer that is not streamed does not count.
     body["stream"] = json!(false);
     served.client.post(CHAT, &body).expect(200);
     watching.cut();

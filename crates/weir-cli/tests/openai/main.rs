@@ -5,7 +5,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test that cannot go on should stop"
+    reason = "a test that cannot continue should stop"
 )]
 
 mod branches;
@@ -31,12 +31,12 @@ use support::Served;
 const CHAT: &str = "/v1/chat/completions";
 const RESPONSES: &str = "/v1/responses";
 
-/// A request of one message.
+/// A request with one message.
 fn chat(text: &str) -> Value {
     json!({"model": "default", "messages": [{"role": "user", "content": text}]})
 }
 
-/// What an answer says.
+/// The text of an answer.
 #[track_caller]
 fn said(answer: &Answer) -> String {
     let text = answer.json()["choices"][0]["message"]["content"].as_str().map(str::to_owned);
@@ -56,7 +56,7 @@ fn messages(served: &Served) -> Vec<Value> {
     sessions(served).into_iter().flat_map(of).collect()
 }
 
-/// Allows what a session waits for.
+/// Allows the open request of a session.
 fn allow(served: &Served, session: &str) {
     served.wait_for_status(session, "waiting");
     let snapshot = served.follow(session, "view").wait("snapshot").json();
@@ -66,7 +66,7 @@ fn allow(served: &Served, session: &str) {
     served.client.post(&path, &json!({"behavior": "allow"})).expect(200);
 }
 
-/// Where the clients are; nothing if the tests are to do without them.
+/// The folder with the clients; `None` if they should be skipped.
 fn clients() -> Option<PathBuf> {
     if std::env::var_os("WEIR_SKIP_OPENAI_CLIENTS").is_some_and(|value| value == "1") {
         return None;
@@ -80,7 +80,7 @@ fn clients() -> Option<PathBuf> {
     Some(PathBuf::from(found.trim()))
 }
 
-/// Runs a program to its end and gives what it printed.
+/// Runs a program to its end and returns its output.
 #[expect(clippy::disallowed_methods, reason = "the clients are under test; they are waited for")]
 fn run(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let output = Command::new(program)
@@ -121,7 +121,7 @@ fn talk(served: &Served, clients: &Path, program: &str, arguments: &[&str]) -> V
     answer.unwrap()
 }
 
-/// The turn that a client left has ended, and nothing of it runs.
+/// Checks that the turn of a disconnected client was interrupted.
 fn was_interrupted(served: &Served, session: &Value) {
     let session = session.as_str().unwrap();
     common::eventually("the turn ends", || {

@@ -1,6 +1,6 @@
-//! The front with a real CLI behind it: whole, streamed, continued, and left by its client.
+//! The OpenAI API with a real CLI: complete, streamed, continued, and abandoned by its client.
 //!
-//! The CLI has to be installed: `scripts/setup-real-cli.sh`. `WEIR_SKIP_REAL_CLI=1` leaves this out, and says so.
+//! The CLI has to be installed: `scripts/setup-real-cli.sh`. `WEIR_SKIP_REAL_CLI=1` skips this and says so.
 
 use serde_json::{Value, json};
 use weir_testkit::api::ScriptedApi;
@@ -58,7 +58,7 @@ fn a_real_cli_answers_streams_and_is_interrupted() {
     assert!(pieces.len() > 1, "it came in pieces: {pieces:?}");
     assert_eq!(events.last().map(|event| event.data.as_str()), Some("[DONE]"));
 
-    // A client that goes away ends the turn.
+    // A client that disconnects ends the turn.
     let slow = script(r#"{"text":"word word word word word","wdelay":30}"#);
     let body = json!({"model": "default", "stream": true, "messages": [{"role": "user", "content": slow}]});
     let mut stream = served.client.post_events("/v1/chat/completions", &body);
@@ -82,7 +82,7 @@ fn real_clis_answer_in_a_schema_and_branch() {
             let body = json!({"model": "default", "input": input, "previous_response_id": previous});
             let answer = served.client.post(RESPONSES, &body).expect(200);
             let id = answer.json()["id"].as_str().unwrap().to_owned();
-            // How much of the conversation the model was shown.
+            // How many messages the model was sent.
             let shown = api
                 .requests()
                 .into_iter()
@@ -96,7 +96,7 @@ fn real_clis_answer_in_a_schema_and_branch() {
         assert_eq!(second_session, session);
         let (_, third_session, three) = respond("Three.", Some(&first));
         assert_ne!(third_session, session);
-        // The branch has what the second had: the first exchange, and not the second one.
+        // The branch has the same history as the second: the first exchange, and not the second one.
         assert_eq!(two, three, "{}: {one} {two} {three}", cli.version);
         assert!(two > one);
         served.stop();
@@ -108,7 +108,7 @@ fn a_real_cli_is_cut_off_refused_and_fails() {
     let Some(cli) = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version) else { return };
     let api = ScriptedApi::start().unwrap();
     let (mut served, _real) = serve(&cli, &api);
-    // It asks the model to go on three times, and gives up.
+    // It asks the model to continue three times, and gives up.
     let part = |word: &str| format!(r#"{{"text":"{word}","stop_reason":"max_tokens"}}"#);
     let parts = ["one", "two", "three", "four"].map(part).join(",");
     let cut = served.client.post(CHAT, &chat(&script(&parts))).expect(200);

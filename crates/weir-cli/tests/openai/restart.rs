@@ -1,4 +1,4 @@
-//! A client that comes back after the server was killed goes on in its session.
+//! A client that returns after the server was killed continues its session.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn said(answer: &Answer) -> Value {
 #[test]
 fn a_conversation_is_found_again_after_a_kill() {
     let mut served = Served::start();
-    // The token of the ready file is another one after each start, and histories belong to a token.
+    // The token of the ready file changes with each start, and histories belong to a token.
     let (_, token) = served.token("program", "driver");
     served.client = served.client.with(&token);
     let mut messages = vec![json!({"role": "user", "content": script(r#"{"text":"The first."}"#)})];
@@ -36,7 +36,7 @@ fn a_conversation_is_found_again_after_a_kill() {
     let session = first.header("x-weir-session");
     assert_eq!(second.header("x-weir-session"), session);
 
-    // The same history again, also after another restart, is another session: it was handed out.
+    // The same history again, even after another restart, is another session: the first was already continued.
     served.stop();
     served.restart();
     served.client = served.client.with(&token);

@@ -1,4 +1,4 @@
-//! Tries of one request: the turn runs once, and each try gets what came of it.
+//! Retries of a request: the turn runs once, and each attempt gets its result.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -31,18 +31,18 @@ fn a_failed_turn_runs_once_however_often_it_is_tried() {
     let first = post(&served, &[FIRST], &body);
     assert_eq!((first.status, first.header("x-should-retry")), (502, "false"), "{}", first.text());
     assert_eq!(first.json()["error"]["code"], "agent_died");
-    // OpenAI's clients say that they try again; others, such as the AI SDK, do not.
+    // OpenAI's clients mark retries; others, such as the AI SDK, do not.
     for headers in [&[SECOND][..], &[FIRST], &[]] {
         let again = post(&served, headers, &body);
         assert_eq!((again.status, again.header("x-should-retry")), (502, "false"));
         assert_eq!(again.header("x-weir-retry"), "attached");
         assert_eq!(again.header("x-weir-session"), first.header("x-weir-session"));
         // A person who reads it knows why nothing happened.
-        let is_told = again.json()["error"]["message"].as_str().unwrap().contains("was not run again");
-        assert_eq!(is_told, !headers.contains(&SECOND));
+        let is_explained = again.json()["error"]["message"].as_str().unwrap().contains("was not run again");
+        assert_eq!(is_explained, !headers.contains(&SECOND));
     }
     assert_eq!(messages(&served).len(), 1);
-    // Another request is another request.
+    // A different request runs.
     let other = post(&served, &[FIRST], &chat(&script(r#"{"text":"Fine."}"#)));
     assert_eq!(said(&other), "Fine.");
     assert_eq!(messages(&served).len(), 2);
@@ -56,7 +56,7 @@ fn a_client_that_gave_up_finds_its_turn_again() {
         script(r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}"#);
     let mut body = chat(&text);
     body["stream"] = json!(true);
-    // The first try goes away while the turn waits.
+    // The first attempt disconnects while the turn waits.
     let mut stream = served.client.post_events(CHAT, &body);
     stream.until(|event| event.data.contains("Wait."));
     let session = waiting(&served);
@@ -69,13 +69,13 @@ fn a_client_that_gave_up_finds_its_turn_again() {
     assert_eq!((second.status, second.header("x-weir-retry")), (200, "attached"), "{}", second.text());
     assert!(second.text().contains("Wait.") && second.text().contains("Finished"), "{}", second.text());
     assert_eq!(second.header("x-weir-session"), session);
-    // And so does one that comes when all is over, with the same id.
+    // So does an attempt after the end of the turn, with the same id.
     let third = post(&served, &[SECOND], &body);
     let id = |answer: &Answer| answer.text().split("\"id\":\"").nth(1).map(|id| id[..20].to_owned());
     assert_eq!((third.status, id(&third)), (200, id(&second)));
     assert_eq!(messages(&served).len(), 1);
     assert!(served.place.workspace().join("made").exists());
-    // The same again without a word about retries is meant: it is another turn.
+    // The same request without a retry header is intended: it is another turn.
     let again = std::thread::scope(|scope| {
         let anew = scope.spawn(|| post(&served, &[FIRST], &body));
         let session = waiting(&served);
@@ -87,9 +87,9 @@ fn a_client_that_gave_up_finds_its_turn_again() {
     served.stop();
 }
 
-/// Versions before 2.1.61 take no message back that they have, and are interrupted all the same.
+/// Versions before 2.1.61 cannot withdraw a message they already have, but are still interrupted.
 #[test]
-fn a_turn_that_no_client_comes_back_to_ends_on_older_versions_too() {
+fn a_turn_abandoned_by_its_client_ends_on_older_versions_too() {
     for version in ["2.1.61", "2.1.9"] {
         let place = Place::new().set("SIMULATED_CLAUDE_VERSION", version);
         let mut served = Served::in_place(place, &["--openai-grace", "100ms"]);
@@ -107,7 +107,7 @@ fn a_turn_that_no_client_comes_back_to_ends_on_older_versions_too() {
 }
 
 #[test]
-fn a_turn_that_no_client_comes_back_to_ends_and_keeps_its_session() {
+fn a_turn_abandoned_by_its_client_ends_and_keeps_its_session() {
     let mut served = Served::with(&["--openai-grace", "100ms"]);
     let text =
         script(r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}"#);
@@ -118,7 +118,7 @@ fn a_turn_that_no_client_comes_back_to_ends_and_keeps_its_session() {
     let session = waiting(&served);
     stream.cut();
     crate::was_interrupted(&served, &json!(session));
-    // The client says something else after what it said before.
+    // The client sends another message with the same history.
     let mut next = chat(&text);
     next["messages"]
         .as_array_mut()
@@ -138,7 +138,7 @@ fn a_turn_that_no_client_comes_back_to_ends_and_keeps_its_session() {
 }
 
 #[test]
-fn a_key_of_the_clients_own_names_one_request() {
+fn an_idempotency_key_identifies_one_request() {
     let mut served = Served::start();
     let body = chat(TOUCHES);
     let key = ("Idempotency-Key", "order-7");
@@ -162,7 +162,7 @@ fn a_key_of_the_clients_own_names_one_request() {
 }
 
 #[test]
-fn a_try_after_a_kill_of_the_server_does_not_begin_again() {
+fn a_retry_after_a_server_kill_does_not_start_over() {
     let mut served = Served::start();
     let (_, token) = served.token("program", "driver");
     served.client = served.client.with(&token);
@@ -178,7 +178,7 @@ fn a_try_after_a_kill_of_the_server_does_not_begin_again() {
     served.restart();
     served.client = served.client.with(&token);
     let again = post(&served, &[SECOND], &body);
-    // What was said before the kill may come first, as far as it was logged.
+    // Logged text from before the kill may come first.
     assert!(again.text().contains(r#""code":"restarted""#), "{}", again.text());
     assert_eq!((again.header("x-should-retry"), again.header("x-weir-retry")), ("false", "attached"));
     assert_eq!(messages(&served).len(), 1);
@@ -186,10 +186,10 @@ fn a_try_after_a_kill_of_the_server_does_not_begin_again() {
 }
 
 #[test]
-fn a_turn_that_waits_for_a_process_is_taken_back_when_its_client_has_gone() {
+fn a_turn_that_waits_for_a_process_is_withdrawn_when_its_client_is_gone() {
     let mut served =
         Served::with(&["--openai-grace", "100ms", "--max-processes", "1", "--max-awaiting", "0"]);
-    // The only process waits for a permission, and does not give its place back.
+    // The only process waits for a permission, and does not free its slot.
     let mut first = chat(&script(
         r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch first"}},{"text":"Finished"}"#,
     ));
@@ -203,7 +203,7 @@ fn a_turn_that_waits_for_a_process_is_taken_back_when_its_client_has_gone() {
     let left = served.client.post_events(CHAT, &second);
     assert_eq!(messages(&served).len(), 2);
     left.cut();
-    eventually("it is taken back", || {
+    eventually("it is withdrawn", || {
         messages(&served).iter().any(|message| message["state"] == "cancelled").then_some(())
     });
     // The first one is not disturbed.

@@ -1,4 +1,4 @@
-//! Answers in a JSON schema, and parameters that are not honoured.
+//! Answers in a JSON schema, and parameters that have no effect.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// With a form that is asked for, the answer is that form and nothing else.
+/// If a format is requested, the answer consists only of it.
 pub(crate) fn check_forms(served: &Served) {
     let format =
         json!({"type": "json_schema", "json_schema": {"name": "person", "strict": true, "schema": schema()}});
@@ -39,7 +39,7 @@ pub(crate) fn check_forms(served: &Served) {
         .collect();
     assert_eq!(parsed(&text), json!({"name": "Amy"}));
 
-    // The conversation goes on in the same session and the same form.
+    // The conversation continues in the same session and the same format.
     let mut next = body(false, "Ann");
     let more = [
         json!({"role": "assistant", "content": said(&answer)}),
@@ -59,7 +59,7 @@ pub(crate) fn check_forms(served: &Served) {
     let response = served.client.post(RESPONSES, &input).expect(200).json();
     assert_eq!(parsed(response["output"][0]["content"][0]["text"].as_str().unwrap()), json!({"name": "Eve"}));
 
-    // A function that is demanded is called, as instructor does it by default.
+    // A required function is called; instructor does this by default.
     let mut call = chat(&gives(r#"{"name":"Zoe"}"#));
     call["tools"] = json!([{"type": "function", "function": {"name": "Person", "parameters": schema()}}]);
     call["tool_choice"] = json!({"type": "function", "function": {"name": "Person"}});
@@ -70,7 +70,7 @@ pub(crate) fn check_forms(served: &Served) {
         (&function["name"], parsed(function["arguments"].as_str().unwrap())),
         (&json!("Person"), json!({"name": "Zoe"}))
     );
-    // It says what is wrong with the arguments, and goes on in the same session.
+    // The client reports what is wrong with the arguments, and continues in the same session.
     let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "name": "Person",
         "content": format!("Validation error. {}", gives(r#"{"name":"Zoe Z"}"#))});
     call["messages"].as_array_mut().unwrap().extend([message, result]);
@@ -81,10 +81,10 @@ pub(crate) fn check_forms(served: &Served) {
 }
 
 #[test]
-fn an_answer_has_the_form_that_was_asked_for() {
+fn an_answer_has_the_requested_format() {
     let mut served = Served::start();
     check_forms(&served);
-    // An agent that does not give it has failed.
+    // An agent that does not return it has failed.
     let mut body = chat(&script(r#"{"text":"I would rather talk."}"#));
     body["response_format"] = json!({"type": "json_schema", "json_schema": {"schema": schema()}});
     let failed = served.client.post(CHAT, &body).expect(502);
@@ -96,9 +96,9 @@ fn an_answer_has_the_form_that_was_asked_for() {
     served.stop();
 }
 
-/// What real clients send without being asked, as it was seen of aider, litellm, langchain and the AI SDK.
+/// What real clients send by default, as observed with aider, litellm, langchain and the AI SDK.
 #[test]
-fn tuning_is_ignored_with_a_warning_and_refused_where_that_is_wanted() {
+fn tuning_is_ignored_with_a_warning_or_refused_if_strict() {
     let mut served = Served::start();
     let text = script(r#"{"text":"Fine."}"#);
     let with = |more: Value| {

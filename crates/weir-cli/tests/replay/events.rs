@@ -7,7 +7,7 @@ use weir_wire::{Body, Content, ContentBlock, Decoder, Message};
 
 use crate::support::{INIT, SAYS_HELLO, SUCCESS, capture, captures, demo, replay_file, replay_input, stream};
 
-/// Those that a recording can have. `agent-tool-request` needs a host, and no recorded sub-agent had to be corrected.
+/// The events that a recording can have. `agent-tool-request` needs a host, and no recorded sub-agent had to be corrected.
 const AGENT: [&str; 14] = [
     "agent-process-start",
     "agent-process-end",
@@ -27,8 +27,8 @@ const AGENT: [&str; 14] = [
 
 const CLASSIC: [&str; 8] = ["system", "text", "tool_use", "tool_result", "result", "error", "done", "stderr"];
 
-/// Streams with an answer that was interrupted while it came.
-const BROKEN_OFF: [&str; 3] = [
+/// Streams with an answer that was interrupted while it was streamed.
+const INTERRUPTED: [&str; 3] = [
     "2.1.9/cost-interrupt-second-round.out.ndjson",
     "2.1.9/cost-three-turns-interrupt.out.ndjson",
     "2.1.9/interrupt.out.ndjson",
@@ -67,18 +67,18 @@ fn classic_events_are_the_documented_ones() {
             assert_eq!(event.as_object().unwrap().len(), 2);
             seen.insert(name.to_owned());
         }
-        // A recording that is at its end is done, even an empty one; then its process has ended, and that is all.
+        // At the end of a recording, even an empty one, comes `done`, then the end of its process, and nothing else.
         let mut after =
             events.iter().rev().map(|event| name(event, "event")).skip_while(|name| *name == "system");
         assert_eq!(after.next(), Some("done"), "{}", path.display());
         let is_end = |event: &Value| event["data"]["subtype"] == "process_ended";
         assert_eq!(events.iter().filter(|event| is_end(event)).count(), 1, "{}", path.display());
-        // Where nothing was answered, `done` says so after the end and names no turn.
+        // If nothing was answered, `done` comes after the end of the process and names no turn.
         let (last, before) = (&events[events.len() - 1], &events[events.len() - 2]);
         let is_late_done = last["event"] == "done" && last["data"]["turn_id"].is_null() && is_end(before);
         assert!(is_end(last) || is_late_done, "{}: {last}", path.display());
     }
-    // There is no standard error in a recording.
+    // A recording has no standard error.
     assert_eq!(seen.len(), CLASSIC.len() - 1, "only {seen:?}");
 }
 
@@ -129,8 +129,8 @@ fn every_tool_that_starts_ends_once() {
     }
 }
 
-/// What the main agent said, from the events. Blank lines stand between blocks in the summary and nowhere else,
-/// so line feeds are left out on both sides.
+/// The main agent's text, from the events. Only the summary has blank lines between blocks, so line feeds are removed
+/// on both sides.
 fn said(
     events: &[Value],
     parent: impl Fn(&Value) -> &Value,
@@ -143,7 +143,7 @@ fn said(
     said.replace('\n', "")
 }
 
-/// What the main agent said, from the whole messages alone.
+/// The main agent's text, only from complete messages.
 fn whole_texts(bytes: &[u8]) -> String {
     let mut decoder = Decoder::new();
     let mut texts = String::new();
@@ -164,7 +164,7 @@ fn whole_texts(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn text_is_told_once_with_partial_messages_and_without() {
+fn text_is_reported_once_with_and_without_partial_messages() {
     let mut partial = 0;
     for path in captures() {
         let summary = replay_file(&["-o", "json"], &path).json();
@@ -186,10 +186,10 @@ fn text_is_told_once_with_partial_messages_and_without() {
         );
         assert_eq!(classic, expected, "{}", path.display());
 
-        // Pieces of an answer that was broken off are in no assistant line.
+        // Pieces of an interrupted answer are not in any assistant line.
         let bytes = std::fs::read(&path).unwrap();
         let whole = whole_texts(&bytes);
-        if BROKEN_OFF.iter().any(|name| path.ends_with(name)) {
+        if INTERRUPTED.iter().any(|name| path.ends_with(name)) {
             assert!(expected.len() > whole.len(), "{}", path.display());
         } else {
             assert_eq!(expected, whole, "{}", path.display());
@@ -200,7 +200,7 @@ fn text_is_told_once_with_partial_messages_and_without() {
 }
 
 #[test]
-fn the_same_answer_is_told_whether_it_came_in_pieces_or_not() {
+fn the_same_answer_is_reported_whether_it_came_in_pieces_or_not() {
     let piece = |text: &str| {
         format!(
             r#"{{"type":"stream_event","event":{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}},"session_id":"s-1","parent_tool_use_id":null}}"#

@@ -41,7 +41,7 @@ fn recorded_streams_end_in_their_codes() {
 }
 
 #[test]
-fn a_stream_that_ends_with_an_interrupt_is_told_as_one() {
+fn a_stream_that_ends_with_an_interrupt_is_reported_as_interrupted() {
     for version in ["2.1.325", "2.1.9"] {
         let whole = std::fs::read_to_string(capture(version, "interrupt")).unwrap();
         let is_result = |line: &&str| line.contains(r#""type":"result""#);
@@ -77,18 +77,18 @@ fn rate_limits_have_a_code_of_their_own() {
     let allowed = rejected.replace("rejected", "allowed_warning");
     assert_eq!(replay_input(&[], &stream(&[INIT, rejected, failed])).code, Some(9));
     assert_eq!(replay_input(&[], &stream(&[INIT, &allowed, failed])).code, Some(1));
-    // A limit that did not stop the answer is none.
+    // A limit that did not stop the answer does not count.
     assert_eq!(replay_input(&[], &stream(&[INIT, rejected, SUCCESS])).code, Some(0));
 }
 
 #[test]
-fn old_versions_tell_of_a_rate_limit_in_words_only() {
+fn old_versions_report_a_rate_limit_only_as_text() {
     let refused = r#"{"type":"result","subtype":"success","is_error":true,"num_turns":1,"result":"API Error: 429 {\"type\":\"error\"}"}"#;
     assert_eq!(replay_input(&[], &stream(&[INIT, refused])).code, Some(9));
     assert_eq!(replay_input(&[], &stream(&[INIT, &refused.replace("429", "400")])).code, Some(1));
 }
 
-/// As 2.1.61 writes it, when an agent in the background ends before the result of the turn that started it.
+/// As written by 2.1.61 when a background agent ends before the result of the turn that started it.
 #[test]
 fn one_result_after_two_beginnings_is_found() {
     let init = INIT.replace("2.1.325", "2.1.61");
@@ -104,7 +104,7 @@ fn one_result_after_two_beginnings_is_found() {
 }
 
 #[test]
-fn an_empty_result_is_what_was_said_and_nothing_is_an_error() {
+fn an_empty_result_falls_back_to_the_streamed_text_or_is_an_error() {
     let empty = SUCCESS.replace("\"result\":\"Hello\"", "\"result\":\"\"");
     let done = replay_input(&[], &stream(&[INIT, SAYS_HELLO, &empty]));
     assert_eq!(done.code, Some(0));
@@ -116,7 +116,7 @@ fn an_empty_result_is_what_was_said_and_nothing_is_an_error() {
 }
 
 #[test]
-fn wrong_usage_is_told_and_ends_in_two() {
+fn wrong_usage_is_reported_with_exit_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.ndjson");
     let done = replay_file(&[], &missing);
@@ -130,7 +130,7 @@ fn wrong_usage_is_told_and_ends_in_two() {
     for speed in ["0", "-1", "fast", "NaN", "inf", "", "1e-300", "1e300"] {
         let done = replay_file(&[&format!("--speed={speed}")], &hello);
         assert_eq!(done.code, Some(2), "--speed={speed}");
-        assert!(done.stderr.contains("a number above zero is needed"), "{}", done.stderr);
+        assert!(done.stderr.contains("expected a number from 0.001 to 1000000"), "{}", done.stderr);
         assert!(done.stdout.is_empty());
     }
     for args in [["-o", "yaml"], ["--format", "modern"], ["--line-limit", "many"], ["--line-limit", "-5"]] {

@@ -39,7 +39,7 @@ fn the_keys_are_always_the_same() {
         keys.sort_unstable();
         assert_eq!(keys, expected, "{}", path.display());
         assert_eq!(json["raw_log"], path.display().to_string());
-        // The whole object is there in the order in which it is documented.
+        // The keys are in the documented order.
         let text = String::from_utf8(done.stdout).unwrap();
         let places = KEYS.map(|key| text.find(&format!("\n  \"{key}\":")).unwrap());
         assert!(places.is_sorted(), "{text}");
@@ -157,7 +157,7 @@ fn a_tool_that_was_not_allowed() {
 }
 
 #[test]
-fn without_a_result_the_answer_is_what_was_said() {
+fn without_a_result_the_answer_is_the_streamed_text() {
     let done = replay_input(&[], &stream(&[INIT, SAYS_HELLO]));
     assert_eq!(done.code, Some(5));
     let json = done.json();
@@ -175,14 +175,14 @@ fn without_a_result_the_answer_is_what_was_said() {
 }
 
 #[test]
-fn a_result_makes_the_answer_a_proper_one() {
+fn a_result_makes_the_answer_complete() {
     let done = replay_input(&[], &stream(&[INIT, SAYS_HELLO, SUCCESS]));
     assert_eq!(done.code, Some(0));
     let json = done.json();
     assert_eq!(json["degraded"], false);
     assert_eq!(json["cost_usd"], json!(0.5));
     assert_eq!(json["session_id"], "s-1");
-    assert!(json["raw_log"].is_null(), "a pipe is no log");
+    assert!(json["raw_log"].is_null(), "a pipe has no log");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn an_oversize_line_is_counted_and_the_next_one_is_read() {
     assert_eq!(done.json()["final_text"], "Hello");
     assert_eq!(
         done.stderr,
-        "weir: 4 lines: 0 unknown, 0 malformed, 1 oversize; 1 turn, 0 tool calls, $0.5000\n"
+        "weir: 4 lines: 0 unknown, 0 malformed, 1 oversize; 1 turn, 0 tool calls, $0.50\n"
     );
 }
 

@@ -10,14 +10,14 @@ use crate::support::{INIT, SUCCESS, command};
 
 const QUARTERS: usize = 4;
 const BYTES_OF_A_QUARTER: usize = 4 << 20;
-/// What the program may need in all, in kibibytes.
-const MOST: u64 = 40 << 10;
-/// How much more it may need at the end than after the first quarter.
-const MOST_GROWTH: u64 = 2 << 10;
+/// Maximum memory of the program, in kibibytes.
+const MAX_MEMORY: u64 = 40 << 10;
+/// Maximum growth of memory after the first quarter, in kibibytes.
+const MAX_GROWTH: u64 = 2 << 10;
 
-/// Some rounds of one turn that never ends: calls, their results, hooks, sub-agents and lines of the future.
+/// Rounds of one endless turn: calls, results, calls without a result, unknown lines, stray results and plain text.
 fn rounds(first: usize, target: &mut String) {
-    let output = "a line of output that nobody will read\\n".repeat(60);
+    let output = "a line of output that no one will read\\n".repeat(60);
     for round in first..first + 20 {
         let call = format!(
             r#"{{"type":"assistant","message":{{"id":"msg_{round}","role":"assistant","content":[{{"type":"tool_use","id":"toolu_{round}","name":"Bash","input":{{"command":"step {round}"}}}}]}},"parent_tool_use_id":null,"session_id":"s-1"}}"#
@@ -79,7 +79,7 @@ fn one_endless_turn_takes_constant_memory() {
         drain.join().unwrap().unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(0));
         let (first, last) = (peaks[0], peaks[QUARTERS - 1]);
-        assert!(last < MOST, "{args:?}: {peaks:?} KiB");
-        assert!(last <= first + MOST_GROWTH, "{args:?}: {peaks:?} KiB");
+        assert!(last < MAX_MEMORY, "{args:?}: {peaks:?} KiB");
+        assert!(last <= first + MAX_GROWTH, "{args:?}: {peaks:?} KiB");
     }
 }

@@ -1,4 +1,4 @@
-//! Standard input, standard error, and readers that have seen enough.
+//! Standard input, standard error, and readers that close early.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
@@ -25,7 +25,7 @@ fn the_summary_is_on_the_standard_error_and_can_be_turned_off() {
         let told = replay_file(&["-o", output], &path);
         assert_eq!(
             told.stderr,
-            "weir: 17 lines: 0 unknown, 0 malformed, 0 oversize; 1 turn, 5 tool calls, $0.0070\n"
+            "weir: 17 lines: 0 unknown, 0 malformed, 0 oversize; 1 turn, 5 tool calls, $0.007\n"
         );
         for quiet in ["-q", "--quiet"] {
             let done = replay_file(&["-o", output, quiet], &path);
@@ -37,9 +37,9 @@ fn the_summary_is_on_the_standard_error_and_can_be_turned_off() {
 }
 
 #[test]
-fn a_reader_that_closes_early_is_no_error() {
+fn a_reader_that_closes_early_is_not_an_error() {
     let tools = std::fs::read(capture("2.1.325", "tools")).unwrap();
-    // Far more than fits into the pipe and the program's buffer, so that writing has to fail.
+    // Far more than fits into the pipe and the program's buffer, so writing has to fail.
     let (_folder, path) = file_of(&tools.repeat(300));
     for args in [
         &["-o", "raw"][..],

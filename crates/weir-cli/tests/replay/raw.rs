@@ -1,4 +1,4 @@
-//! `-o raw`: what goes in comes out, whatever it is.
+//! `-o raw`: the input comes out unchanged, whatever it is.
 
 use crate::support::{Done, INIT, captures, file_of, replay_file, replay_input};
 

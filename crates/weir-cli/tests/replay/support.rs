@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How a run ended and what it printed.
+/// The exit code and output of a run.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
@@ -26,7 +26,7 @@ impl Done {
         serde_json::from_slice(&self.stdout).unwrap()
     }
 
-    /// The standard output as one JSON value a line.
+    /// The standard output as one JSON value per line.
     pub(crate) fn json_lines(&self) -> Vec<Value> {
         let text = std::str::from_utf8(&self.stdout).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -47,13 +47,13 @@ pub(crate) fn replay(args: &[&str]) -> Done {
     done(output)
 }
 
-/// The same on a file, which comes after the other arguments.
+/// Replays a file, which comes after the other arguments.
 pub(crate) fn replay_file(args: &[&str], path: &Path) -> Done {
     let output = command(args).arg(path).output().unwrap();
     done(output)
 }
 
-/// The same on bytes that come through a pipe.
+/// Replays bytes from a pipe.
 pub(crate) fn replay_input(args: &[&str], input: &[u8]) -> Done {
     let mut command = command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -61,7 +61,7 @@ pub(crate) fn replay_input(args: &[&str], input: &[u8]) -> Done {
     let mut stdin = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // One that stops reading early says so by its exit code.
+            // If the program stops reading early, its exit code shows it.
             let _ = stdin.write_all(input);
         });
         done(child.wait_with_output().unwrap())
@@ -76,7 +76,7 @@ fn done(output: std::process::Output) -> Done {
     }
 }
 
-/// A file with this content, in a folder that goes away with the first of the two.
+/// A file with this content, in a folder that is removed when the `TempDir` is dropped.
 pub(crate) fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stream.ndjson");
@@ -86,7 +86,7 @@ pub(crate) fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
 
 pub(crate) fn capture(version: &str, name: &str) -> PathBuf {
     let path = captures_folder().join(version).join(format!("{name}.out.ndjson"));
-    assert!(path.is_file(), "there is no {}", path.display());
+    assert!(path.is_file(), "{} not found", path.display());
     path
 }
 

@@ -1,4 +1,4 @@
-//! `-o view`: the whole conversation, the same as folding it here.
+//! `-o view`: the whole session, the same as folding it here.
 
 use weir_transcript::{Fold, FoldOptions, HostEvent, View};
 use weir_wire::{Decoder, Framer};
@@ -22,7 +22,7 @@ fn folded(bytes: &[u8]) -> View {
 }
 
 #[test]
-fn every_capture_gives_the_view_that_folding_it_gives() {
+fn every_capture_gives_the_same_view_as_folding_it() {
     for path in captures() {
         let bytes = std::fs::read(&path).unwrap();
         let done = replay_file(&["-o", "view"], &path);
@@ -35,7 +35,7 @@ fn every_capture_gives_the_view_that_folding_it_gives() {
 }
 
 #[test]
-fn nothing_is_dropped_from_a_long_conversation() {
+fn nothing_is_dropped_from_a_long_session() {
     let line = r#"{"type":"assistant","message":{"id":"msg","content":[{"type":"text","text":"word"}]}}"#;
     let input = format!("{line}\n").replace("msg", "msg_").repeat(2000);
     let done = replay_input(&["-o", "view"], input.as_bytes());

@@ -1,4 +1,4 @@
-//! How a run ends when the CLI is not at its best: what the answer is, what is told, and where the log is.
+//! How a run ends when the CLI misbehaves: the answer, the messages, and the path of the log.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::common::{IS_SLOW, Place, Running, SAYS_HELLO, script};
 #[expect(clippy::unwrap_used, reason = "a test without its files should stop")]
 fn cli(place: &Place, lines: &str) -> String {
     let path = place.path("claude.sh");
-    // Written beside and moved, so that it is never open for writing while it is started.
+    // Written to another file and moved, so that it is never open for writing when it is started.
     let fresh = place.path("claude.fresh");
     std::fs::write(&fresh, format!("#!/bin/sh\n{lines}\n")).unwrap();
     std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -19,7 +19,7 @@ fn cli(place: &Place, lines: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A CLI that says that it is ready, and these lines when it is sent a message.
+/// A CLI that reports that it is ready, and prints these lines when it gets a message.
 fn says(place: &Place, lines: &[&str]) -> String {
     let mut text = r#"
 case "$*" in *--version*) echo '2.1.325 (Claude Code)'; exit;; *--help*) exit;; esac
@@ -40,7 +40,7 @@ const INIT: &str =
     r#"{"type":"system","subtype":"init","session_id":"2c1f8a36-9f5e-4f9a-8a3e-6f2f2d1f0c11","model":"m"}"#;
 const EMPTY: &str = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":""}"#;
 
-/// The files in the folder for logs that nobody named.
+/// The files in the default folder for logs.
 fn kept_logs(place: &Place) -> Vec<PathBuf> {
     let files = std::fs::read_dir(place.path("home/.cache/weir/logs"));
     let mut files: Vec<PathBuf> =
@@ -104,7 +104,7 @@ fn nothing_at_all_is_an_error_that_names_the_log() {
 }
 
 #[test]
-fn every_failure_names_the_log_and_nothing_is_kept_that_was_not_wanted() {
+fn every_failure_names_the_log_and_no_unwanted_log_is_kept() {
     let place = Place::new();
     for (code, args) in [
         (1, vec![script(r#"{"status":400,"msg":"nonsense"}"#)]),
@@ -126,7 +126,7 @@ fn every_failure_names_the_log_and_nothing_is_kept_that_was_not_wanted() {
     place.weir(&["run", "-q", "--no-log", SAYS_HELLO]).expect(0);
     place.weir(&["run", "-q", "--no-session-persistence", SAYS_HELLO]).expect(0);
     assert_eq!(kept_logs(&place), Vec::<PathBuf>::new());
-    // A good run names nothing, and a folder that cannot be made is no reason to complain.
+    // A good run names no log, and a folder that cannot be created is not worth a warning.
     let place = place.set("WEIR_CACHE_DIR", "/proc/nowhere");
     assert_eq!(place.weir(&["run", "-q", SAYS_HELLO]).expect(0).stderr, "");
 }
@@ -143,7 +143,7 @@ fn runs_at_the_same_time_keep_their_logs_in_one_folder() {
 }
 
 #[test]
-fn a_reason_on_the_standard_output_is_told() {
+fn a_reason_on_the_standard_output_is_reported() {
     let place = Place::new();
     let claude = cli(&place, "echo 'Reading settings'; echo 'fatal: no licence for this machine'; exit 3");
     let done = place.weir(&["run", "--claude", &claude, "hello"]).expect(4);
@@ -160,7 +160,7 @@ fn a_reason_on_the_standard_output_is_told() {
 }
 
 #[test]
-fn a_death_on_a_terminal_tells_its_reason_as_on_a_pipe() {
+fn a_crash_on_a_terminal_reports_its_reason_as_on_a_pipe() {
     let place = Place::new();
     let claude = cli(&place, "echo 'error: unknown option --frobnicate' >&2; exit 1");
     for transport in ["pipe", "pty"] {
@@ -173,7 +173,7 @@ fn a_death_on_a_terminal_tells_its_reason_as_on_a_pipe() {
 }
 
 #[test]
-fn an_odd_exit_after_a_good_answer_is_told() {
+fn an_abnormal_exit_after_a_good_answer_is_reported() {
     let place = Place::new();
     let simulated = place.path("simulated-claude");
     let claude = cli(&place, &format!("{} \"$@\"\necho 'cannot save' >&2; exit 3", simulated.display()));

@@ -1,4 +1,4 @@
-//! Every exit code, each with words that say what happened.
+//! Every exit code, each with a message that says what happened.
 
 use rustix::process::Signal;
 
@@ -24,17 +24,17 @@ fn code_1_error_result() {
 fn code_2_usage() {
     let place = Place::new();
     for (args, advice) in [
-        (vec!["run", "--cwd", "/nowhere", "x"], "there is no such folder"),
+        (vec!["run", "--cwd", "/nowhere", "x"], "folder not found"),
         (vec!["run", ""], "the prompt is empty"),
         (vec!["run"], "the prompt is empty"),
-        (vec!["run", "--session-id", "x", "x"], "a UUID is needed"),
+        (vec!["run", "--session-id", "x", "x"], "expected a UUID"),
         (vec!["run", "--resume", "../x", "x"], "`weir sessions` lists them"),
-        (vec!["run", "--resume", "abc", "x"], "there is no conversation abc"),
+        (vec!["run", "--resume", "abc", "x"], "no session abc found"),
         (vec!["run", "--timeout", "soon", "x"], "such as 90s"),
         (vec!["run", "--max-cost", "0", "x"], "above zero"),
         (vec!["run", "--env", "x", "x"], "NAME=VALUE"),
         (vec!["run", "--require-log", "x"], "--log-dir"),
-        (vec!["run", "--secret", "NOT_SET", "x"], "no such environment variable"),
+        (vec!["run", "--secret", "NOT_SET", "x"], "environment variable not set"),
         (vec!["run", "--resume", "a", "--continue", "x"], "cannot be used with"),
         (vec!["run", "--unknown", "x"], "unexpected argument"),
     ] {
@@ -135,7 +135,7 @@ fn code_130_interrupted() {
     assert_eq!(done.text(), "one \n");
     place.assert_clean();
 
-    // The one object is printed, however often somebody was impatient.
+    // The JSON object is printed, however often Ctrl-C is pressed.
     let place = Place::new().set("SIMULATED_CLAUDE_MISBEHAVE", "ignore_interrupt");
     let running = Running::start(place.command(&["run", "-o", "json", IS_SLOW]));
     place.wait_for_file("home/.claude/projects");

@@ -8,7 +8,7 @@ fn shell(command: &str) -> String {
     script(&format!(r#"{{"tool":"Bash","input":{{"command":"{command}"}}}},{{"text":"Done"}}"#))
 }
 
-/// All that is in the files of a folder.
+/// The contents of all files of a folder.
 #[expect(clippy::unwrap_used, reason = "a test without its files should stop")]
 fn contents(folder: &Path) -> String {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -74,13 +74,13 @@ fn a_log_that_cannot_be_written_stops_only_a_run_that_requires_it() {
     let folder = file.join("logs");
     let folder = folder.to_str().unwrap();
     let done = place.weir(&["run", "-q", "--log-dir", folder, SAYS_HELLO]).expect(0);
-    assert!(done.stderr.contains("there is no log"), "{done:?}");
+    assert!(done.stderr.contains("no log was kept"), "{done:?}");
     let done = place.weir(&["run", "-q", "--log-dir", folder, "--require-log", SAYS_HELLO]).expect(3);
     assert!(done.stderr.contains("log"), "{done:?}");
 }
 
 #[test]
-fn a_session_has_one_owner_and_the_second_is_told_who() {
+fn a_session_has_one_owner_and_a_second_process_is_told_which() {
     let place = Place::new();
     let id = "5c1e9f0a-7d37-4a52-9c1b-000000000001";
     let first = Running::start(place.command(&["run", "--session-id", id, IS_SLOW]));
@@ -98,7 +98,7 @@ fn a_session_has_one_owner_and_the_second_is_told_who() {
 }
 
 #[test]
-fn conversations_go_on_and_fork() {
+fn sessions_are_resumed_and_forked() {
     let place = Place::new();
     let run = |args: &[&str]| {
         let args = [&["run", "-o", "json", "-q"], args, &[SAYS_HELLO]].concat();
@@ -114,7 +114,7 @@ fn conversations_go_on_and_fork() {
 }
 
 #[test]
-fn an_unknown_conversation_is_an_error_with_the_clis_words() {
+fn an_unknown_session_is_an_error_with_the_clis_message() {
     let place = Place::new();
     let done = place.weir(&["run", "--resume", "5c1e9f0a-7d37-4a52-9c1b-00000000dead", SAYS_HELLO]);
     assert_ne!(done.code, Some(0));
@@ -131,7 +131,7 @@ fn a_terminal_as_transport_gives_the_same_answer() {
 }
 
 #[test]
-fn the_help_reads_well_on_80_columns() {
+fn the_help_fits_into_80_columns() {
     let place = Place::new().set("COLUMNS", "80");
     for command in ["run", "chat", "sessions", "doctor", "replay"] {
         for flag in ["-h", "--help"] {
@@ -142,12 +142,12 @@ fn the_help_reads_well_on_80_columns() {
     }
 }
 
-/// A program of these lines.
+/// Creates a program with this text.
 #[expect(clippy::unwrap_used, reason = "a test without its files should stop")]
 fn program(path: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    // Written beside and moved, so that it is never open for writing while it is started.
+    // Written to another file and moved, so that it is never open for writing when it is started.
     let fresh = path.with_extension("fresh");
     std::fs::write(&fresh, text).unwrap();
     std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -158,7 +158,7 @@ fn program(path: &Path, text: &str) {
 fn a_script_runs_with_an_interpreter_that_only_the_login_shell_has() {
     let place = Place::new();
     let claude = place.path("simulated-claude");
-    // `node` is at the one place, the script at another, and neither is in the PATH of Weir.
+    // `node` is in one folder, the script in another, and neither is in Weir's PATH.
     let node = format!("#!/bin/sh\nshift\nexec {} \"$@\"\n", claude.display());
     program(&place.path("node/bin/only-here"), &node);
     program(&place.path("tools/bin/claude"), "#!/usr/bin/env only-here\n");
@@ -169,13 +169,13 @@ fn a_script_runs_with_an_interpreter_that_only_the_login_shell_has() {
     let shell = place.path("shell");
     let script = place.path("tools/bin/claude");
     let place = place.without("WEIR_CLAUDE").set("PATH", "/usr/bin:/bin").set("SHELL", shell);
-    // Found by the login shell, and named, which needs its PATH all the same.
+    // Found by the login shell; then named by path, which still needs the shell's PATH.
     assert_eq!(place.weir(&["run", "-q", SAYS_HELLO]).expect(0).text(), "Hello there\n");
     let named = ["run", "-q", "--claude", script.to_str().unwrap(), SAYS_HELLO];
     assert_eq!(place.weir(&named).expect(0).text(), "Hello there\n");
     let doctor = place.weir(&["doctor", "--offline"]);
     assert!(doctor.text().contains("node/bin/only-here"), "{doctor:?}");
-    // A manager of versions puts the interpreter next to the script.
+    // A version manager puts the interpreter next to the script.
     program(&place.path("tools/bin/only-here"), &node);
     let place = place.set("SHELL", "/nowhere/sh");
     assert_eq!(place.weir(&named).expect(0).text(), "Hello there\n");

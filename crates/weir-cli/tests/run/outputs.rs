@@ -1,4 +1,4 @@
-//! What is printed where.
+//! What is printed to which output.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn quiet_prints_the_answer_alone() {
 }
 
 #[test]
-fn errors_are_told_also_if_quiet() {
+fn errors_are_printed_even_if_quiet() {
     let place = Place::new();
     let done = place.weir(&["run", "-q", TOUCHES]).expect(6);
     assert!(done.stderr.contains("not allowed: Bash touch made"), "{done:?}");
@@ -48,7 +48,7 @@ fn the_prompt_comes_from_stdin() {
 }
 
 #[test]
-fn text_comes_while_it_is_written() {
+fn text_is_streamed() {
     let place = Place::new();
     let running = Running::start(place.command(&["run", &script(r#"{"text":"one two","wdelay":0.5}"#)]));
     running.wait_for("one");
@@ -173,7 +173,7 @@ fn raw_is_what_the_cli_wrote() {
 }
 
 #[test]
-fn in_one_file_a_tool_has_a_line_of_its_own() {
+fn in_a_shared_file_a_tool_has_its_own_line() {
     let place = Place::new();
     // A sub-agent runs its tool while the main agent speaks.
     let agent = r#"{\"tool\":\"Bash\",\"input\":{\"command\":\"echo x\"}},{\"text\":\"done\"}"#;

@@ -7,11 +7,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{IS_SLOW, Place, Running, script};
 
-/// A tool in a session of its own that does not want to end.
+/// A tool in its own session that resists ending.
 const STUBBORN: &str = r#"{"tool":"Bash","input":{"command":"trap '' TERM HUP; touch begun; setsid sleep 300 & sleep 300"}},{"text":"x"}"#;
 
 #[test]
-fn a_second_ctrl_c_quits_at_once_and_leaves_nothing() {
+fn a_second_ctrl_c_quits_immediately_and_leaves_nothing() {
     let place = Place::new().set("SIMULATED_CLAUDE_MISBEHAVE", "ignore_interrupt,ignore_sigterm");
     let running = Running::start(place.command(&["run", IS_SLOW]));
     running.wait_for("one");
@@ -23,11 +23,11 @@ fn a_second_ctrl_c_quits_at_once_and_leaves_nothing() {
 }
 
 #[test]
-fn one_ctrl_c_before_the_cli_is_ready_takes_the_prompt_back() {
+fn one_ctrl_c_before_the_cli_is_ready_withdraws_the_prompt() {
     let place = Place::new().set("SIMULATED_CLAUDE_MISBEHAVE", r#"{"slow_start": 2}"#);
     let tool = script(r#"{"tool":"Bash","input":{"command":"touch ran"}},{"text":"done"}"#);
     let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &tool]));
-    // The process is there, and says nothing yet.
+    // The process exists and has printed nothing yet.
     let records = place.state().join("processes");
     place.wait_until("a process", || {
         std::fs::read_dir(&records).is_ok_and(|mut files| files.next().is_some())
@@ -40,7 +40,7 @@ fn one_ctrl_c_before_the_cli_is_ready_takes_the_prompt_back() {
 }
 
 #[test]
-fn nothing_survives_a_kill_of_weir_that_did_all_it_could_to_get_away() {
+fn a_process_that_tries_to_escape_does_not_survive_a_kill_of_weir() {
     let place = Place::new();
     let tool = "env -i setsid sh -c '(sh -c \"echo \\$\\$ > runaway.new; mv runaway.new runaway; exec sleep 300\" & )'\n\
         while ! test -s runaway; do sleep 0.02; done; touch begun; sleep 300\n";
@@ -56,7 +56,7 @@ fn nothing_survives_a_kill_of_weir_that_did_all_it_could_to_get_away() {
 }
 
 #[test]
-fn sigterm_ends_it_with_its_tools() {
+fn sigterm_ends_the_run_and_its_tools() {
     let place = Place::new();
     let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &script(STUBBORN)]));
     place.wait_for_file("workspace/begun");
@@ -90,9 +90,9 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
 }
 
 #[test]
-fn a_reader_that_never_reads_does_not_keep_ctrl_c_out() {
+fn a_blocked_reader_does_not_block_ctrl_c() {
     let place = Place::new();
-    // More than a pipe holds, and than we keep for a slow reader.
+    // More than fits into the pipe and our queue for a slow reader.
     let prompt = script(r#"{"text":"x","misbehave":{"small_lines":20}}"#);
     let mut command = place.command(&["run", "-o", "raw", &prompt]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -116,6 +116,6 @@ fn a_full_disk_is_an_error() {
     let mut command = place.command(&["run", crate::common::SAYS_HELLO]);
     let output = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"), "{output:?}");
     place.assert_clean();
 }

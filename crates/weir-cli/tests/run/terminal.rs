@@ -8,7 +8,7 @@ use crate::common::{IS_SLOW, Place, SAYS_HELLO, TOUCHES, Terminal, script};
 fn a_permission_is_asked_for_and_given() {
     let place = Place::new();
     let mut terminal = Terminal::weir(&place, &["run", TOUCHES]);
-    terminal.wait_for("May it use Bash?");
+    terminal.wait_for("Allow Bash?");
     terminal.wait_for("touch made");
     terminal.wait_for("1 Yes");
     terminal.wait_for("> ");
@@ -35,7 +35,7 @@ fn a_permission_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_permission_for_good_is_not_asked_for_again() {
+fn a_lasting_permission_is_not_asked_for_again() {
     let place = Place::new();
     let edit = |name: &str| {
         let file = place.workspace().join(name);
@@ -47,12 +47,12 @@ fn a_permission_for_good_is_not_asked_for_again() {
     terminal.wait_for("> ");
     terminal.line("2");
     let done = terminal.finish().expect(0);
-    assert_eq!(done.text().matches("May it use Write?").count(), 1, "{done:?}");
+    assert_eq!(done.text().matches("Allow Write?").count(), 1, "{done:?}");
     assert!(place.workspace().join("two").exists());
 }
 
 #[test]
-fn the_end_of_input_is_a_no() {
+fn the_end_of_input_means_no() {
     let place = Place::new();
     let mut terminal = Terminal::weir(&place, &["run", TOUCHES]);
     terminal.wait_for("> ");
@@ -85,7 +85,7 @@ fn a_question_is_answered_by_number() {
 }
 
 #[test]
-fn the_terminal_is_asked_also_if_the_standard_streams_are_elsewhere() {
+fn the_terminal_is_used_even_if_the_standard_streams_are_redirected() {
     let place = Place::new();
     let prompt = place.path("prompt");
     std::fs::write(&prompt, TOUCHES).unwrap();
@@ -95,7 +95,7 @@ fn the_terminal_is_asked_also_if_the_standard_streams_are_elsewhere() {
     let mut terminal = Terminal::start(&place, &["run"], |command| {
         command.stdin(Terminal::file(input)).stdout(Terminal::file(output)).stderr(Terminal::file(errors))
     });
-    terminal.wait_for("May it use Bash?");
+    terminal.wait_for("Allow Bash?");
     terminal.wait_for("> ");
     terminal.line("y");
     terminal.finish().expect(0);
@@ -104,22 +104,22 @@ fn the_terminal_is_asked_also_if_the_standard_streams_are_elsewhere() {
 }
 
 #[test]
-fn nobody_is_asked_if_that_is_not_wanted() {
+fn with_no_input_nothing_is_asked() {
     let place = Place::new();
     let terminal = Terminal::weir(&place, &["run", "--no-input", TOUCHES]);
     let done = terminal.finish().expect(6);
-    assert!(!done.text().contains("May it use"), "{done:?}");
+    assert!(!done.text().contains("Allow Bash?"), "{done:?}");
 }
 
 #[test]
-fn what_was_typed_before_the_question_is_no_answer() {
+fn input_before_the_question_is_not_an_answer() {
     let place = Place::new();
     let slow = script(
         r#"{"text":"wait","wdelay":0.2,"tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}"#,
     );
     let mut terminal = Terminal::weir(&place, &["run", &slow]);
     terminal.line("1");
-    terminal.wait_for("May it use Bash?");
+    terminal.wait_for("Allow Bash?");
     terminal.wait_for("why.\n> ");
     terminal.line("no");
     let done = terminal.finish().expect(6);
@@ -154,7 +154,7 @@ fn escape_codes_of_the_model_do_not_reach_the_terminal() {
     terminal.wait_for("a␛]0;owned␇b");
     assert!(!terminal.raw().contains('\u{1b}'));
     terminal.finish().expect(0);
-    // A file gets what was said.
+    // A file gets the text unchanged.
     assert_eq!(place.weir(&["run", "-q", &prompt]).expect(0).text(), "a\u{1b}]0;owned\u{7}b\n");
 }
 

@@ -1,4 +1,4 @@
-//! The server attacked as others were.
+//! Attacks that have worked against other servers.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::common::{Answer, Client, TOUCHES, eventually};
 use crate::support::Served;
 
-/// A request with these headers besides the token.
+/// A request with these headers in addition to the token.
 fn with(served: &Served, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let authorization = format!("Bearer {}", served.client.token);
     let mut all = vec![("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
@@ -53,7 +53,7 @@ fn pages_of_others() {
             assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control")));
         }
     }
-    // A page that has stolen a token and hides its origin is told by what the browser adds.
+    // A page with a stolen token that hides its origin is detected by headers that the browser adds.
     for site in ["cross-site", "same-site", "same-origin", "none"] {
         let headers = [("Host", here.as_str()), ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "cors")];
         let answer = with(&served, "POST", "/v1/sessions", &headers, &body).expect(403);
@@ -159,9 +159,9 @@ fn files_of_others() {
 fn tokens_in_addresses() {
     let served = Served::start();
     let token = served.client.token.clone();
-    let nobody = served.client.with("none");
+    let anonymous = served.client.with("none");
     for path in [format!("/v1/me?token={token}"), format!("/v1/events?access_token={token}")] {
-        assert_eq!(code(&nobody.get(&path).expect(400)), "token_in_query");
+        assert_eq!(code(&anonymous.get(&path).expect(400)), "token_in_query");
         assert_eq!(code(&served.client.get(&path).expect(400)), "token_in_query");
     }
     let cookie = [("Host", served.client.address.as_str()), ("Cookie", &format!("token={token}"))];
@@ -246,7 +246,7 @@ fn two_identities_at_once() {
 }
 
 #[test]
-fn all_streams_for_one_link() {
+fn one_link_cannot_take_all_streams() {
     let served = Served::with(&["--streams-per-token", "3"]);
     let session = served.session();
     let share = |client: &Client| {
@@ -259,14 +259,14 @@ fn all_streams_for_one_link() {
     for guest in [&one, &other] {
         assert_eq!(code(&guest.get(&path).expect(429)), "token_streams");
     }
-    // Who made the links, and everybody else, still has a stream.
+    // The creator of the links, and everyone else, can still open a stream.
     served.client.events(&path, None).wait("snapshot");
     open.pop().unwrap().cut();
     eventually("room for another", || (other.get_head(&path) == 200).then_some(()));
 }
 
 #[test]
-fn silence_in_great_numbers() {
+fn many_silent_connections() {
     let served = Served::with(&["--max-connections", "32"]);
     let session = served.session();
     let mut events = served.follow(&session, "view");

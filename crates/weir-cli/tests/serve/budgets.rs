@@ -1,4 +1,4 @@
-//! A token spends what it may, however its messages are spread.
+//! A token spends at most its budget, however its messages are distributed.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::common::{Client, SAYS_HELLO, eventually};
 use crate::support::Served;
 
-/// What one answer of the simulated CLI costs.
+/// The cost of one answer of the simulated CLI.
 fn price(served: &Served) -> f64 {
     let session = served.session();
     served.send(&session, SAYS_HELLO);
@@ -28,7 +28,7 @@ fn spent(served: &Served, name: &str) -> f64 {
     all.find(|token| token["name"] == name).unwrap()["spent_usd"].as_f64().unwrap()
 }
 
-/// Waits until all messages of the sessions have ended, and gives them.
+/// Waits until all messages of the sessions have ended, and returns them.
 fn ended(served: &Served, sessions: &[String]) -> Vec<Value> {
     let mut all = Vec::new();
     for session in sessions {
@@ -42,7 +42,7 @@ fn ended(served: &Served, sessions: &[String]) -> Vec<Value> {
     all
 }
 
-/// Sends twenty messages with a token that may pay for one and a half, and looks at what came of it.
+/// Sends twenty messages with a token whose budget covers one and a half, and checks the outcome.
 fn twenty_messages(sessions: usize) {
     let served = Served::with(&["--max-processes", "8"]);
     let price = price(&served);
@@ -53,7 +53,7 @@ fn twenty_messages(sessions: usize) {
         let session = &sessions[number % sessions.len()];
         let body = json!({"client_id": number.to_string(), "text": SAYS_HELLO});
         let answer = poor.post(&format!("/v1/sessions/{session}/messages"), &body);
-        // Those that come when all is spent are refused at once.
+        // Messages after the budget is spent are refused immediately.
         assert!([202, 403].contains(&answer.status), "{}", answer.text());
         accepted += usize::from(answer.status == 202);
     }
@@ -91,7 +91,7 @@ fn turns_of_a_token_that_can_pay_run_at_the_same_time() {
         rich.post(&format!("/v1/sessions/{session}/messages"), &body).expect(202);
     };
     send(&one, SAYS_HELLO);
-    eventually("it is known what a turn costs", || (spent(&served, "rich") > 0.0).then_some(()));
+    eventually("the cost of a turn is known", || (spent(&served, "rich") > 0.0).then_some(()));
     send(&one, crate::common::IS_SLOW);
     served.wait_for_status(&one, "running");
     send(&other, SAYS_HELLO);
@@ -112,7 +112,7 @@ fn openai_clients_have_the_same_budget() {
 }
 
 #[test]
-fn a_revoked_token_pays_for_nothing_that_waits() {
+fn a_revoked_token_does_not_pay_for_queued_messages() {
     let served = Served::start();
     let price = price(&served);
     let session = served.session();
@@ -134,7 +134,7 @@ fn a_revoked_token_pays_for_nothing_that_waits() {
 }
 
 #[test]
-fn a_restart_does_not_fill_a_purse() {
+fn a_restart_does_not_refill_a_budget() {
     let mut served = Served::start();
     let price = price(&served);
     let session = served.session();

@@ -1,4 +1,4 @@
-//! Tools of a client over the API, by the examples in Python and Node and by hand.
+//! Client tools over the API, with the examples in Python and Node and by hand.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ fn calls(tool: &str, input: &Value) -> String {
     )
 }
 
-/// Runs an example to its end and gives what it printed.
+/// Runs an example to its end and returns its output.
 #[expect(clippy::disallowed_methods, reason = "the examples are under test; they are waited for")]
 fn example(served: &Served, program: &str, name: &str, question: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/client-tools").join(name);
@@ -69,7 +69,7 @@ fn a_call_waits_for_the_client_and_only_a_driver_answers_it() {
     served.client.with(&approver).post(&answer, &text).expect(403);
     served.client.post(&answer, &json!({"content": []})).expect(422);
     served.client.post(&answer, &json!({"content": [{"type": "video"}]})).expect(422);
-    // Neither a permission nor a question: it is not answered as one.
+    // It is neither a permission nor a question, and cannot be answered as one.
     let as_permission = format!("{path}/permissions/{}", asked["request_id"].as_str().unwrap());
     let refused = served.client.post(&as_permission, &json!({"behavior": "allow"}));
     assert!((400..500).contains(&refused.status), "{}", refused.status);
@@ -79,7 +79,7 @@ fn a_call_waits_for_the_client_and_only_a_driver_answers_it() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_it_is_offered() {
+fn invalid_tools_are_refused_before_they_are_offered() {
     let served = Served::start();
     let session = served.session();
     let path = format!("/v1/sessions/{session}/client-tools");

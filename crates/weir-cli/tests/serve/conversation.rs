@@ -1,4 +1,4 @@
-//! Whole conversations over HTTP.
+//! Whole sessions over HTTP.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +23,7 @@ fn last_text(served: &Served, session: &str) -> String {
     page["entries"][0]["body"]["text"].as_str().unwrap().to_owned()
 }
 
-/// The name that the sender gave to the first message.
+/// The client's id of the first message.
 fn first_client(served: &Served, session: &str) -> Value {
     let listed = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
     listed["messages"][0]["client_id"].clone()
@@ -75,7 +75,7 @@ fn a_permission_is_given_by_the_first_who_answers() {
 }
 
 #[test]
-fn a_suggestion_of_the_cli_is_remembered_and_a_denial_is_told() {
+fn a_suggestion_of_the_cli_is_remembered_and_a_denial_is_passed_on() {
     let served = Served::start();
     let session = served.session();
     served.send(&session, TOUCHES);
@@ -115,7 +115,7 @@ fn a_question_is_answered_and_never_empty() {
 }
 
 #[test]
-fn interrupt_and_stop_are_true() {
+fn interrupt_and_stop_report_what_they_did() {
     let served = Served::start();
     let session = served.session();
     let path = |what: &str| format!("/v1/sessions/{session}/{what}");
@@ -132,7 +132,7 @@ fn interrupt_and_stop_are_true() {
 }
 
 #[test]
-fn an_interrupt_right_after_a_message_takes_it_back() {
+fn an_interrupt_right_after_a_message_withdraws_it() {
     let served = Served::start();
     let session = served.session_with(&json!({"permission_mode": "acceptEdits"}));
     let interrupt = format!("/v1/sessions/{session}/interrupt");
@@ -158,7 +158,7 @@ fn an_interrupt_right_after_a_message_takes_it_back() {
 }
 
 #[test]
-fn a_task_in_the_background_has_a_stop_of_its_own() {
+fn a_background_task_can_be_stopped_separately() {
     let served = Served::start();
     let session = served.session();
     let stop = |task: &str| format!("/v1/sessions/{session}/tasks/{task}/stop");
@@ -177,7 +177,7 @@ fn a_task_in_the_background_has_a_stop_of_its_own() {
 }
 
 #[test]
-fn a_message_that_waits_can_be_taken_back() {
+fn a_queued_message_can_be_withdrawn() {
     let served = Served::start();
     let session = served.session();
     served.send(&session, IS_SLOW);
@@ -193,7 +193,7 @@ fn a_message_that_waits_can_be_taken_back() {
 }
 
 #[test]
-fn what_was_done_can_be_read() {
+fn the_work_of_a_session_can_be_read() {
     let served = Served::start();
     let session =
         served.session_with(&json!({"permission_mode": "acceptEdits", "name": "<script>alert(1)</script>"}));
@@ -230,7 +230,7 @@ fn what_was_done_can_be_read() {
 }
 
 #[test]
-fn a_fork_goes_its_own_way() {
+fn a_fork_is_independent() {
     let served = Served::start();
     let session = served.session();
     served.send(&session, SAYS_HELLO);
@@ -248,7 +248,7 @@ fn a_fork_goes_its_own_way() {
 }
 
 #[test]
-fn a_budget_of_a_token_is_kept() {
+fn the_budget_of_a_token_is_enforced() {
     let served = Served::start();
     let session = served.session();
     let new = json!({"name": "cy", "role": "driver", "max_cost_usd": 0.000_001});
@@ -270,7 +270,7 @@ const DOT: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 #[test]
-fn pictures_can_be_seen_again() {
+fn pictures_can_be_fetched_again() {
     let mut served = Served::start();
     let session = served.session();
     let dot = STANDARD.decode(DOT).unwrap();
@@ -317,7 +317,7 @@ fn pictures_can_be_seen_again() {
 fn a_session_is_found_by_what_was_said() {
     let served = Served::start();
     let (first, second) = (served.session(), served.session());
-    served.send(&first, &script(r#"{"text":"The heron waits beside the sluice"}"#));
+    served.send(&first, &script(r#"{"text":"The heron waits next to the sluice"}"#));
     served.send(&second, &script(r#"{"text":"Nothing of that kind"}"#));
     for session in [&first, &second] {
         served.wait_for_status(session, "idle");
@@ -330,7 +330,7 @@ fn a_session_is_found_by_what_was_said() {
     };
     assert_eq!(found("heron%20sluice"), [first], "what the agent said");
     assert_eq!(found("kind"), [second]);
-    assert_eq!(found("text").len(), 2, "what was said to it");
+    assert_eq!(found("text").len(), 2, "what the agent was told");
     assert!(found("flamingo").is_empty());
-    assert!(found("%22%27%28%2A%20OR%20NEAR%29").is_empty(), "no language of queries");
+    assert!(found("%22%27%28%2A%20OR%20NEAR%29").is_empty(), "there is no query language");
 }

@@ -1,4 +1,4 @@
-//! Sessions that wait for a person do not stop the others, and callers without a person are not kept waiting.
+//! Sessions that wait for a person do not block others, and unattended callers are not kept waiting.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn open_request(served: &Served, session: &str) -> String {
 }
 
 #[test]
-fn a_permission_that_waits_does_not_starve_other_sessions() {
+fn a_waiting_permission_does_not_starve_other_sessions() {
     let served = Served::with(&["--max-processes", "1"]);
     let (waiting, other) = (served.session(), served.session());
     served.send(&waiting, TOUCHES);
@@ -37,7 +37,7 @@ fn a_permission_that_waits_does_not_starve_other_sessions() {
 }
 
 #[test]
-fn who_waits_for_a_process_is_told_why() {
+fn a_session_that_waits_for_a_process_says_why() {
     let served = Served::with(&["--max-processes", "1", "--max-awaiting", "0", "--crowded-wait", "1h"]);
     assert_eq!(ready(&served), json!({"status": "ok"}));
     let (waiting, other) = (served.session(), served.session());
@@ -61,7 +61,7 @@ fn who_waits_for_a_process_is_told_why() {
 }
 
 #[test]
-fn a_wait_that_is_in_the_way_ends_after_its_time() {
+fn a_wait_that_blocks_other_sessions_times_out() {
     let served = Served::with(&["--max-processes", "1", "--max-awaiting", "0", "--crowded-wait", "1s"]);
     let (waiting, other) = (served.session(), served.session());
     served.send(&waiting, TOUCHES);
@@ -79,7 +79,7 @@ fn a_wait_that_is_in_the_way_ends_after_its_time() {
 }
 
 #[test]
-fn a_program_that_cannot_answer_is_answered() {
+fn a_request_without_a_person_to_answer_times_out() {
     let served = Served::with(&["--unattended-ask-timeout", "1s"]);
     let body = json!({"model": "default", "messages": [{"role": "user", "content": TOUCHES}]});
     let answer = served.client.post("/v1/chat/completions", &body).expect(200);
@@ -90,7 +90,7 @@ fn a_program_that_cannot_answer_is_answered() {
 }
 
 #[test]
-fn a_session_may_name_its_own_time_for_answers() {
+fn a_session_can_set_its_own_ask_timeout() {
     let served = Served::start();
     let session = served.session_with(&json!({"ask_timeout_s": 1}));
     served.send(&session, TOUCHES);

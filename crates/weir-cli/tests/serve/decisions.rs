@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::common::{TOUCHES, eventually, script};
 use crate::support::Served;
 
-/// The request that waits. After an answer the session says for a moment that it still waits, and nothing is open.
+/// The open request. Right after an answer, a session may still show as waiting although no request is open.
 fn open_request(served: &Served, session: &str) -> Value {
     eventually("an open request", || {
         let mut events = served.follow(session, "view");
@@ -21,7 +21,7 @@ fn path(session: &str, request: &Value) -> String {
     format!("/v1/sessions/{session}/permissions/{}", request["id"].as_str().unwrap())
 }
 
-/// Sends a message under a name of its own, also if the text was sent before.
+/// Sends a message with a unique id, even if the text was sent before.
 fn say(served: &Served, session: &str, text: &str) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let name = format!("m{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -29,7 +29,7 @@ fn say(served: &Served, session: &str, text: &str) {
     served.client.post(&format!("/v1/sessions/{session}/messages"), &message).expect(202);
 }
 
-/// Plays steps in the session, up to what it asks first.
+/// Runs steps in the session up to its first request.
 fn asks(served: &Served, session: &str, steps: &str) -> Value {
     say(served, session, &script(steps));
     open_request(served, session)
@@ -45,7 +45,7 @@ const FORM: &str = r#"{"text":"Done","misbehave":{"elicit":{"mcp_server_name":"s
     "property_order":["size","count"]}}}"#;
 const LINK: &str = r#"{"text":"Done","misbehave":{"elicit":{"mcp_server_name":"shop","message":"Sign in","mode":"url","url":"https://example.org/sign-in"}}}"#;
 
-/// What can be decided, with the steps that lead to it and the least role that may.
+/// The decisions, with the steps that lead to them and the lowest role that is allowed.
 fn actions() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     let remember = |destination: &str| json!([{"suggestion": 0, "destination": destination}]);
     let rule = |destination: &str| json!({"behavior": "allow", "remember": remember(destination)});
@@ -97,7 +97,7 @@ fn a_role_decides_what_the_table_says_and_nothing_else() {
             FORM | LINK => "elicitations",
             _ => "permissions",
         };
-        // Those who may not try first, on one request; then each who may gets one of their own.
+        // The disallowed roles try first, all on one request; then each allowed role gets its own request.
         let (too_low, enough): (Vec<_>, Vec<_>) = {
             let place = |role: &str| ROLES.iter().position(|name| *name == role).unwrap();
             tokens.iter().partition(|(role, _)| place(role) < place(least))
@@ -133,7 +133,7 @@ fn a_rule_for_the_session_holds_for_every_kind_of_tool() {
         let body = json!({"behavior": "allow", "remember": [{"suggestion": 0, "destination": "session"}]});
         served.client.post(&path(&session, &request), &body).expect(200);
         served.wait_for_status(&session, "idle");
-        // The second time nobody is asked.
+        // The second time there is no request.
         say(&served, &session, &script(steps));
         served.wait_for_status(&session, "idle");
         let log = served.client.get(&format!("/v1/sessions/{session}/log")).expect(200).text();
@@ -142,7 +142,7 @@ fn a_rule_for_the_session_holds_for_every_kind_of_tool() {
 }
 
 #[test]
-fn nobody_names_a_rule_of_their_own() {
+fn clients_cannot_define_their_own_rules() {
     let served = Served::start();
     let session = served.session();
     let request = asks(&served, &session, MAKES);
@@ -252,7 +252,7 @@ fn a_plan_is_carried_out_in_the_mode_that_was_decided_on() {
 }
 
 #[test]
-fn what_would_be_replaced_is_shown_to_those_who_may_decide() {
+fn a_preview_is_shown_only_to_those_who_may_decide() {
     let served = Served::start();
     let session = served.session();
     let workspace = served.place.workspace();
@@ -272,7 +272,7 @@ fn what_would_be_replaced_is_shown_to_those_who_may_decide() {
         let shown = served.client.with(&approver).get(&at).expect(200).json();
         served.client.post(&path, &json!({"behavior": "deny"})).expect(200);
         served.wait_for_status(&session, "idle");
-        // What is decided is nobody's business any more.
+        // After the decision there is no preview any more.
         served.client.get(&at).expect(404);
         shown
     };
@@ -295,7 +295,7 @@ fn what_would_be_replaced_is_shown_to_those_who_may_decide() {
 }
 
 #[test]
-fn a_form_is_answered_with_what_fits_it() {
+fn a_form_accepts_only_valid_content() {
     let served = Served::start();
     let session = served.session();
     let request = asks(&served, &session, FORM);
@@ -347,7 +347,7 @@ fn a_form_is_answered_with_what_fits_it() {
 }
 
 #[test]
-fn the_model_is_told_something_also_where_a_person_declines_without_a_word() {
+fn the_model_gets_a_message_even_if_a_person_declines_silently() {
     let served = Served::start();
     for said in ["", "  "] {
         let session = served.session();

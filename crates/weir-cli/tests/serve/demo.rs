@@ -6,18 +6,18 @@ use serde_json::Value;
 use crate::common::{Client, Place, Running, eventually};
 
 #[test]
-fn once_it_takes_the_tour_and_ends() {
+fn with_once_it_takes_the_tour_and_exits() {
     let place = Place::new();
     let done = place.weir(&["demo", "--once"]).expect(0);
     assert!(done.stderr.contains("#token=weir_") && done.stderr.contains("&session="), "{done:?}");
-    for told in ["That was the tour.", "2 changes of files", "2 sub-agents", "3 things to do", "1 question"] {
+    for told in ["That was the tour.", "2 file changes", "2 sub-agents", "3 todos", "1 question"] {
         assert!(done.text().contains(told), "{told}: {done:?}");
     }
     place.wait_until_empty();
 }
 
 #[test]
-fn without_a_terminal_it_does_not_wait_for_ever() {
+fn without_a_terminal_it_does_not_wait_forever() {
     let place = Place::new();
     place.weir(&["demo"]).expect(0);
     place.wait_until_empty();

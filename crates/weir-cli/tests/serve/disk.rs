@@ -1,4 +1,4 @@
-//! A server whose disk is full: what it says, what still works, and that it is well again without a restart.
+//! A server with a full disk: what it reports, what still works, and that it recovers without a restart.
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use weir_testkit::small_disk::{available, drain, empty, fill, mounted, run_test}
 use crate::common::{Place, eventually};
 use crate::support::{Served, arguments, says};
 
-/// How large the disk is, in MiB.
+/// Size of the disk in MiB.
 const DISK: u64 = 48;
 
 /// A place whose data folder is on the small disk.
@@ -39,7 +39,7 @@ fn fill_with_messages(served: &Served, session: &str) -> crate::common::Answer {
         if answer.status != 202 && answer.status != 429 {
             return answer;
         }
-        // What is answered makes room for more; what the CLI answers is logged as well.
+        // Answered messages make room for more; the CLI's answers are logged too.
         eventually("an answer", || {
             let info = served.client.get(&format!("/v1/sessions/{session}"));
             (info.status != 200 || info.json()["queued"].as_u64() < Some(50)).then_some(())
@@ -49,9 +49,9 @@ fn fill_with_messages(served: &Served, session: &str) -> crate::common::Answer {
 }
 
 #[test]
-fn a_full_disk_is_told_and_is_well_again_without_a_restart() {
+fn a_full_disk_is_reported_and_recovers_without_a_restart() {
     let Some(disk) = mounted() else {
-        return again("a_full_disk_is_told_and_is_well_again_without_a_restart");
+        return again("a_full_disk_is_reported_and_recovers_without_a_restart");
     };
     let mut served = Served::in_place(place(&disk), &[]);
     assert_eq!(ready(&served), (200, json!({"status": "ok"})));
@@ -68,8 +68,8 @@ fn a_full_disk_is_told_and_is_well_again_without_a_restart() {
     fill(&disk, 0).unwrap();
     let (status, body) = ready(&served);
     assert_eq!((status, &body["status"]), (503, &Value::from("disk_full")), "{body}");
-    assert!(!body.to_string().contains(disk.to_str().unwrap()), "anyone may ask: {body}");
-    // Nothing begins, everything can be looked at, and what ends something works.
+    assert!(!body.to_string().contains(disk.to_str().unwrap()), "anyone may request this: {body}");
+    // Nothing can start, everything can be read, and anything can be ended.
     served.client.post("/v1/sessions", &json!({"cwd": served.place.workspace()})).expect(507);
     for path in ["", "/transcript", "/log", "/messages"] {
         served.client.get(&format!("/v1/sessions/{two}{path}")).expect(200);
@@ -92,14 +92,14 @@ fn a_full_disk_is_told_and_is_well_again_without_a_restart() {
     assert_eq!(check.json()["ok"], true);
 }
 
-/// Lets no file of a server grow beyond this size: every write that does fails, as on a disk that is broken.
+/// Limits the file size of a server: every write beyond it fails, as on a broken disk.
 fn limit_files(served: &Served, bytes: Option<u64>) {
     let limit = Rlimit { current: bytes, maximum: None };
     prlimit(Pid::from_raw(served.running().pid().cast_signed()), Resource::Fsize, limit).unwrap();
 }
 
 #[test]
-fn a_disk_that_fails_is_told_and_is_well_again_without_a_restart() {
+fn a_failing_disk_is_reported_and_recovers_without_a_restart() {
     let mut served = Served::in_place(Place::new().survives_file_limit(), &[]);
     let one = served.session();
     served.send(&one, &says("before"));
@@ -112,7 +112,7 @@ fn a_disk_that_fails_is_told_and_is_well_again_without_a_restart() {
     served.client.post("/v1/sessions", &json!({"cwd": served.place.workspace()})).expect(503);
     let (status, told) = ready(&served);
     assert_eq!((status, &told["status"]), (503, &Value::from("store_unusable")), "{told}");
-    assert!(!told.to_string().contains(&data(&served.place)), "anyone may ask: {told}");
+    assert!(!told.to_string().contains(&data(&served.place)), "anyone may request this: {told}");
     served.client.get(&format!("/v1/sessions/{one}/transcript")).expect(200);
     limit_files(&served, None);
     eventually("ready again", || (ready(&served).0 == 200).then_some(()));
@@ -123,7 +123,7 @@ fn a_disk_that_fails_is_told_and_is_well_again_without_a_restart() {
 }
 
 #[test]
-fn a_data_folder_that_is_taken_away_is_told() {
+fn a_missing_data_folder_is_reported() {
     let served = Served::start();
     std::fs::rename(served.place.path("data"), served.place.path("kept")).unwrap();
     let (status, told) = ready(&served);
@@ -133,7 +133,7 @@ fn a_data_folder_that_is_taken_away_is_told() {
 }
 
 #[test]
-fn a_file_that_only_helps_is_no_reason_not_to_start() {
+fn an_unwritable_address_file_does_not_prevent_the_start() {
     let place = Place::new();
     std::fs::create_dir_all(place.path("data/address")).unwrap();
     let mut served = Served::in_place(place, &[]);
@@ -148,13 +148,13 @@ fn data(place: &Place) -> String {
 }
 
 #[test]
-fn a_deletion_alone_makes_it_well_again() {
-    let Some(disk) = mounted() else { return again("a_deletion_alone_makes_it_well_again") };
+fn a_deletion_alone_is_enough_to_recover() {
+    let Some(disk) = mounted() else { return again("a_deletion_alone_is_enough_to_recover") };
     let mut served = Served::in_place(place(&disk), &[]);
     let (one, two) = (served.session(), served.session());
     let refused = fill_with_messages(&served, &one);
     assert_eq!(refused.status, 507, "{}", refused.text());
-    eventually("it is told", || {
+    eventually("it is reported", || {
         fill(&disk, 0).unwrap();
         (ready(&served).0 == 503).then_some(())
     });
@@ -167,9 +167,9 @@ fn a_deletion_alone_makes_it_well_again() {
 }
 
 #[test]
-fn it_starts_on_a_full_disk_also_after_a_kill_and_says_what_to_do() {
+fn it_starts_on_a_full_disk_even_after_a_kill_and_gives_advice() {
     let Some(disk) = mounted() else {
-        return again("it_starts_on_a_full_disk_also_after_a_kill_and_says_what_to_do");
+        return again("it_starts_on_a_full_disk_even_after_a_kill_and_gives_advice");
     };
     let mut served = Served::in_place(place(&disk), &[]);
     let one = served.session();
@@ -199,9 +199,9 @@ fn it_starts_on_a_full_disk_also_after_a_kill_and_says_what_to_do() {
 }
 
 #[test]
-fn without_a_reserve_a_start_on_a_full_disk_says_what_to_do() {
+fn without_a_reserve_a_start_on_a_full_disk_fails_with_advice() {
     let Some(disk) = mounted() else {
-        return again("without_a_reserve_a_start_on_a_full_disk_says_what_to_do");
+        return again("without_a_reserve_a_start_on_a_full_disk_fails_with_advice");
     };
     let place = place(&disk);
     fill(&disk, 0).unwrap();

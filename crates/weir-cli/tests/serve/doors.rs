@@ -1,5 +1,5 @@
-//! What gets past the server: text that is taken for commands, folders that run code, rules that lead out of a root.
-//! On the simulated CLI, and on the newest real one with a model that says what the test wants.
+//! Ways around the server's checks: text interpreted as commands, folders that run code, rules that lead out of a root.
+//! On the simulated CLI, and on the newest real one with a scripted model.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn code(answer: &Answer) -> String {
     answer.json()["code"].as_str().unwrap().to_owned()
 }
 
-/// A server on a real CLI, whose model's requests can be looked at.
+/// A server on a real CLI, with access to the requests to its model.
 struct Real {
     served: Served,
     api: ScriptedApi,
@@ -66,14 +66,14 @@ impl Real {
 }
 
 #[test]
-fn text_from_outside_reads_no_file() {
+fn untrusted_text_reads_no_file() {
     let Some(real) = Real::start(&[]) else { return };
     let place = &real.served.place;
     for file in [place.path("secret.txt"), real.home.join("secret.txt"), place.workspace().join("secret.txt")]
     {
         std::fs::write(file, SECRET).unwrap();
     }
-    // The file with the token of an administrator is one that would be worth reading.
+    // The file with an administrator's token would be worth reading.
     let token = real.served.client.token.clone();
     let outside = place.path("").display().to_string();
     let attacks = [
@@ -87,7 +87,7 @@ fn text_from_outside_reads_no_file() {
         let plan =
             real.served.session_with(&json!({"permission_mode": "plan", "disallowed_tools": ["Read"]}));
         real.ask(&plan, attack);
-        // Also in what a client of OpenAI says was said before.
+        // Also in the history sent by an OpenAI client.
         let body = json!({"model": "default", "messages": [
             {"role": "system", "content": attack},
             {"role": "user", "content": attack},
@@ -104,7 +104,7 @@ fn text_from_outside_reads_no_file() {
 }
 
 #[test]
-fn text_from_outside_runs_no_command() {
+fn untrusted_text_runs_no_command() {
     let Some(real) = Real::start(&[]) else { return };
     let settings = real.home.join(".claude/settings.json");
     let before = std::fs::read_to_string(&settings).ok();
@@ -159,7 +159,7 @@ fn the_mode_is_that_of_the_session_whatever_the_settings_say() {
 }
 
 #[test]
-fn commands_are_those_of_the_server_by_role() {
+fn commands_are_limited_by_server_and_role() {
     let served = Served::start();
     let me = served.client.get("/v1/me").expect(200).json();
     assert!(me["slash_commands"].as_array().unwrap().contains(&json!("compact")), "{me}");
@@ -203,7 +203,7 @@ fn commands_are_those_of_the_server_by_role() {
 }
 
 #[test]
-fn more_commands_are_the_owners_to_allow() {
+fn the_owner_can_allow_more_commands() {
     let served = Served::with(&["--slash-command", "/clear"]);
     let session = served.session();
     let body = json!({"client_id": "1", "command": {"name": "clear"}});
@@ -211,7 +211,7 @@ fn more_commands_are_the_owners_to_allow() {
 }
 
 #[test]
-fn rules_that_lead_out_of_the_folder_are_the_owners_to_allow() {
+fn only_the_owner_can_allow_rules_that_lead_out_of_the_folder() {
     let served = Served::start();
     let create = |client: &Client, rule: &str| {
         client.post("/v1/sessions", &json!({"cwd": served.place.workspace(), "allowed_tools": [rule]}))
@@ -246,7 +246,7 @@ fn reading_in_advance_ends_at_the_folder() {
     real.served.client.post(&format!("/v1/sessions/{session}/stop"), &json!({})).expect(200);
 }
 
-/// Older versions follow links where a rule allows reading, so that none is passed.
+/// Older versions follow links if a rule allows reading, so no such rule is passed to them.
 #[test]
 fn reading_in_advance_follows_no_link_out_of_the_folder() {
     for cli in RealCli::required().unwrap() {
@@ -271,7 +271,7 @@ fn reading_in_advance_follows_no_link_out_of_the_folder() {
 }
 
 #[test]
-fn a_folder_is_looked_at_before_each_start() {
+fn a_folder_is_checked_before_each_start() {
     let mut served = Served::with(&["--idle", "1s"]);
     let (inside, outside) = (served.place.workspace().join("project"), served.place.path("home"));
     std::fs::create_dir(&inside).unwrap();
@@ -283,7 +283,7 @@ fn a_folder_is_looked_at_before_each_start() {
     symlink(&outside, &inside).unwrap();
     served.send(&session, &script(r#"{"tool":"Bash","input":{"command":"touch got-out"}}"#));
     let failed = served.wait_for_status(&session, "failed");
-    assert!(failed["last_error"].as_str().unwrap().contains("does not lie below"), "{failed}");
+    assert!(failed["last_error"].as_str().unwrap().contains("is not inside a folder"), "{failed}");
     assert!(!outside.join("got-out").exists());
 
     // A narrower root after a restart.
@@ -296,7 +296,7 @@ fn a_folder_is_looked_at_before_each_start() {
     let second = Served::in_place(place, &["--root", &narrow]);
     second.send(&wide, &script(r#"{"text":"from outside the root"}"#));
     let failed = second.wait_for_status(&wide, "failed");
-    assert!(failed["last_error"].as_str().unwrap().contains("does not lie below"), "{failed}");
+    assert!(failed["last_error"].as_str().unwrap().contains("is not inside a folder"), "{failed}");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_folder_is_trusted_by_a_person_after_it_was_shown() {
     std::fs::write(workspace.join(".claude/settings.json"), hook.to_string()).unwrap();
     let session = served.session();
     real.ask(&session, "hello");
-    assert!(!ran.exists(), "a hook of a folder ran that nobody has trusted");
+    assert!(!ran.exists(), "a hook of an untrusted folder ran");
 
     let cwd = workspace.display().to_string();
     let query = format!("/v1/folder?cwd={}", cwd.replace('/', "%2F"));
@@ -319,7 +319,7 @@ fn a_folder_is_trusted_by_a_person_after_it_was_shown() {
     assert_eq!(folder["standing"], "new");
     let items = folder["findings"]["items"].to_string();
     assert!(items.contains("touch ") && items.contains("ANTHROPIC_BASE_URL"), "{items}");
-    // Who trusts it has seen what it would run.
+    // Trusting requires having seen what the folder would run.
     let trust = |seal: &Value| json!({"cwd": cwd, "seal": seal});
     assert_eq!(
         code(&served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&json!("old")))).expect(409)),
@@ -342,29 +342,29 @@ fn a_folder_is_trusted_by_a_person_after_it_was_shown() {
         served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(200).json();
     assert_eq!(trusted["standing"], "trusted");
     real.ask(&session, "hello again");
-    assert!(ran.exists(), "trusted, and yet its hook did not run");
+    assert!(ran.exists(), "the hook of a trusted folder did not run");
 
-    // The CLI takes over changed settings while it runs. Nobody has trusted these.
+    // The CLI applies changed settings while it runs. These are not trusted.
     let (unseen, program) = (served.place.path("unseen"), served.place.path("unseen-tool"));
     let changed = |file: &std::path::Path| json!([{"hooks": [{"type": "command", "command": format!("touch {}", file.display())}]}]);
     let settings = json!({"hooks": {"UserPromptSubmit": changed(&unseen), "PreToolUse": changed(&program)}});
     std::fs::write(workspace.join(".claude/settings.json"), settings.to_string()).unwrap();
     let look = json!({"tool": "Read", "input": {"file_path": workspace.join(".claude/settings.json")}});
     real.ask(&session, &script(&format!("{look},{}", json!({"text": "looked"}))));
-    assert!(!unseen.exists() && !program.exists(), "a hook ran that nobody has seen");
+    assert!(!unseen.exists() && !program.exists(), "an untrusted hook ran");
 
-    // A change of mind in another program counts from the next message on.
+    // Trust that is withdrawn in another program takes effect with the next message.
     let folder = served.client.get(&query).expect(200).json();
     served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(200);
     real.ask(&session, "trusted again");
-    assert!(unseen.exists(), "trusted, and yet its hook did not run");
+    assert!(unseen.exists(), "the hook of a trusted folder did not run");
     let data = served.place.path("data").display().to_string();
     served.place.weir(&["trust", "--forget", "--data-dir", &data, &cwd]).expect(0);
     std::fs::remove_file(&unseen).unwrap();
     real.ask(&session, "not trusted any more");
-    assert!(!unseen.exists(), "a hook ran after the trust was taken back");
+    assert!(!unseen.exists(), "a hook ran after the trust was withdrawn");
 
-    // A change asks again, and so does a change of mind.
+    // A changed folder, and one whose trust was withdrawn, must be trusted again.
     let folder = served.client.get(&query).expect(200).json();
     served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(200);
     std::fs::write(workspace.join(".mcp.json"), r#"{"mcpServers":{}}"#).unwrap();
@@ -376,7 +376,7 @@ fn a_folder_is_trusted_by_a_person_after_it_was_shown() {
 }
 
 #[test]
-fn a_sandbox_is_a_fence_and_not_a_check() {
+fn a_sandbox_blocks_access_to_anything_outside() {
     let Some(real) = Real::start(&["--sandbox", "--allow-tools", "Bash"]) else { return };
     let served = &real.served;
     assert_eq!(served.client.get("/v1/me").expect(200).json()["sandbox"], true);
@@ -418,7 +418,7 @@ fn no_secret_of_a_chat_is_in_the_environment_of_the_agent() {
 }
 
 #[test]
-fn a_fence_with_the_keys_inside_means_no_server() {
+fn a_server_refuses_a_sandbox_with_control_files_inside() {
     let place = Place::new();
     let home = place.path("");
     let root = home.display().to_string();
@@ -431,7 +431,7 @@ fn a_fence_with_the_keys_inside_means_no_server() {
 }
 
 #[test]
-fn a_sandbox_that_cannot_be_had_means_no_server() {
+fn without_a_working_sandbox_there_is_no_server() {
     let place = Place::new();
     let empty = place.path("empty");
     std::fs::create_dir(&empty).unwrap();

@@ -1,4 +1,4 @@
-//! A session whose agent says more than anyone can keep up with: others are served, and the server ends when it is asked to.
+//! A session whose agent floods the server: other sessions are still served, and the server stops on a signal.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use serde_json::json;
 use crate::common::eventually;
 use crate::support::{Served, says};
 
-/// How many lines the agent writes, more than are read while the test lasts.
+/// How many lines the agent writes: more than are read during the test.
 const LINES: u64 = 300_000;
 
 #[test]
-fn a_flood_delays_nobody_and_a_signal_is_obeyed() {
+fn a_flood_does_not_delay_others_and_signals_still_work() {
     let mut served = Served::start();
     let (flooded, other) = (served.session(), served.session());
     let steps = json!([{"misbehave": {"messages": LINES}, "text": "that was much"}]);
     served.send(&flooded, &format!("@@{steps}"));
-    // Several checkpoints would be due.
+    // By then several checkpoints are due.
     let seq = || served.info(&flooded)["newest_seq"].as_u64().unwrap();
     eventually("much is written", || (seq() > 20_000).then_some(()));
     let started = Instant::now();
@@ -37,6 +37,6 @@ fn a_flood_delays_nobody_and_a_signal_is_obeyed() {
     served.signal(Signal::TERM);
     served.finish().expect(0);
     let took = asked.elapsed();
-    assert!(took < Duration::from_secs(20), "it took {took:?} to end");
+    assert!(took < Duration::from_secs(20), "it took {took:?} to stop");
     served.place.wait_until_empty();
 }

@@ -7,7 +7,7 @@ use crate::support::{Served, says};
 const KEY: &str = "/v1/keys/flow%3A%3Anode";
 
 #[test]
-fn a_key_stands_for_its_session() {
+fn a_key_identifies_its_session() {
     let served = Served::start();
     let cwd = served.place.workspace();
     let message = |id: &str, text: &str| json!({"client_id": id, "text": says(text)});
@@ -20,7 +20,7 @@ fn a_key_stands_for_its_session() {
     assert_eq!(seen.last().unwrap().json()["text"], "one");
     let session = served.client.get(KEY).expect(200).json();
     assert_eq!(session["key"], "flow::node");
-    // The second message goes to the same session, and needs no more than the key.
+    // The second message goes to the same session, and needs only the key.
     let seen = served.client.post_events(&path, &json!({"message": message("b", "two")})).rest();
     assert_eq!(seen.last().unwrap().json()["text"], "two");
     let messages = format!("/v1/sessions/{}/messages", session["id"].as_str().unwrap());

@@ -5,7 +5,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test that cannot go on should stop"
+    reason = "a test that cannot continue should stop"
 )]
 
 #[path = "../common/mod.rs"]

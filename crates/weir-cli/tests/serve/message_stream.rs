@@ -11,7 +11,7 @@ fn a_message_is_answered_with_the_events_of_its_turn() {
     let path = format!("/v1/sessions/{session}/messages");
     let body = json!({"client_id": "one", "text": says("Hello there")});
     for format in ["agent", "classic"] {
-        // The second time the same message is told from the log.
+        // The second time, the same message is replayed from the log.
         let seen = served.client.post_events(&format!("{path}?format={format}"), &body).rest();
         let names: Vec<&str> = seen.iter().map(|event| event.name.as_str()).collect();
         assert_eq!((names.first(), names.last()), (Some(&"accepted"), Some(&"message")), "{names:?}");

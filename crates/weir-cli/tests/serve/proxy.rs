@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::common::{Client, Place, eventually, script};
 use crate::support::Served;
 
-/// A proxy that runs.
+/// A running proxy.
 struct Proxy(Child);
 
 impl Drop for Proxy {
@@ -25,13 +25,10 @@ fn program() -> Option<PathBuf> {
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     let found = folders.map(|folder| folder.join("nginx")).find(|program| program.exists());
     if found.is_none() && std::env::var_os("WEIR_SKIP_NGINX").is_some() {
-        let _ = writeln!(std::io::stderr(), "NOT TESTED: nginx is not there");
+        let _ = writeln!(std::io::stderr(), "NOT TESTED: nginx not found");
         return None;
     }
-    assert!(
-        found.is_some(),
-        "nginx is not there: run scripts/setup-debian.sh nginx, or set WEIR_SKIP_NGINX=1"
-    );
+    assert!(found.is_some(), "nginx not found: run scripts/setup-debian.sh nginx, or set WEIR_SKIP_NGINX=1");
     found
 }
 
@@ -80,7 +77,7 @@ fn streams_flow_through_a_proxy_that_buffers() {
 
     let mut events = client.events(&format!("/v1/sessions/{session}/events"), None);
     events.wait("snapshot");
-    // The second word would come in a minute: what is seen before is not kept back.
+    // The second word would come in a minute: the first one is not buffered.
     let message = json!({"client_id": "1", "text": script(r#"{"text":"one two","wdelay":60}"#)});
     client.post(&format!("/v1/sessions/{session}/messages"), &message).expect(202);
     events.until(|event| event.name == "changes" && event.data.contains("\"one"));

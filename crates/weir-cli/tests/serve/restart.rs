@@ -1,4 +1,4 @@
-//! Killed in the middle, and started again.
+//! A server that is killed in the middle of its work and restarted.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::common::{IS_SLOW, SAYS_HELLO, eventually};
 use crate::support::Served;
 
 #[test]
-fn a_server_that_is_killed_goes_on_where_it_was() {
+fn a_killed_server_resumes_where_it_was() {
     let mut served = Served::start();
     let (quiet, busy) = (served.session(), served.session());
     served.send(&quiet, SAYS_HELLO);
@@ -36,7 +36,7 @@ fn a_server_that_is_killed_goes_on_where_it_was() {
     assert_eq!(again, 0, "nothing comes twice");
 
     served.client.post(&format!("/v1/sessions/{busy}/resume"), &json!({})).expect(202);
-    // The simulated CLI is as slow as before when it takes up its work.
+    // The simulated CLI is as slow as before when it resumes its work.
     served.wait_for_status(&busy, "running");
     eventually("something to interrupt", || {
         let interrupted =

@@ -1,4 +1,4 @@
-//! How a server starts and ends, and what it says.
+//! How a server starts and stops, and what it prints.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn the_first_start_on_a_terminal_prints_a_link_and_no_other_does() {
     let done = served.stop();
     assert!(!done.stderr.contains("weir_"), "no token where a log may keep it: {}", done.stderr);
     assert!(done.stderr.contains("weir token add"), "{}", done.stderr);
-    assert!(!served.place.path("ready.json").exists(), "nobody listens there any more");
+    assert!(!served.place.path("ready.json").exists(), "the server no longer listens");
 
     let all = arguments(&served.place, &[]);
     let terminal = Terminal::weir(&served.place, &all.iter().map(String::as_str).collect::<Vec<_>>());
@@ -42,7 +42,7 @@ fn the_first_start_on_a_terminal_prints_a_link_and_no_other_does() {
     assert!(!done.stderr.contains("weir_"), "{}", done.stderr);
 }
 
-/// What others could read or write in a folder and below it.
+/// Everything in and below a folder that others could read or write.
 fn open_to_others(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut paths = vec![folder.to_owned()];
@@ -59,7 +59,7 @@ fn open_to_others(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_kept_is_private_whatever_the_umask_says() {
+fn stored_files_are_private_whatever_the_umask() {
     let place = Place::new().umask("000");
     let logs = place.path("logs/below").display().to_string();
     let mut served = Served::in_place(place, &["--log-dir", &logs]);
@@ -69,7 +69,7 @@ fn what_is_kept_is_private_whatever_the_umask_says() {
     let body = json!({"model": "default", "messages": [{"role": "user", "content": SAYS_HELLO}]});
     served.client.post("/v1/chat/completions", &body).expect(200);
     served.token("ann", "viewer");
-    // Also what only exists while it runs.
+    // Including files that only exist while it runs.
     let place = &served.place;
     assert!(place.path("data/weir.db-wal").exists() && place.path("data/weir.db-shm").exists());
     let check = |place: &Place| {
@@ -109,13 +109,13 @@ fn other_machines_need_a_flag() {
         refused.stderr
     );
     let bad = served.place.weir(&["serve", "--root", "/no/such/folder", "--data-dir", &data]).expect(2);
-    assert!(bad.stderr.contains("no such folder"), "{}", bad.stderr);
+    assert!(bad.stderr.contains("folder not found"), "{}", bad.stderr);
     let bad = served.place.weir(&["serve", "--log", "a=b=c", "--data-dir", &data]).expect(1);
     assert!(bad.stderr.contains("filter"), "{}", bad.stderr);
 }
 
 #[test]
-fn a_taken_port_is_told() {
+fn a_port_in_use_is_reported() {
     let served = Served::start();
     let data = served.place.path("other").display().to_string();
     let taken =
@@ -132,7 +132,7 @@ fn the_first_signal_lets_turns_end_and_the_second_does_not() {
     served.wait_for_status(&session, "running");
     served.signal(Signal::TERM);
     eventually("draining", || (served.client.get("/readyz").status == 503).then_some(()));
-    assert_eq!(served.info(&session)["status"], "running", "it may end, and be watched");
+    assert_eq!(served.info(&session)["status"], "running", "the turn may finish, and can be watched");
     served.signal(Signal::TERM);
     let last = events.rest().pop().unwrap();
     assert_eq!((last.name.as_str(), &last.json()["reason"]), ("bye", &Value::from("shutdown")));

@@ -1,4 +1,4 @@
-//! `weir store` beside a server, and what a server removes by itself.
+//! `weir store` next to a server, and what a server removes by itself.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn store(place: &Place, words: &[&str]) -> Done {
 }
 
 #[test]
-fn a_backup_of_a_running_server_is_put_back() {
+fn a_backup_of_a_running_server_is_restored() {
     let mut served = Served::start();
     let kept = served.session();
     served.send(&kept, &says("kept"));
@@ -22,7 +22,7 @@ fn a_backup_of_a_running_server_is_put_back() {
     let done = store(&served.place, &["backup", &backup, "--json"]).expect(0).json();
     assert_eq!(done["result"]["conversations"], 1);
     let again = store(&served.place, &["backup", &backup]).expect(1);
-    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already exists"), "{}", again.stderr);
     let checked = store(&served.place, &["check", "--json"]).expect(0).json();
     assert_eq!((&checked["ok"], &checked["report"]["problems"]), (&json!(true), &json!([])));
     for command in [&["compact"][..], &["restore", &backup]] {
@@ -37,32 +37,35 @@ fn a_backup_of_a_running_server_is_put_back() {
     let before = restored["result"]["kept"].as_str().unwrap();
     assert!(std::path::Path::new(before).is_file());
     let compacted = store(&served.place, &["compact"]).expect(0);
-    assert!(compacted.text().contains("had"), "{compacted:?}");
+    assert!(compacted.text().contains("is now"), "{compacted:?}");
     served.restart();
     served.client.get(&format!("/v1/sessions/{kept}")).expect(200);
     served.client.get(&format!("/v1/sessions/{lost}")).expect(404);
-    served.send(&kept, &says("and it goes on"));
+    served.send(&kept, &says("and it continues"));
     served.wait_for_status(&kept, "idle");
     served.stop();
 }
 
 #[test]
-fn what_cannot_be_done_is_told() {
+fn impossible_requests_are_reported() {
     let place = Place::new();
     for command in [&["check"][..], &["compact"], &["backup", "x"]] {
         let done = store(&place, command).expect(2);
-        assert!(done.stderr.contains("there is no log in") && done.stderr.contains("--data-dir"), "{done:?}");
+        assert!(
+            done.stderr.contains("no sessions found in") && done.stderr.contains("--data-dir"),
+            "{done:?}"
+        );
     }
     let done = store(&place, &["restore", "nowhere.db"]).expect(2);
     assert!(done.stderr.contains("no backup nowhere.db"), "{done:?}");
     std::fs::create_dir_all(place.path("data")).unwrap();
     std::fs::write(place.path("data/weir.db"), "a diary").unwrap();
     let done = store(&place, &["check"]).expect(1);
-    assert!(done.stderr.contains("not a log of Weir"), "{done:?}");
+    assert!(done.stderr.contains("not a Weir log"), "{done:?}");
 }
 
 #[test]
-fn damage_is_told_with_an_exit_code() {
+fn damage_is_reported_with_an_exit_code() {
     let mut served = Served::start();
     let session = served.session();
     served.send(&session, &says("hello"));
@@ -80,7 +83,7 @@ fn damage_is_told_with_an_exit_code() {
 #[test]
 fn old_sessions_are_removed_on_request_and_pinned_ones_are_not() {
     let mut served = Served::with(&["--keep-for", "1ms", "--log", "warn"]);
-    // Whoever waits for something stays: a message that a stopped server held.
+    // A session that waits for something stays, such as one with a message held by a stopped server.
     let (old, pinned) = (served.session(), served.session());
     served
         .client
@@ -98,7 +101,7 @@ fn old_sessions_are_removed_on_request_and_pinned_ones_are_not() {
 }
 
 #[test]
-fn nothing_is_removed_unless_that_is_wanted_and_sizes_are_checked() {
+fn nothing_is_removed_by_default_and_limits_are_checked() {
     let mut served = Served::start();
     let session = served.session();
     served.stop();
@@ -108,6 +111,6 @@ fn nothing_is_removed_unless_that_is_wanted_and_sizes_are_checked() {
     for wrong in [&["--keep-size", "10"][..], &["--keep-for", "soon"]] {
         let all: Vec<&str> = ["serve"].into_iter().chain(wrong.iter().copied()).collect();
         let done = served.place.weir(&all).expect(2);
-        assert!(done.stderr.contains("is needed, such as"), "{}", done.stderr);
+        assert!(done.stderr.contains("above zero, such as"), "{}", done.stderr);
     }
 }

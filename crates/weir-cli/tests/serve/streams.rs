@@ -1,4 +1,4 @@
-//! Streams: what comes first, what is replayed, how they end.
+//! Event streams: what comes first, what is replayed, how they end.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn a_view_begins_with_hello_and_a_snapshot() {
 }
 
 #[test]
-fn what_was_seen_is_not_repeated_and_nothing_is_lost() {
+fn seen_events_are_not_repeated_and_nothing_is_lost() {
     let served = Served::start();
     let session = served.session();
     served.send(&session, SAYS_HELLO);
@@ -56,7 +56,7 @@ fn what_was_seen_is_not_repeated_and_nothing_is_lost() {
             let mut events = served.client.events(&path, event.id.as_deref());
             assert_eq!(events.next().unwrap().json()["resume"], "ok");
             let rest = &all[place + 1..];
-            // Events of one line share its number, and come again together or not at all.
+            // Events of one line share its number, and are repeated together or not at all.
             let rest: Vec<_> = rest.iter().filter(|later| later.id != event.id).cloned().collect();
             if let Some(last) = rest.last() {
                 let again = durable(&events.until(|event| event == last));
@@ -67,7 +67,7 @@ fn what_was_seen_is_not_repeated_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_place_of_another_log_is_a_gap() {
+fn a_position_in_another_log_is_a_gap() {
     let served = Served::start();
     let session = served.session();
     let path = format!("/v1/sessions/{session}/events");
@@ -92,7 +92,7 @@ fn raw_lines_are_those_of_the_cli() {
     let lines = events.until(|event| event.name == "line" && event.data.contains("\"type\":\"result\""));
     assert!(
         lines.iter().any(|event| serde_json::from_str::<Value>(&event.data).is_err()),
-        "text is data, too"
+        "text is passed on as data too"
     );
 }
 
@@ -102,7 +102,7 @@ fn standard_error_is_in_the_classic_stream_while_it_is_printed() {
     let session = served.session();
     let mut events = served.follow(&session, "classic");
     served.send(&session, &script(r#"{"text":"Hm","misbehave":{"stderr_flood":0.001}}"#));
-    // The two outputs of a process have no order among each other.
+    // There is no order between the two outputs of a process.
     let until_done = events.until(|event| event.name == "done");
     let printed = until_done.into_iter().find(|event| event.name == "stderr");
     let printed = printed.unwrap_or_else(|| events.wait("stderr"));
@@ -137,7 +137,7 @@ fn all_sessions_at_a_glance() {
 }
 
 #[test]
-fn one_who_may_see_one_session_hears_of_no_other() {
+fn a_share_link_sees_events_of_its_session_only() {
     let served = Served::start();
     let (own, other) = (served.session(), served.session());
     let share = served.client.post(&format!("/v1/sessions/{own}/share"), &json!({})).expect(201).json();

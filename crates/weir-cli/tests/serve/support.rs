@@ -1,4 +1,4 @@
-//! A server that runs, on the simulated CLI.
+//! A running server on the simulated CLI.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ pub(crate) fn says(text: &str) -> String {
     format!("@@{}", json!([{"text": text}]))
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Served {
     pub(crate) place: Place,
     running: Option<Running>,
@@ -42,12 +42,12 @@ impl Served {
         self.running().signal(signal);
     }
 
-    /// Waits for its end.
+    /// Waits for the server to exit.
     pub(crate) fn finish(&mut self) -> Done {
         self.running.take().unwrap().finish()
     }
 
-    /// Asks it to stop and waits for that.
+    /// Stops the server and waits for it to exit.
     #[track_caller]
     pub(crate) fn stop(&mut self) -> Done {
         self.signal(Signal::TERM);
@@ -56,7 +56,7 @@ impl Served {
         done
     }
 
-    /// Starts it again in the same place, at the same port or another.
+    /// Restarts the server in the same place, on the same port or another.
     pub(crate) fn restart(&mut self) {
         assert!(self.running.is_none());
         let (running, client) = launch(&self.place, &self.more);
@@ -92,13 +92,13 @@ impl Served {
         self.client.get(&format!("/v1/sessions/{session}")).expect(200).json()
     }
 
-    /// Waits until the session does this.
+    /// Waits until the session has this status.
     #[track_caller]
     pub(crate) fn wait_for_status(&self, session: &str, status: &str) -> Value {
         eventually(status, || Some(self.info(session)).filter(|info| info["status"] == status))
     }
 
-    /// A token of this role.
+    /// A token with this role.
     pub(crate) fn token(&self, name: &str, role: &str) -> (String, String) {
         let made = self.client.post("/v1/tokens", &json!({"name": name, "role": role})).expect(201).json();
         (made["id"].as_str().unwrap().to_owned(), made["token"].as_str().unwrap().to_owned())
@@ -110,7 +110,7 @@ impl Drop for Served {
         if let Some(running) = self.running.take() {
             running.signal(Signal::TERM);
             if std::thread::panicking() {
-                // One failure is enough, and what it left ends with it.
+                // One failure is enough; leftover processes end with the test.
                 return;
             }
             running.finish();

@@ -8,7 +8,7 @@ fn weir(served: &Served, args: &[&str]) -> crate::common::Done {
 }
 
 #[test]
-fn made_listed_and_revoked_from_the_command_line() {
+fn tokens_are_created_listed_and_revoked_on_the_command_line() {
     let served = Served::start();
     let session = served.session();
     let made = weir(&served, &["add", "ann", "--role", "viewer", "--expires", "1h"]).expect(0);
@@ -19,7 +19,7 @@ fn made_listed_and_revoked_from_the_command_line() {
         "not where a log may keep it: {made:?}"
     );
     let again = weir(&served, &["add", "Ann", "--role", "admin"]).expect(1);
-    assert!(again.text().is_empty() && again.stderr.contains("there is a token named"), "{again:?}");
+    assert!(again.text().is_empty() && again.stderr.contains("there is already a token named"), "{again:?}");
     weir(&served, &["add", "ready-file", "--role", "viewer"]).expect(2);
     let ann = served.client.with(&secret);
     assert_eq!(ann.get("/v1/me").expect(200).json()["name"], "ann");
@@ -57,7 +57,7 @@ fn the_streams_of_a_share_link_end_with_the_token_that_made_it() {
     let mut events = guest.events(&format!("/v1/sessions/{session}/events"), None);
     events.wait("snapshot");
     let revoked = weir(&served, &["revoke", "ann"]).expect(0);
-    assert!(revoked.stderr.contains("shared by ann"), "it says what ended, too: {}", revoked.stderr);
+    assert!(revoked.stderr.contains("shared by ann"), "it also says what ended: {}", revoked.stderr);
     let last = events.rest().pop().unwrap();
     assert_eq!((last.name.as_str(), last.json()["reason"].as_str()), ("bye", Some("revoked")));
     guest.get("/v1/me").expect(401);

@@ -1,4 +1,4 @@
-//! Which tools a session has: no more than the owner gives, and fewer if it asks for fewer.
+//! Which tools a session has: no more than the owner allows, and fewer on request.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::{Served, says};
 /// The tools of a session, as its CLI names them.
 fn tools(served: &Served, session: &str) -> Vec<String> {
     served.send(session, &says("hello"));
-    // Every session has one to ask with, so that an empty list is one that has not come yet.
+    // Every session has a tool to ask questions, so an empty list has not arrived yet.
     let list = eventually("the tools", || {
         let snapshot = served.follow(session, "view").wait("snapshot").json();
         snapshot["view"]["session"]["tools"].as_array().filter(|list| !list.is_empty()).cloned()
@@ -17,14 +17,14 @@ fn tools(served: &Served, session: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_session_has_what_the_owner_gives_and_never_more() {
+fn a_session_never_has_more_tools_than_the_owner_gives() {
     let served = Served::with(&["--tools", "Read,Write,Edit", "--allow-tools", "Bash"]);
     let own = ["AskUserQuestion", "ExitPlanMode", "TodoWrite"];
     let cases = [
         (json!({}), vec!["Edit", "Read", "Write"]),
         (json!({"tools": ["Read", "Bash"]}), vec!["Read"]),
         (json!({"tools": []}), vec![]),
-        // What is allowed does not make it exist.
+        // Allowing a tool does not make it available.
         (json!({"allowed_tools": ["Bash"]}), vec!["Edit", "Read", "Write"]),
     ];
     for (body, expected) in cases {

@@ -9,9 +9,9 @@ use common::{IS_SLOW, Place, Running, SAYS_HELLO, Terminal, script};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Has a conversation and gives its id.
-#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test without a conversation should stop")]
-fn converse(place: &Place, prompt: &str) -> String {
+/// Runs a session and returns its id.
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test without a session should stop")]
+fn run_session(place: &Place, prompt: &str) -> String {
     let done = place.weir(&["run", "-q", "-o", "json", "--allowed-tools", "Bash", prompt]).expect(0);
     done.json()["session_id"].as_str().unwrap().to_owned()
 }
@@ -21,11 +21,11 @@ fn export(place: &Place, id: &str, format: &str) -> String {
 }
 
 #[test]
-fn past_conversations_are_listed_newest_first() {
+fn past_sessions_are_listed_newest_first() {
     let place = Place::new();
-    assert!(place.weir(&["sessions"]).expect(0).stderr.contains("no conversations"));
-    let first = converse(&place, &format!("about weirs {SAYS_HELLO}"));
-    let second = converse(&place, &format!("about sluices {SAYS_HELLO}"));
+    assert!(place.weir(&["sessions"]).expect(0).stderr.contains("no sessions"));
+    let first = run_session(&place, &format!("about weirs {SAYS_HELLO}"));
+    let second = run_session(&place, &format!("about sluices {SAYS_HELLO}"));
     let done = place.weir(&["sessions"]).expect(0);
     let lines: Vec<&str> = done.text().lines().collect();
     assert_eq!(lines.len(), 3, "{done:?}");
@@ -36,9 +36,9 @@ fn past_conversations_are_listed_newest_first() {
 }
 
 #[test]
-fn json_has_a_line_for_each() {
+fn json_has_a_line_for_each_session() {
     let place = Place::new();
-    let id = converse(&place, SAYS_HELLO);
+    let id = run_session(&place, SAYS_HELLO);
     let rows = place.weir(&["sessions", "--json"]).expect(0).json_lines();
     assert_eq!((rows.len(), &rows[0]["id"], &rows[0]["live"]), (1, &Value::from(id), &Value::Null));
     assert_eq!(rows[0]["cwd"], place.workspace().canonicalize().unwrap().to_str().unwrap());
@@ -47,9 +47,9 @@ fn json_has_a_line_for_each() {
 }
 
 #[test]
-fn a_folder_has_its_own() {
+fn sessions_are_listed_by_folder() {
     let place = Place::new();
-    converse(&place, SAYS_HELLO);
+    run_session(&place, SAYS_HELLO);
     let other = place.path("home");
     let rows =
         |folder: &str| place.weir(&["sessions", "--json", "--cwd", folder]).expect(0).json_lines().len();
@@ -59,9 +59,9 @@ fn a_folder_has_its_own() {
 }
 
 #[test]
-fn what_is_live_is_marked_with_its_process() {
+fn live_sessions_show_their_process() {
     let place = Place::new();
-    let past = converse(&place, SAYS_HELLO);
+    let past = run_session(&place, SAYS_HELLO);
     let running = Running::start(place.command(&["run", IS_SLOW]));
     running.wait_for("one");
     let rows = place.weir(&["sessions", "--json"]).expect(0).json_lines();
@@ -71,18 +71,18 @@ fn what_is_live_is_marked_with_its_process() {
     let live = place.weir(&["sessions", "--live"]).expect(0);
     assert_eq!(live.text().lines().count(), 2, "{live:?}");
     assert!(live.text().contains("live"), "{live:?}");
-    // A lock of one that was killed is none.
+    // The lock of a killed process does not count.
     running.signal(Signal::KILL);
     running.finish();
     place.wait_until_empty();
-    assert!(place.weir(&["sessions", "--live"]).expect(0).stderr.contains("no live conversations"));
+    assert!(place.weir(&["sessions", "--live"]).expect(0).stderr.contains("no live sessions"));
 }
 
 #[test]
-fn one_is_shown_by_the_beginning_of_its_id() {
+fn a_session_is_shown_by_the_beginning_of_its_id() {
     let place = Place::new();
     let prompt = script(r#"{"tool":"Bash","input":{"command":"echo hi"}},{"text":"It says **hi**."}"#);
-    let id = converse(&place, &prompt);
+    let id = run_session(&place, &prompt);
     let done = place.weir(&["sessions", "show", &id[..8]]).expect(0);
     for part in [id.as_str(), "folder", "✓ Bash echo hi", "It says **hi**.", "> @@["] {
         assert!(done.text().contains(part), "{part}: {done:?}");
@@ -95,16 +95,16 @@ fn one_is_shown_by_the_beginning_of_its_id() {
 }
 
 #[test]
-fn exports_in_three_forms() {
+fn exports_in_three_formats() {
     let place = Place::new();
     let prompt = script(r#"{"tool":"Bash","input":{"command":"echo <b>hi</b>"}},{"text":"Done & dusted"}"#);
-    let id = converse(&place, &prompt);
+    let id = run_session(&place, &prompt);
     let markdown = export(&place, &id, "md");
     assert!(markdown.starts_with("# ") && markdown.contains("echo <b>hi</b>"), "{markdown}");
     let html = export(&place, &id, "html");
     assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"), "{html}");
     assert!(html.contains("&lt;b&gt;hi") && !html.contains("<script"), "{html}");
-    // The lines can be replayed, and what was asked is among them.
+    // The lines can be replayed, and the prompt is among them.
     let lines = export(&place, &id, "ndjson");
     assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines}");
     let file = place.path("export.ndjson");
@@ -116,23 +116,23 @@ fn exports_in_three_forms() {
 }
 
 #[test]
-fn an_export_never_writes_over_a_file() {
+fn an_export_never_overwrites_a_file() {
     let place = Place::new();
-    let id = converse(&place, SAYS_HELLO);
+    let id = run_session(&place, SAYS_HELLO);
     let file = place.path("export.md");
     let args = ["sessions", "export", &id, "-o", file.to_str().unwrap()];
     assert_eq!(place.weir(&args).expect(0).text(), "");
     let first = std::fs::read_to_string(&file).unwrap();
     assert!(first.contains("Hello there"));
     let done = place.weir(&args).expect(1);
-    assert!(done.stderr.contains("cannot be written"), "{done:?}");
+    assert!(done.stderr.contains("cannot write"), "{done:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), first);
 }
 
 #[test]
 fn a_hostile_title_cannot_reach_the_terminal() {
     let place = Place::new().set("NO_COLOR", "1");
-    converse(&place, "\u{1b}]0;owned\u{7} @@[{\"text\":\"x\"}]");
+    run_session(&place, "\u{1b}]0;owned\u{7} @@[{\"text\":\"x\"}]");
     let terminal = Terminal::weir(&place, &["sessions"]);
     terminal.wait_for("owned");
     assert!(!terminal.raw().contains('\u{1b}'), "{:?}", terminal.raw());
@@ -143,7 +143,7 @@ fn a_hostile_title_cannot_reach_the_terminal() {
 #[test]
 fn another_config_folder_is_another_history() {
     let place = Place::new();
-    converse(&place, SAYS_HELLO);
+    run_session(&place, SAYS_HELLO);
     let other = place.path("elsewhere");
     let done = place.weir(&["sessions", "--json", "--config-dir", other.to_str().unwrap()]).expect(0);
     assert_eq!(done.text(), "");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weir_store::now;
+use weir_base::time::now_ms;
 use weir_trust::{Findings, Standing, TrustFile, scan};
 
 use super::Host;
@@ -55,7 +55,7 @@ impl Host {
                 if found.seal() != seen {
                     return Err(HostError::FolderChanged);
                 }
-                file.trust(&folder, &found.findings, &by, now()).map_err(|error| invalid(&error))?;
+                file.trust(&folder, &found.findings, &by, now_ms()).map_err(|error| invalid(&error))?;
                 Ok(FolderReport { standing: Standing::Trusted, ..found })
             })
             .await?;

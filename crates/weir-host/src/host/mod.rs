@@ -103,7 +103,7 @@ impl Host {
                 *count += 1;
             }
         }
-        numbers.most_processes = self.core.options.pool.most as u64;
+        numbers.most_processes = self.core.options.pool.max_processes as u64;
         numbers.max_awaiting_person = self.core.options.pool.max_awaiting as u64;
         numbers.spare_processes = self.core.pool.live_spares() as u64;
         (numbers.checkpoints_running, numbers.checkpoints) = self.core.checkpoints.numbers();

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weir_base::time::now_ms;
 use weir_store::{
     Append, Archived, Conversation, ConversationId, ConversationUpdate, ListOrder, ListQuery, Lookup,
-    NewConversation, NewEvent, Parent, now,
+    NewConversation, NewEvent, Parent,
 };
 use weir_transcript::HostEvent;
 use weir_wire::{Body, Decoder, Line, Message, MessageId};
@@ -62,7 +63,7 @@ impl Host {
             created_by: by.name.clone(),
             ..KeptSettings::default()
         };
-        let mut conversation = NewConversation::new(ConversationId::random(), now());
+        let mut conversation = NewConversation::new(ConversationId::random(), now_ms());
         conversation.facts = ConversationUpdate {
             key: Some(new.key),
             title: Some(new.name),
@@ -384,7 +385,7 @@ fn fork(
         None => None,
     };
     let newest = end.as_ref().map_or(parent.newest, |end| end.seq);
-    let mut new = NewConversation::new(id.clone(), now());
+    let mut new = NewConversation::new(id.clone(), now_ms());
     new.parent = Some(Parent { conversation: parent.id.clone(), seq: newest });
     new.facts = ConversationUpdate {
         title: Some(name.or_else(|| parent.title.as_ref().map(|title| format!("{title} (fork)")))),
@@ -404,7 +405,7 @@ fn fork(
     if branch.is_some() {
         closing.push(Item::Host(HostEvent::Branched));
     }
-    let at = now();
+    let at = now_ms();
     let view = book.history().view();
     let inherited = kept(parent);
     let (append_system_prompt, output_schema) = match branch {

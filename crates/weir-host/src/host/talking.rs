@@ -88,7 +88,7 @@ impl Host {
             status.as_str().clone_into(&mut state.row.status);
             room.recorder.record(vec![Item::Message(message.clone())], Room::status_update(status))
         };
-        let done = recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
+        let done = recording.await.unwrap_or_else(|_| Err(room.recorder.failure()))?;
         if !done.new {
             let accepted = self.accepted_before(&room, id, &message, &files, done.seq).await?;
             return Ok((accepted, done.seq));
@@ -458,7 +458,7 @@ impl Host {
             SessionStatus::Starting.as_str().clone_into(&mut state.row.status);
             (room.recorder.record(items, Room::status_update(SessionStatus::Starting)), report)
         };
-        recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
+        recording.await.unwrap_or_else(|_| Err(room.recorder.failure()))?;
         Ok(report)
     }
 

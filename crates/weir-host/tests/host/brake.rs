@@ -36,7 +36,7 @@ async fn an_interrupt_at_any_instant_after_the_message_takes_it_back() {
 async fn an_interrupt_takes_back_a_message_that_waits_for_a_process() {
     let place = Place::new();
     let mut options = place.options();
-    options.pool.most = 1;
+    options.pool.max_processes = 1;
     let host = weir_host::Host::open(options).await.unwrap();
     let (busy, waiting) = (place.session(&host).await, place.session(&host).await);
     send(&host, &busy, script(&json!([{"sleep": 60, "text": "never"}]))).await;

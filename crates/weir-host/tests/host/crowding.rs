@@ -20,7 +20,7 @@ fn asks(place: &Place, name: &str) -> String {
 
 async fn crowded(place: &Place, most: usize, max_awaiting: usize, patience: Option<Duration>) -> Host {
     let mut options = place.options();
-    (options.pool.most, options.pool.max_awaiting) = (most, max_awaiting);
+    (options.pool.max_processes, options.pool.max_awaiting) = (most, max_awaiting);
     options.crowded_wait = patience;
     Host::open(options).await.unwrap()
 }

@@ -316,7 +316,7 @@ async fn a_new_message_lets_go_on_what_was_held_and_comes_after_it() {
 async fn a_conversation_that_the_cli_does_not_keep_is_not_closed_for_others() {
     let place = Place::new();
     let mut options = place.options();
-    options.pool.most = 1;
+    options.pool.max_processes = 1;
     options.pool.idle = Some(Duration::from_millis(1));
     let recipe = std::sync::Arc::clone(&options.recipe);
     options.recipe = std::sync::Arc::new(move |settings| {
@@ -350,7 +350,7 @@ async fn a_second_host_on_the_same_folder_is_refused() {
 async fn more_sessions_than_processes_wait_for_each_other() {
     let place = Place::new();
     let mut options = place.options();
-    options.pool.most = 2;
+    options.pool.max_processes = 2;
     let host = Host::open(options).await.unwrap();
     let mut sent = Vec::new();
     for number in 0..5 {

@@ -44,7 +44,7 @@ async fn a_real_cli_that_waits_for_a_person_stops_nobody() {
     clis.sort_by_key(|cli| cli.version);
     let Some(newest) = clis.pop() else { return };
     let (host, place, _api) = host_on(newest, |options| {
-        (options.pool.most, options.pool.max_awaiting) = (1, 1);
+        (options.pool.max_processes, options.pool.max_awaiting) = (1, 1);
         options.crowded_wait = Some(Duration::ZERO);
     })
     .await;

@@ -1,37 +1,37 @@
-//! From what a person typed to answers. Pure.
+//! Turns what a person typed into answers. Pure.
 
 use crate::state::AskedQuestion;
 
-/// Why an answer does not fit.
+/// Why an answer is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// Too few or too many.
-    #[error("there are {wanted} questions and {given} answers; give one answer for each, in order")]
+    /// The number of answers differs from the number of questions.
+    #[error("got {given} answers for {wanted} questions; give one answer per question, in order")]
     Count {
-        /// How many questions there are.
+        /// Number of questions.
         wanted: usize,
-        /// How many answers were given.
+        /// Number of answers given.
         given: usize,
     },
-    /// A number beyond the choices.
-    #[error("there is no choice {given}; there are {choices}, and words of your own are an answer, too")]
+    /// A number outside the list of choices.
+    #[error("choice {given} does not exist: there are {choices}; you can also answer in your own words")]
     NoChoice {
-        /// The number.
+        /// The number given.
         given: usize,
-        /// How many choices there are.
+        /// Number of choices.
         choices: usize,
     },
-    /// An empty one.
-    #[error("an answer is empty; a question is never answered empty")]
+    /// An answer is empty.
+    #[error("an answer must not be empty")]
     Empty,
 }
 
-/// Finds the choice that is meant by a number, by the beginning of its label, or takes the words as they are.
+/// Resolves each answer to a choice, by its number or the start of its label. Other text is used as it is.
 pub fn match_answers(
     questions: &[AskedQuestion],
     given: &[String],
 ) -> Result<Vec<(String, String)>, AnswerError> {
-    // One question takes all the words.
+    // With a single question, all the words are its answer.
     let joined;
     let given: &[String] = match questions {
         [_] if given.len() > 1 => {
@@ -65,19 +65,19 @@ fn answer(question: &AskedQuestion, words: &str) -> Result<String, AnswerError> 
 
 fn choice(question: &AskedQuestion, words: &str) -> Result<String, AnswerError> {
     let options = &question.options;
-    // A label that is a number is meant before the place of another one.
+    // A label that is itself a number takes precedence over a position in the list.
     if let Some(label) = options.iter().find(|label| label.eq_ignore_ascii_case(words)) {
         return Ok(label.clone());
     }
     let are_numbers = options.iter().any(|label| label.parse::<f64>().is_ok());
     if let Some(number) = words.parse::<usize>().ok().filter(|_| !options.is_empty() && !are_numbers) {
-        let label = number.checked_sub(1).and_then(|place| options.get(place));
+        let label = number.checked_sub(1).and_then(|index| options.get(index));
         return label.cloned().ok_or(AnswerError::NoChoice { given: number, choices: options.len() });
     }
     let lower = words.to_lowercase();
-    let mut beginning = options.iter().filter(|label| label.to_lowercase().starts_with(&lower));
-    let by_beginning = beginning.next().filter(|_| beginning.next().is_none());
-    Ok(by_beginning.cloned().unwrap_or_else(|| words.to_owned()))
+    let mut matches = options.iter().filter(|label| label.to_lowercase().starts_with(&lower));
+    let only_match = matches.next().filter(|_| matches.next().is_none());
+    Ok(only_match.cloned().unwrap_or_else(|| words.to_owned()))
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_labels_beginnings_and_words() {
+    fn numbers_labels_prefixes_and_free_text() {
         let of = |words: &[&str], several| {
             let given: Vec<String> = words.iter().map(ToString::to_string).collect();
             match_answers(&[question(&["SQLite", "Postgres", "Plain files"], several)], &given)
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(of(&["9"], false), Err(AnswerError::NoChoice { given: 9, choices: 3 }));
         let numbers = [question(&["3", "5"], false)];
         let of_numbers = |word: &str| match_answers(&numbers, &[word.to_owned()]).unwrap()[0].1.clone();
-        assert_eq!((of_numbers("3"), of_numbers("9")), ("3".into(), "9".into()), "its own words");
+        assert_eq!((of_numbers("3"), of_numbers("9")), ("3".into(), "9".into()), "free text");
         assert_eq!(of(&[" "], false), Err(AnswerError::Empty));
         assert!(matches!(of(&[], false), Err(AnswerError::Count { .. })));
     }

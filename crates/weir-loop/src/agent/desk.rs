@@ -1,7 +1,7 @@
-//! The desk: where a session leaves what only a person can answer.
+//! The desk: where a session leaves the requests that only a person can decide.
 //!
-//! The session waits; whoever has the other end of the channel (the loop, for a mailbox, a page or a chat) answers.
-//! If nobody does in time, or the policy is not to wait, the session hears so, and nothing is allowed.
+//! The session waits. The other end of the channel (the loop, for a mailbox, a page or a chat) replies. Without a reply
+//! in time, or if the policy is not to wait, the request is denied.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,78 +18,78 @@ use super::run::{AgentRun, DeniedTool};
 use crate::config::{PermissionPolicy, QuestionPolicy};
 use crate::state::{Asked, AskedQuestion};
 
-/// What a session wants to know from a person.
+/// A request that waits for a person.
 #[derive(Debug)]
 pub struct OpenAsk {
-    /// Names it.
+    /// Id of the request.
     pub id: String,
-    /// The task.
+    /// The task whose session asks.
     pub task: String,
-    /// What is asked.
+    /// The questions, or the permission.
     pub asked: Asked,
     reply: oneshot::Sender<Reply>,
 }
 
 impl OpenAsk {
-    /// Answers. `false` if nobody wants to know any more.
+    /// Sends the reply. `false` if the session no longer waits for it.
     pub fn answer(self, reply: Reply) -> bool {
         self.reply.send(reply).is_ok()
     }
 
-    /// Whether nobody wants to know any more.
+    /// Whether the session no longer waits for a reply.
     pub fn is_withdrawn(&self) -> bool {
         self.reply.is_closed()
     }
 }
 
-/// What comes from a desk.
+/// A message from a desk to the loop.
 #[derive(Debug)]
 pub enum FromDesk {
-    /// A session wants to know something.
+    /// A session waits for a person.
     Asked(OpenAsk),
-    /// What it wanted to know was answered in another way, such as on the page.
+    /// The request was decided elsewhere, such as on the page.
     Answered {
-        /// Names the question.
+        /// Id of the request.
         id: String,
-        /// By whom.
+        /// Who decided it.
         by: String,
-        /// The answers: question to answer.
+        /// Pairs of question and answer.
         answers: Vec<(String, String)>,
     },
 }
 
-/// What a person said.
+/// What a person replied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// Answers: question to answer.
+    /// Pairs of question and answer.
     Answers(Vec<(String, String)>),
     /// The tool may be used.
     Allow,
-    /// It may not, or the question is not answered.
+    /// The tool may not be used, or the question stays unanswered; the text is the reason.
     Deny(String),
 }
 
-/// Where one session's questions go.
+/// Takes the requests of one session.
 #[derive(Debug, Clone)]
 pub struct Desk {
-    /// The task, for whoever answers.
+    /// The task, shown to the person who replies.
     pub task: String,
-    /// Who answers.
+    /// The loop's end of the channel.
     pub asks: mpsc::UnboundedSender<FromDesk>,
-    /// Whether somebody is waited for, and how long.
+    /// Whether to wait for a person, and how long.
     pub questions: (QuestionPolicy, Duration),
     /// Who decides about tools.
     pub permissions: PermissionPolicy,
-    /// What was answered before: question to answer.
+    /// Earlier answers, by question.
     pub known: BTreeMap<String, String>,
-    /// How many questions of the session wait for a person at the moment.
+    /// Number of requests of the session that currently wait for a person.
     pub waiting: Arc<AtomicUsize>,
-    /// The CLI's names for what is asked, and ours.
+    /// The CLI's request ids, each with ours.
     pub names: Arc<Mutex<Vec<(RequestId, String)>>>,
 }
 
 impl Desk {
-    /// Waits for a person. Nothing where nobody answers.
+    /// Waits for a person's reply. `None` if there is none in time.
     pub async fn ask(&self, request: &RequestId, asked: Asked) -> Option<Reply> {
         let (reply, answer) = oneshot::channel();
         let id = uuid::Uuid::new_v4().simple().to_string();
@@ -97,70 +97,70 @@ impl Desk {
         self.names.lock().unwrap_or_else(PoisonError::into_inner).push((request.clone(), id.clone()));
         let ask = OpenAsk { id, task: self.task.clone(), asked, reply };
         self.asks.send(FromDesk::Asked(ask)).ok()?;
-        let _waits = Waits::new(&self.waiting);
+        let _guard = WaitGuard::new(&self.waiting);
         tokio::time::timeout(self.questions.1, answer).await.ok()?.ok()
     }
 
-    /// Somebody has answered the session itself.
+    /// Tells the loop that a request was decided elsewhere.
     pub(super) fn answered_elsewhere(&self, request: &RequestId, by: &str, answers: Vec<(String, String)>) {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, id)) = names.iter().find(|(known, _)| known == request) {
             let answered = FromDesk::Answered { id: id.clone(), by: by.to_owned(), answers };
-            // Where nobody listens any more, nobody has to know.
+            // A loop that no longer listens does not need to know.
             let _ = self.asks.send(answered);
         }
     }
 }
 
-/// Counts a question as long as it waits, also if the session takes it back.
-struct Waits<'a>(&'a AtomicUsize);
+/// Counts a request while it waits; dropping it also covers requests that the session withdraws.
+struct WaitGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Waits<'a> {
+impl<'a> WaitGuard<'a> {
     fn new(waiting: &'a AtomicUsize) -> Self {
         waiting.fetch_add(1, Ordering::Relaxed);
         Self(waiting)
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// What a handler has noticed, for the run.
+/// The requests that the handler refused, for the [`AgentRun`].
 #[derive(Debug, Default)]
-struct Noticed {
+struct Refusals {
     denials: Vec<DeniedTool>,
     unanswered: Vec<String>,
 }
 
-/// The same, for all who notice something.
+/// [`Refusals`], shared between the handler and the agent.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Noticing(Arc<Mutex<Noticed>>);
+pub(super) struct SharedRefusals(Arc<Mutex<Refusals>>);
 
-impl Noticing {
-    fn lock(&self) -> MutexGuard<'_, Noticed> {
+impl SharedRefusals {
+    fn lock(&self) -> MutexGuard<'_, Refusals> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What we denied ourselves comes with better rules than what the result lists.
+    /// Replaces the denials from the result: the handler's own come with better rules.
     pub(super) fn into_run(self, run: &mut AgentRun) {
-        let mut noticed = self.lock();
-        if !noticed.denials.is_empty() {
-            run.denials = std::mem::take(&mut noticed.denials);
+        let mut refusals = self.lock();
+        if !refusals.denials.is_empty() {
+            run.denials = std::mem::take(&mut refusals.denials);
         }
-        if !noticed.unanswered.is_empty() {
-            run.unanswered = std::mem::take(&mut noticed.unanswered);
+        if !refusals.unanswered.is_empty() {
+            run.unanswered = std::mem::take(&mut refusals.unanswered);
         }
     }
 }
 
-/// Decides what the CLI asks, by the desk.
+/// Decides the CLI's requests, through the desk where a person is needed.
 pub(super) struct DeskHandler {
     pub(super) desk: Desk,
     pub(super) rules: hooks::Rules,
-    pub(super) noticed: Noticing,
+    pub(super) refusals: SharedRefusals,
 }
 
 impl DeskHandler {
@@ -195,13 +195,13 @@ impl DeskHandler {
             }
             Some(Reply::Deny(why)) => self.unanswered(&asked, why),
             Some(Reply::Allow) | None => {
-                self.unanswered(&asked, "Nobody is there to answer. Stop here.".to_owned())
+                self.unanswered(&asked, "No one is available to answer. Stop here.".to_owned())
             }
         }
     }
 
     fn unanswered(&self, asked: &[AskedQuestion], message: String) -> Decision {
-        self.noticed.lock().unanswered.extend(asked.iter().map(|question| question.question.clone()));
+        self.refusals.lock().unanswered.extend(asked.iter().map(|question| question.question.clone()));
         Decision::Deny { message, interrupt: true }
     }
 
@@ -217,8 +217,8 @@ impl DeskHandler {
             }
         }
         let message = format!("{} is not allowed here. Stop: a person has to allow it first.", ask.tool_name);
-        self.noticed.lock().denials.push(denied);
-        // The rest of the turn would only be spent on ways around it.
+        self.refusals.lock().denials.push(denied);
+        // Interrupts, because the rest of the turn would only be spent on working around the denial.
         Decision::Deny { message, interrupt: true }
     }
 }
@@ -230,15 +230,15 @@ impl Handler for DeskHandler {
             Ask::Permission(ask) => Box::pin(self.permission(ask)),
             Ask::Hook(ask) => Box::pin(std::future::ready(Decision::Value(self.rules.judge(&ask.input)))),
             Ask::Mcp(ask) => {
-                let why = format!("there is no MCP server {} here", ask.server);
+                let why = format!("no MCP server {} here", ask.server);
                 Box::pin(std::future::ready(Decision::Error(why)))
             }
-            _ => Box::pin(std::future::ready(Decision::deny("nobody is there"))),
+            _ => Box::pin(std::future::ready(Decision::deny("no one is available to decide"))),
         }
     }
 }
 
-/// The rule that the CLI itself suggests.
+/// The rule that the CLI suggests.
 fn suggested(suggestions: &[Value]) -> Option<String> {
     let rule = suggestions
         .iter()

@@ -1,20 +1,20 @@
-//! What no session may do, whatever is allowed: the CLI asks before each call of a tool. Pure.
+//! What no session may do, whatever is allowed: the CLI asks before each tool call. Pure.
 
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 use weir_wire::HookRegistration;
 
-/// What is forbidden.
+/// Decides which tool calls are forbidden.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
     /// The folder of the task.
     pub(super) cwd: PathBuf,
-    /// Files and folders that must not be changed, relative to it.
+    /// Files and folders that must not be changed, relative to `cwd`.
     pub(super) protected: Vec<PathBuf>,
 }
 
-/// The hook that asks us.
+/// The hook that makes the CLI ask us.
 pub(super) fn registration() -> HookRegistration {
     HookRegistration {
         event: "PreToolUse".to_owned(),
@@ -24,7 +24,7 @@ pub(super) fn registration() -> HookRegistration {
 }
 
 impl Rules {
-    /// The answer to the CLI.
+    /// The hook's output for the CLI.
     pub(super) fn judge(&self, input: &Value) -> Value {
         let tool = input.get("tool_name").and_then(Value::as_str).unwrap_or_default();
         let empty = Value::Null;
@@ -38,7 +38,7 @@ impl Rules {
         }
     }
 
-    /// Why a call is forbidden, if it is.
+    /// The reason if a call is forbidden.
     pub(super) fn forbids(&self, tool: &str, input: &Value) -> Option<String> {
         if input.get("run_in_background").and_then(Value::as_bool) == Some(true) {
             return Some("Nothing may run in the background here: it would end with the session. Run it in the foreground.".to_owned());
@@ -56,7 +56,7 @@ impl Rules {
         ))
     }
 
-    /// The path below the folder, without `.` and `..`.
+    /// The path relative to `cwd`, without `.` and `..`. `None` if it lies outside.
     fn relative(&self, path: &Path) -> Option<PathBuf> {
         let whole = self.cwd.join(path);
         let mut plain = PathBuf::new();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_protected_is_not_edited() {
+    fn protected_files_cannot_be_edited() {
         let edit = |path: &str| rules().forbids("Edit", &json!({"file_path": path})).is_some();
         assert!(
             edit("/w/weir.toml")

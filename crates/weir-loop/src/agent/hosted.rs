@@ -1,5 +1,5 @@
-//! The agent as a session of a host: people see it on the page, answer what it asks, and stop it; and its conversation
-//! is in the store afterwards.
+//! An agent that runs as a session of a host: people see it on the page, decide its requests and can stop it, and the
+//! session stays in the store afterwards.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,17 +12,17 @@ use weir_host::{
 use weir_session::SessionOptions;
 use weir_wire::MessageId;
 
-use super::log::{find_log, told_by_log};
+use super::log::{find_log, read_run};
 use super::run::{AgentEnd, AgentRun};
 use super::session::{
-    BACKGROUND, Prepared, SessionFactory, Stopped, Why, overdue, prepare, too_long, wanted,
+    BACKGROUND, Prepared, SessionFactory, StopReason, Stopped, hurry_reached, overdue, prepare, too_long,
 };
 use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
 
-/// How often it is looked whether what runs in the background has ended. The host tells nobody of that.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often to check whether background tasks have ended. The host sends no event for that.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How the sessions of the loop begin, for the recipe of a host.
+/// The options of the loop's sessions, for the recipe of a host.
 #[derive(Clone, Default)]
 pub struct LoopSessions(Arc<Mutex<HashMap<String, SessionOptions>>>);
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for LoopSessions {
 }
 
 impl LoopSessions {
-    /// The options of a session that the loop begins; none for those of other people, or if it is over.
+    /// The options of a session that the loop starts. `None` for a session that others started, or one that is over.
     pub fn take(&self, settings: &SessionSettings) -> Option<SessionOptions> {
         let key = settings.key.as_deref()?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
@@ -59,7 +59,7 @@ pub struct HostAgent {
 }
 
 impl HostAgent {
-    /// An agent on this host, whose recipe asks `sessions` first. The factory must write raw logs into `logs`.
+    /// An agent on this host. The host's recipe must ask `sessions` first. The factory must write raw logs into `logs`.
     pub fn new(
         host: Host,
         sessions: LoopSessions,
@@ -71,21 +71,21 @@ impl HostAgent {
 
     async fn work(&self, request: AgentRequest, around: Surroundings) -> AgentRun {
         let started = Instant::now();
-        let Prepared { mut options, mut stopped, rules, noticed, told } =
+        let Prepared { mut options, mut stopped, rules, refusals, observed } =
             prepare(&self.factory, &request, around);
-        // Whoever watches wants to see it as it is written.
+        // Viewers want to see the text as it is written.
         options.partial_messages = true;
         let key = format!("loop/{}", request.session_id);
         self.sessions.put(&key, options);
         let (finished, why) = self.answer(&request, &key, &mut stopped).await;
         self.sessions.forget(&key);
         let log = find_log(&self.logs, &request.session_id);
-        let mut run = match log.as_ref().map(|log| told_by_log(log, &rules)) {
+        let mut run = match log.as_ref().map(|log| read_run(log, &rules)) {
             Some(Ok((run, _))) => run,
             _ => AgentRun::default(),
         };
-        noticed.into_run(&mut run);
-        run.warnings.clone_from(&told.lock().unwrap_or_else(PoisonError::into_inner).warnings);
+        refusals.into_run(&mut run);
+        run.warnings.clone_from(&observed.lock().unwrap_or_else(PoisonError::into_inner).warnings);
         run.end = end(&finished, why, request.timeout);
         run.forked |= run.session_id.as_ref().is_some_and(|id| *id != request.session_id);
         run.session_id.get_or_insert(request.session_id);
@@ -95,18 +95,18 @@ impl HostAgent {
         run
     }
 
-    /// Has the session, and ends it whatever comes.
+    /// Runs the session, and ends it in any case.
     async fn answer(
         &self,
         request: &AgentRequest,
         key: &str,
         stopped: &mut Stopped,
-    ) -> (Result<Finished, HostError>, Option<Why>) {
+    ) -> (Result<Finished, HostError>, Option<StopReason>) {
         let (id, message) = match self.begin(request, key).await {
             Ok(begun) => begun,
             Err(error) => return (Err(error), None),
         };
-        let told = tokio::select! {
+        let (finished, why) = tokio::select! {
             finished = self.host.finished(&id, &message) => {
                 if finished.is_ok() {
                     tokio::select! {
@@ -118,9 +118,9 @@ impl HostAgent {
             }
             why = stopped.reason() => (self.interrupt(&id, &message, stopped, why).await, Some(why)),
         };
-        // What people have sent besides is taken back: the task is over.
-        self.end_session(&id, stopped, told.1).await;
-        told
+        // Also withdraws messages that people have sent meanwhile: the task is over.
+        self.end_session(&id, stopped, why).await;
+        (finished, why)
     }
 
     async fn begin(
@@ -139,10 +139,8 @@ impl HostAgent {
             ..NewSession::new(request.cwd.to_string_lossy())
         };
         let session = self.host.create(new, &self.actor).await?.session;
-        let id: ConversationId = session
-            .id
-            .parse()
-            .map_err(|error| HostError::Failed(format!("no name of a session: {error}")))?;
+        let id: ConversationId =
+            session.id.parse().map_err(|error| HostError::Failed(format!("invalid session id: {error}")))?;
         let message = NewMessage::text(request.prompt.clone());
         let accepted = self.host.send(&id, message, &self.actor).await?;
         Ok((id, accepted.message_id))
@@ -153,39 +151,39 @@ impl HostAgent {
         id: &ConversationId,
         message: &MessageId,
         stopped: &Stopped,
-        why: Why,
+        why: StopReason,
     ) -> Result<Finished, HostError> {
         let mut hurry = stopped.hurry.clone();
         let ended = async {
-            // What comes of it shows in the answer.
+            // The result of the interrupt shows in how the turn finishes.
             let _ = self.host.interrupt(id, &self.actor).await;
             let _ = self.host.finished(id, message).await;
         };
         tokio::select! {
             () = ended => {}
-            () = wanted(&mut hurry, Hurry::Now) => {}
+            () = hurry_reached(&mut hurry, Hurry::Now) => {}
             () = tokio::time::sleep(why.patience()) => {}
         }
         self.end_session(id, stopped, Some(why)).await;
         self.host.finished(id, message).await
     }
 
-    /// Ends a session, with the usual patience until there is none.
-    async fn end_session(&self, id: &ConversationId, stopped: &Stopped, why: Option<Why>) {
+    /// Stops a session, and kills it if that has to be quick.
+    async fn end_session(&self, id: &ConversationId, stopped: &Stopped, why: Option<StopReason>) {
         let mut hurry = stopped.hurry.clone();
         let _ended = tokio::select! {
             ended = self.host.stop(id, &self.actor) => ended,
-            () = wanted(&mut hurry, Hurry::Now) => self.host.kill(id, &self.actor).await,
+            () = hurry_reached(&mut hurry, Hurry::Now) => self.host.kill(id, &self.actor).await,
             () = overdue(why) => self.host.kill(id, &self.actor).await,
         };
     }
 
-    /// Waits for what runs in the background, which would be lost with the process.
+    /// Waits for background tasks, which would be lost with the process.
     async fn settled(&self, id: &ConversationId) {
         let is_busy = async || self.host.info(id).await.is_ok_and(|info| info.status.is_busy());
         let settled = async {
             while is_busy().await {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
         let _ = tokio::time::timeout(BACKGROUND, settled).await;
@@ -198,7 +196,7 @@ impl Agent for HostAgent {
     }
 }
 
-fn end(finished: &Result<Finished, HostError>, why: Option<Why>, timeout: Duration) -> AgentEnd {
+fn end(finished: &Result<Finished, HostError>, why: Option<StopReason>, timeout: Duration) -> AgentEnd {
     let finished = match finished {
         Ok(finished) => finished,
         Err(error) => return AgentEnd::Crashed { why: error.to_string() },
@@ -209,14 +207,14 @@ fn end(finished: &Result<Finished, HostError>, why: Option<Why>, timeout: Durati
     };
     let words = error.message.clone();
     match (error.kind, why) {
-        // It had answered before it heard of it.
+        // The turn had finished before the error.
         (FailureKind::Error, _) if has_result => AgentEnd::Answered,
-        (_, Some(Why::Wanted)) => AgentEnd::Interrupted,
-        (_, Some(Why::TooLong)) => too_long(timeout),
+        (_, Some(StopReason::Requested)) => AgentEnd::Interrupted,
+        (_, Some(StopReason::TooLong)) => too_long(timeout),
         (FailureKind::NotStarted, None) => AgentEnd::NotStarted { why: words },
         (FailureKind::TimedOut, None) => AgentEnd::TimedOut { why: words },
         (FailureKind::BudgetExhausted, None) => AgentEnd::Budget { why: words },
-        // By somebody else than the loop.
+        // By a person, not by the loop.
         (FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted, None) => AgentEnd::Stopped,
         (_, None) => AgentEnd::Crashed { why: words },
     }

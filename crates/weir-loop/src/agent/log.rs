@@ -1,4 +1,4 @@
-//! What came of a session, from its raw log alone: for a run that was killed, and for the replay of a run.
+//! Reads how a session ended from its raw log alone: for a run that was killed, and for the replay of a run.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,11 +11,11 @@ use weir_wire::{Decoder, Framer, Line, Message, SystemMessage};
 use super::hooks::Rules;
 use super::run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse, Setup};
 
-/// Entries that the fold keeps: enough for results to find their calls.
+/// Entries that the fold keeps: enough to match results with their calls.
 const KEPT_ENTRIES: usize = 256;
 
-/// How much of a log is searched for its session: the id stands in the first lines.
-const SEARCHED: u64 = 1 << 20;
+/// Bytes of a log that are searched for the session id, which is in the first lines.
+const SEARCHED_BYTES: u64 = 1 << 20;
 
 /// Finds the raw log of a session in a folder.
 pub fn find_log(folder: &Path, session_id: &str) -> Option<PathBuf> {
@@ -31,19 +31,19 @@ pub fn find_log(folder: &Path, session_id: &str) -> Option<PathBuf> {
 
 fn mentions(path: &Path, session_id: &str) -> bool {
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(SEARCHED).read_to_end(&mut head));
+    let read = File::open(path).and_then(|file| file.take(SEARCHED_BYTES).read_to_end(&mut head));
     read.is_ok() && head.windows(session_id.len()).any(|part| part == session_id.as_bytes())
 }
 
-/// What came of a session, if its log has a result. One without was cut off.
+/// How a session ended, if its log has a result. A session without a result was cut off.
 pub fn run_from_log(path: &Path, cwd: &Path, protected: &[PathBuf]) -> std::io::Result<Option<AgentRun>> {
     let rules = Rules { cwd: cwd.to_owned(), protected: protected.to_vec() };
-    let (run, has_result) = told_by_log(path, &rules)?;
+    let (run, has_result) = read_run(path, &rules)?;
     Ok(has_result.then_some(run))
 }
 
-/// All that the log of a session says, and whether it has a result.
-pub(super) fn told_by_log(path: &Path, rules: &Rules) -> std::io::Result<(AgentRun, bool)> {
+/// Everything the log says about a session, and whether it has a result.
+pub(super) fn read_run(path: &Path, rules: &Rules) -> std::io::Result<(AgentRun, bool)> {
     let LogContent { fold, summary, setup } = read(path)?;
     let view = fold.view();
     let turn = view.turns.iter().rev().find(|turn| turn.result.is_some());
@@ -61,21 +61,21 @@ pub(super) fn told_by_log(path: &Path, rules: &Rules) -> std::io::Result<(AgentR
     Ok((run, turn.is_some()))
 }
 
-/// The answer of a session, or what it said where no result came.
+/// The final text of a session, or what it said until then if there is no result.
 pub fn answer_from_log(path: &Path) -> std::io::Result<String> {
     let LogContent { fold, summary, .. } = read(path)?;
     Ok(summary.summary(fold.view()).final_text.unwrap_or_default())
 }
 
-/// What a log says.
+/// The content of a log.
 struct LogContent {
     fold: Fold,
     summary: SummaryBuilder,
-    /// Of the first turn.
+    /// From the first turn.
     setup: Option<Setup>,
 }
 
-/// What a session works with, if this is the line that says so.
+/// The session's setup, if this is its `init` line.
 pub(super) fn setup_of(line: &Line<'_>) -> Option<Setup> {
     match line.body.message() {
         Some(Message::System(SystemMessage::Init(init))) => Some(Setup::of(init)),
@@ -110,9 +110,9 @@ fn read(path: &Path) -> std::io::Result<LogContent> {
     Ok(LogContent { fold, summary, setup })
 }
 
-/// All that the stream itself says about a session.
+/// Everything the stream itself says about a session.
 pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> AgentRun {
-    let told = summary.summary(view);
+    let summarized = summary.summary(view);
     let is_empty = !view.turns.is_empty() && view.turns.iter().all(|turn| turn.state == TurnState::Empty);
     let result = view
         .turns
@@ -133,27 +133,27 @@ pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> 
             usd: model.usd,
         })
         .collect();
-    let main_loop = told.usage.map_or(0, |usage| {
+    let main_loop = summarized.usage.map_or(0, |usage| {
         usage.input_tokens
             + usage.output_tokens
             + usage.cache_read_input_tokens
             + usage.cache_creation_input_tokens
     });
     let mut run = AgentRun {
-        session_id: told.session_id.as_ref().map(ToString::to_string),
-        forked: told.session_forked,
-        model: told.model,
-        version: told.version,
-        text: told.final_text.unwrap_or_default(),
-        degraded: told.degraded,
-        subtype: told.subtype,
-        // Nobody interrupts a session of the loop but the loop itself, which notes why: here it is a turn without an answer.
-        is_error: told.is_error || told.interrupted,
+        session_id: summarized.session_id.as_ref().map(ToString::to_string),
+        forked: summarized.session_forked,
+        model: summarized.model,
+        version: summarized.version,
+        text: summarized.final_text.unwrap_or_default(),
+        degraded: summarized.degraded,
+        subtype: summarized.subtype,
+        // Only the loop interrupts its sessions, and it notes why itself. Here it is a turn without an answer.
+        is_error: summarized.is_error || summarized.interrupted,
         errors: result.map(|result| result.errors.clone()).unwrap_or_default(),
         api_error_status: result.and_then(|result| result.api_error_status),
         is_empty,
-        turns: told.num_turns,
-        cost_usd: told.cost_usd,
+        turns: summarized.num_turns,
+        cost_usd: summarized.cost_usd,
         tokens: if models.is_empty() { main_loop } else { models.iter().map(|model| model.tokens).sum() },
         models,
         tools: summary.tools(),
@@ -163,10 +163,10 @@ pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> 
             limit: limit.limit.clone(),
             utilization: limit.utilization,
         }),
-        malformed_lines: told.malformed_lines,
+        malformed_lines: summarized.malformed_lines,
         ..AgentRun::default()
     };
-    for denial in told.permission_denials {
+    for denial in summarized.permission_denials {
         if denial.tool_name == "AskUserQuestion" {
             let question =
                 denial.tool_input.get("questions").and_then(|all| all.get(0)?.get("question")?.as_str());

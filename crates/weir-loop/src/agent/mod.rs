@@ -1,5 +1,5 @@
-//! The agent: whoever works on a task in one session. The loop knows it by one small trait, so that the rest of it can
-//! be tested without processes.
+//! The agent: works on a task in one session. The loop knows it only by one small trait, so the rest of the loop can be
+//! tested without processes.
 
 mod answers;
 mod desk;
@@ -27,38 +27,38 @@ pub use session::{SessionAgent, SessionFactory};
 /// What the agent is asked to do.
 #[derive(Debug, Clone)]
 pub struct AgentRequest {
-    /// The task, for names of files.
+    /// The task, used in file names.
     pub task: String,
-    /// `coder` or `planner`, for names of files.
+    /// `coder` or `planner`, used in file names.
     pub mode: String,
-    /// Where it works.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// The session that it shall be, a UUID, so that its log is found again.
+    /// The session id to use, a UUID, so that its log can be found again.
     pub session_id: String,
-    /// Whether that session is gone on with.
+    /// Whether to resume that session.
     pub resume: bool,
-    /// What it is told.
+    /// The message to send.
     pub prompt: String,
     /// How the CLI is run.
     pub settings: crate::config::Mode,
-    /// What every session of its mode is told, after the CLI's own system prompt or the one of the configuration.
+    /// Rules for every session of this mode. They follow the CLI's own system prompt, or the configured one.
     pub rules: &'static str,
-    /// What it may cost.
+    /// Maximum cost of the session.
     pub max_cost_usd: f64,
-    /// How long it may take.
+    /// How long the session may take.
     pub timeout: Duration,
-    /// Rounds with the model.
+    /// Maximum number of turns with the model.
     pub max_turns: Option<u32>,
     /// Whether all permissions are skipped.
     pub skip_permissions: bool,
-    /// Files that it must not change.
+    /// Files that the session must not change.
     pub protected: Vec<PathBuf>,
 }
 
-/// How much of a hurry there is to end.
+/// How urgently a session has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Hurry {
-    /// None: go on.
+    /// Not at all: keep working.
     #[default]
     None,
     /// End the turn.
@@ -67,22 +67,22 @@ pub enum Hurry {
     Now,
 }
 
-/// What an agent needs besides its request.
+/// What an agent needs apart from its request.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// Who answers questions and decides about permissions.
+    /// Takes questions and permission requests.
     pub desk: Desk,
     /// Says when to end.
     pub hurry: watch::Receiver<Hurry>,
-    /// Hears what goes on at the moment, in a line.
+    /// Receives one line about what the session is doing.
     pub activity: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-/// A session that goes on.
+/// A running session.
 pub type Running<'a> = Pin<Box<dyn Future<Output = AgentRun> + Send + 'a>>;
 
 /// Works on a task in one session.
 pub trait Agent: Send + Sync + 'static {
-    /// Works on it to its end. Never fails: what went wrong is in the run.
+    /// Runs the session to its end. Never fails: what went wrong is in the [`AgentRun`].
     fn run(&self, request: AgentRequest, surroundings: Surroundings) -> Running<'_>;
 }

@@ -1,4 +1,4 @@
-//! What came of one session. Plain data.
+//! How one session went. Plain data.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,80 +7,80 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_wire::{InitMessage, RawJson, Text};
 
-/// What came of one session.
+/// How one session went.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentRun {
     /// How it ended.
     pub end: AgentEnd,
-    /// The session, as the CLI names it.
+    /// The CLI's session id.
     pub session_id: Option<String>,
-    /// Whether that is another one than was asked for.
+    /// Whether that id differs from the requested one.
     pub forked: bool,
     /// The model.
     pub model: Option<String>,
     /// The CLI's version.
     pub version: Option<String>,
-    /// What it worked with; none where the CLI did not say.
+    /// What the session worked with; `None` if the CLI did not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Arc<Setup>>,
-    /// What was not as it was asked for.
+    /// Warnings about settings that were not applied as requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The answer, or what was said where no result came.
+    /// The final text, or what was said until then if there is no result.
     pub text: String,
-    /// Whether the answer is only what was said.
+    /// Whether `text` does not come from a result.
     pub degraded: bool,
     /// The result's subtype.
     pub subtype: Option<String>,
     /// Whether the result is an error.
     pub is_error: bool,
-    /// Why.
+    /// The errors that the result lists.
     pub errors: Vec<String>,
-    /// The HTTP status of the API error that ended it.
+    /// The HTTP status of the API error that ended the session.
     pub api_error_status: Option<u64>,
-    /// Whether the result was empty and answers nothing.
+    /// Whether the result was empty.
     pub is_empty: bool,
-    /// Rounds with the model.
+    /// Turns with the model.
     pub turns: Option<u64>,
     /// How long it took.
     pub duration_ms: u64,
-    /// What it cost; none where that is not known.
+    /// The cost; `None` if it is unknown.
     pub cost_usd: Option<f64>,
     /// Tokens read and written, caches and sub-agents included.
     pub tokens: u64,
-    /// The same by model.
+    /// Usage by model.
     pub models: Vec<ModelUse>,
-    /// How many tools were called.
+    /// Number of tool calls.
     pub tools: u64,
     /// Tools that were not allowed.
     pub denials: Vec<DeniedTool>,
-    /// Questions that nobody answered.
+    /// Questions that were not answered.
     pub unanswered: Vec<String>,
-    /// The account's limit, as last heard.
+    /// The account's limit, as last reported.
     pub rate_limit: Option<LimitInfo>,
-    /// Lines that were not as expected.
+    /// Number of lines that could not be parsed as expected.
     pub malformed_lines: u64,
-    /// Where the raw lines are.
+    /// The raw log.
     pub log: Option<PathBuf>,
-    /// Where the standard error is.
+    /// The log of standard error.
     pub stderr_log: Option<PathBuf>,
 }
 
-/// What the CLI said that a session works with, as its `init` line has it.
+/// What a session works with, according to the CLI's `init` line.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Setup {
     /// The CLI's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The folder.
+    /// The working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The permission mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
-    /// The tools that the model had.
+    /// The tools available to the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
     /// The skills.
@@ -92,7 +92,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// What an `init` line says.
+    /// Reads an `init` line.
     pub(super) fn of(init: &InitMessage<'_>) -> Self {
         let words = |list: &[Text<'_>]| list.iter().map(|word| word.to_str().into_owned()).collect();
         let plugin = |plugin: &RawJson<'_>| match plugin.to_value() {
@@ -111,7 +111,7 @@ impl Setup {
         }
     }
 
-    /// In a line, for the report.
+    /// One line for the report.
     pub fn words(&self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.version.as_ref().map(|version| format!("CLI {version}")));
@@ -132,47 +132,47 @@ impl Setup {
 pub enum AgentEnd {
     /// With a result.
     Answered,
-    /// Without one, although the CLI ended well.
+    /// Without a result, although the CLI exited successfully.
     #[default]
     NoResult,
     /// The CLI died.
     Crashed {
-        /// How, and what it printed.
+        /// How it died, and what it printed.
         why: String,
     },
     /// It took too long.
     TimedOut {
-        /// What it was doing.
+        /// What the session was doing.
         why: String,
     },
     /// The CLI could not be started.
     NotStarted {
-        /// Why, and what to do.
+        /// The cause, and what to do.
         why: String,
     },
-    /// Its money limit was reached.
+    /// Its cost limit was reached.
     Budget {
-        /// Which.
+        /// The limit that was reached.
         why: String,
     },
-    /// Somebody wanted the loop to end, or it was killed.
+    /// The loop was stopped or killed.
     Interrupted,
-    /// A person ended this session, and the loop goes on.
+    /// A person ended this session; the loop continues.
     Stopped,
 }
 
-/// What one model was used for.
+/// How much one model was used.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ModelUse {
     /// The model.
     pub model: String,
     /// Tokens read and written, caches included.
     pub tokens: u64,
-    /// The estimate in dollars.
+    /// The estimated cost in dollars.
     pub usd: f64,
 }
 
-/// A tool that was not allowed, and what would allow it.
+/// A tool call that was not allowed, and the rule that would allow it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeniedTool {
     /// The tool.
@@ -189,7 +189,7 @@ impl DeniedTool {
         Self { rule: rule(tool, &input), tool: tool.to_owned(), input }
     }
 
-    /// In a line: the tool and what it was to do.
+    /// One line: the tool and its main argument.
     pub fn headline(&self) -> String {
         let main = ["command", "file_path", "notebook_path", "path", "url", "pattern", "query"]
             .iter()
@@ -235,11 +235,11 @@ fn rule(tool: &str, input: &Value) -> String {
 pub struct LimitInfo {
     /// Whether requests are refused.
     pub rejected: bool,
-    /// When it is lifted, in seconds since 1970.
+    /// When the limit resets, in seconds since 1970.
     pub resets_at: Option<u64>,
-    /// Which limit.
+    /// The name of the limit.
     pub limit: Option<String>,
-    /// How much is used: one is all of it.
+    /// The part that is used: 1 is all of it.
     pub utilization: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The agent as a session with the CLI.
+//! An agent that runs a session with the CLI.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::watch;
+use weir_base::error::with_causes;
+use weir_base::time::duration_text;
 use weir_session::{
     Conversation, Observer, Sent, Session, SessionError, SessionOptions, TurnEnd, Unlisted, tools_of_rules,
 };
 use weir_transcript::{Change, EntryBody, HostEvent, RequestAnswer, Status, SummaryBuilder, TurnState, View};
 use weir_wire::{Line, SessionId};
 
-use super::desk::{Desk, DeskHandler, Noticing};
+use super::desk::{Desk, DeskHandler, SharedRefusals};
 use super::hooks::{self, Rules};
 use super::log::{describe, setup_of};
 use super::run::{AgentEnd, AgentRun, Setup};
@@ -22,13 +24,13 @@ use crate::config::PermissionPolicy;
 /// How long an interrupted turn may take to end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long what runs in the background may take after the answer.
+/// How long background tasks may take after the answer.
 pub(super) const BACKGROUND: Duration = Duration::from_secs(60);
 
-/// How exactly time is measured in which nobody is waited for.
-const LOOK: Duration = Duration::from_millis(250);
+/// The resolution of measuring working time, which excludes waiting for a person.
+const TIME_STEP: Duration = Duration::from_millis(250);
 
-/// Gives the options that no task decides: the program, its environment, logs, the folder of locks.
+/// Provides the options that do not depend on the task: the program, its environment, logs, the folder for locks.
 pub type SessionFactory = Arc<dyn Fn(&AgentRequest) -> SessionOptions + Send + Sync>;
 
 /// Works on a task in a session of `weir-session`.
@@ -38,14 +40,14 @@ pub struct SessionAgent {
 }
 
 impl SessionAgent {
-    /// An agent whose sessions begin with these options.
+    /// An agent whose sessions start from the factory's options.
     pub fn new(factory: SessionFactory) -> Self {
         Self { factory }
     }
 
     async fn work(&self, request: AgentRequest, around: Surroundings) -> AgentRun {
         let started = Instant::now();
-        let Prepared { options, mut stopped, rules, noticed, told } =
+        let Prepared { options, mut stopped, rules, refusals, observed } =
             prepare(&self.factory, &request, around);
         let session = Session::new(options);
         let (answer, why) = answer(&session, request.prompt, &mut stopped).await;
@@ -53,13 +55,13 @@ impl SessionAgent {
         let logs = session.facts().await.ok().and_then(|facts| facts.logs);
         end_session(&session, stopped.hurry, why).await;
         let mut run = {
-            let told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut run = describe(&view, &told.summary, &rules);
-            run.setup = told.setup.clone().map(Arc::new);
-            run.warnings.clone_from(&told.warnings);
+            let observed = observed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut run = describe(&view, &observed.summary, &rules);
+            run.setup = observed.setup.clone().map(Arc::new);
+            run.warnings.clone_from(&observed.warnings);
             run
         };
-        noticed.into_run(&mut run);
+        refusals.into_run(&mut run);
         run.end = end(&answer, why, request.timeout);
         if let Err(SessionError::Died { text: Some(text), .. }) = &answer
             && run.text.is_empty()
@@ -76,39 +78,39 @@ impl SessionAgent {
     }
 }
 
-/// A session that is ready to begin, with what is known of it besides.
+/// A session that is ready to start, and what belongs to it.
 pub(super) struct Prepared {
     pub(super) options: SessionOptions,
     pub(super) stopped: Stopped,
     pub(super) rules: Rules,
-    pub(super) noticed: Noticing,
-    pub(super) told: Arc<Mutex<Told>>,
+    pub(super) refusals: SharedRefusals,
+    pub(super) observed: Arc<Mutex<Observed>>,
 }
 
-/// What was heard of a session while it went on.
+/// What was observed of a session while it ran.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Observed {
     summary: SummaryBuilder,
     setup: Option<Setup>,
     pub(super) warnings: Vec<String>,
 }
 
-/// Makes a session ready.
+/// Prepares a session.
 pub(super) fn prepare(factory: &SessionFactory, request: &AgentRequest, around: Surroundings) -> Prepared {
     let mut options = options(factory, request, around.desk.permissions);
     let rules = Rules { cwd: request.cwd.clone(), protected: request.protected.clone() };
-    let noticed = Noticing::default();
+    let refusals = SharedRefusals::default();
     let stopped =
         Stopped { hurry: around.hurry, waiting: Arc::clone(&around.desk.waiting), left: request.timeout };
-    let told = Arc::new(Mutex::new(Told::default()));
-    options.observer = Some(Box::new(Watcher {
-        told: Arc::clone(&told),
+    let observed = Arc::new(Mutex::new(Observed::default()));
+    options.observer = Some(Box::new(RunObserver {
+        observed: Arc::clone(&observed),
         activity: around.activity,
         desk: around.desk.clone(),
     }));
-    let handler = DeskHandler { desk: around.desk, rules: rules.clone(), noticed: noticed.clone() };
+    let handler = DeskHandler { desk: around.desk, rules: rules.clone(), refusals: refusals.clone() };
     options.handler = Some(Arc::new(handler));
-    Prepared { options, stopped, rules, noticed, told }
+    Prepared { options, stopped, rules, refusals, observed }
 }
 
 /// All options of a session.
@@ -138,7 +140,7 @@ fn options(
     }
     options.allowed_tools.clone_from(&mode.allowed_tools);
     options.disallowed_tools.clone_from(&mode.disallowed_tools);
-    // The loop commits what is in the folder that it gave the session.
+    // The loop commits only what is in the folder that it gave the session.
     options.disallowed_tools.push(crate::allowlist::LEAVES_THE_FOLDER.to_owned());
     options.permission_mode.clone_from(&mode.permission_mode);
     options.max_turns = request.max_turns;
@@ -160,47 +162,47 @@ impl Agent for SessionAgent {
 
 type Answer = Result<Arc<TurnEnd>, SessionError>;
 
-/// Why a session has to end before its answer.
+/// Why a session has to end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
-    /// Somebody wants it.
-    Wanted,
+pub(super) enum StopReason {
+    /// The loop was asked to stop it.
+    Requested,
     /// It takes too long.
     TooLong,
 }
 
-impl Why {
-    /// How long the turn may take to end. Who has had all of their time gets no more than a moment.
+impl StopReason {
+    /// How long the turn may take to end. A session that has used up its time gets only a moment.
     pub(super) const fn patience(self) -> Duration {
         match self {
-            Self::Wanted => PATIENCE,
+            Self::Requested => PATIENCE,
             Self::TooLong => Duration::from_millis(500),
         }
     }
 }
 
-/// What can make a session end before its answer.
+/// What can make a session end early.
 pub(super) struct Stopped {
     pub(super) hurry: watch::Receiver<Hurry>,
     waiting: Arc<AtomicUsize>,
-    /// How long it may still work, over everything that is waited for.
+    /// Working time that is left, not counting time spent waiting for a person.
     left: Duration,
 }
 
 impl Stopped {
     /// Waits until the session has to end.
-    pub(super) async fn reason(&mut self) -> Why {
+    pub(super) async fn reason(&mut self) -> StopReason {
         tokio::select! {
-            () = wanted(&mut self.hurry, Hurry::Interrupt) => Why::Wanted,
-            () = worked(&mut self.left, &self.waiting) => Why::TooLong,
+            () = hurry_reached(&mut self.hurry, Hurry::Interrupt) => StopReason::Requested,
+            () = use_up(&mut self.left, &self.waiting) => StopReason::TooLong,
         }
     }
 }
 
-/// Waits until so much time has passed in which nobody was waited for. What has passed is taken off.
-async fn worked(left: &mut Duration, waiting: &AtomicUsize) {
+/// Waits until the time that is left has passed, and counts it down. Waiting for a person does not count.
+async fn use_up(left: &mut Duration, waiting: &AtomicUsize) {
     while !left.is_zero() {
-        let step = (*left).min(LOOK);
+        let step = (*left).min(TIME_STEP);
         tokio::time::sleep(step).await;
         if waiting.load(Ordering::Relaxed) == 0 {
             *left -= step;
@@ -208,8 +210,8 @@ async fn worked(left: &mut Duration, waiting: &AtomicUsize) {
     }
 }
 
-/// Sends the prompt and waits for the answer. The second value says why it did not come by itself.
-async fn answer(session: &Session, prompt: String, stopped: &mut Stopped) -> (Answer, Option<Why>) {
+/// Sends the prompt and waits for the answer. The second value says why the session was stopped, if it was.
+async fn answer(session: &Session, prompt: String, stopped: &mut Stopped) -> (Answer, Option<StopReason>) {
     let mut sent = tokio::select! {
         sent = session.send(prompt) => match sent {
             Ok(sent) => sent,
@@ -220,7 +222,7 @@ async fn answer(session: &Session, prompt: String, stopped: &mut Stopped) -> (An
     let why = tokio::select! {
         answer = sent.answer() => {
             if answer.is_ok() {
-                // What runs in the background would be lost with the process.
+                // Background tasks would be lost with the process.
                 tokio::select! {
                     _ = tokio::time::timeout(BACKGROUND, session.settled()) => {}
                     _ = stopped.reason() => {}
@@ -240,50 +242,50 @@ async fn interrupt(
     patience: Duration,
 ) -> Answer {
     let ended = async {
-        // What comes of it shows in the answer.
+        // The result of the interrupt shows in the answer.
         let _ = session.interrupt().await;
         sent.answer().await
     };
     tokio::select! {
         answer = ended => answer,
-        () = wanted(&mut hurry, Hurry::Now) => Err(SessionError::Stopped),
+        () = hurry_reached(&mut hurry, Hurry::Now) => Err(SessionError::Stopped),
         () = tokio::time::sleep(patience) => Err(SessionError::Stopped),
     }
 }
 
-/// Ends a session, with the usual patience until there is none.
-async fn end_session(session: &Session, mut hurry: watch::Receiver<Hurry>, why: Option<Why>) {
+/// Stops a session, and kills it if that has to be quick.
+async fn end_session(session: &Session, mut hurry: watch::Receiver<Hurry>, why: Option<StopReason>) {
     tokio::select! {
         () = session.stop() => {}
-        () = wanted(&mut hurry, Hurry::Now) => session.kill().await,
+        () = hurry_reached(&mut hurry, Hurry::Now) => session.kill().await,
         () = overdue(why) => session.kill().await,
     }
 }
 
-/// Waits until a session that took too long has had its time to end.
-pub(super) async fn overdue(why: Option<Why>) {
+/// Waits until a session that took too long has also used up its time to end. Never returns for other reasons.
+pub(super) async fn overdue(why: Option<StopReason>) {
     match why {
-        Some(Why::TooLong) => tokio::time::sleep(Why::TooLong.patience()).await,
+        Some(StopReason::TooLong) => tokio::time::sleep(StopReason::TooLong.patience()).await,
         _ => std::future::pending().await,
     }
 }
 
-/// Waits until there is so much of a hurry.
-pub(super) async fn wanted(hurry: &mut watch::Receiver<Hurry>, least: Hurry) {
+/// Waits until the hurry is at least this.
+pub(super) async fn hurry_reached(hurry: &mut watch::Receiver<Hurry>, least: Hurry) {
     if hurry.wait_for(|hurry| *hurry >= least).await.is_err() {
-        // Nobody is left who could be in a hurry.
+        // The sender is gone, so the hurry cannot change any more.
         std::future::pending::<()>().await;
     }
 }
 
-fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
+fn end(answer: &Answer, why: Option<StopReason>, timeout: Duration) -> AgentEnd {
     let was_cut = match answer {
         Ok(turn) => turn.turn.state == TurnState::Interrupted,
         Err(_) => true,
     };
     match why.filter(|_| was_cut) {
-        Some(Why::Wanted) => return AgentEnd::Interrupted,
-        Some(Why::TooLong) => return too_long(timeout),
+        Some(StopReason::Requested) => return AgentEnd::Interrupted,
+        Some(StopReason::TooLong) => return too_long(timeout),
         None => {}
     }
     match answer {
@@ -301,52 +303,39 @@ fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
 }
 
 pub(super) fn too_long(timeout: Duration) -> AgentEnd {
-    let words = crate::time::words(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+    let words = duration_text(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
     AgentEnd::TimedOut {
         why: format!(
-            "the session took longer than the {words} that were left (task_limits.wall_time, limits.wall_time)"
+            "the session took longer than the remaining {words} (task_limits.wall_time, limits.wall_time)"
         ),
     }
 }
 
-fn with_causes(error: &SessionError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
-/// Gathers what the run came to, and tells what goes on.
-struct Watcher {
-    told: Arc<Mutex<Told>>,
+/// Collects what the run needs, and reports what the session is doing.
+struct RunObserver {
+    observed: Arc<Mutex<Observed>>,
     activity: Arc<dyn Fn(&str) + Send + Sync>,
     desk: Desk,
 }
 
-impl Watcher {
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+impl RunObserver {
+    fn observed(&self) -> MutexGuard<'_, Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Watcher {
+impl Observer for RunObserver {
     fn line(&mut self, line: &Line<'_>) {
         if let Some(setup) = setup_of(line) {
-            self.told().setup.get_or_insert(setup);
+            self.observed().setup.get_or_insert(setup);
         }
     }
 
     fn host(&mut self, event: &HostEvent) {
         if let HostEvent::Warning { message } = event {
-            self.told().warnings.push(message.clone());
+            self.observed().warnings.push(message.clone());
         }
-        // Somebody was faster on the page.
+        // Decided on the page before a reply came through the desk.
         if let HostEvent::RequestAnswered { request, answer, by: Some(by) } = event {
             let answers = match answer {
                 RequestAnswer::Allow { answers: Some(Value::Object(answers)) } => pairs(answers),
@@ -357,7 +346,7 @@ impl Observer for Watcher {
     }
 
     fn change(&mut self, view: &View, change: &Change<'_>) {
-        self.told().summary.observe(view, change);
+        self.observed().summary.observe(view, change);
         let id = match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => match &entry.body {
                 EntryBody::Tool(_) => entry.id,
@@ -369,7 +358,7 @@ impl Observer for Watcher {
             Change::Status { status } => {
                 return match status {
                     Status::Running => (self.activity)("waiting for the model"),
-                    Status::Compacting => (self.activity)("summarising the conversation"),
+                    Status::Compacting => (self.activity)("compacting the session"),
                     Status::WaitingForPerson => (self.activity)("waiting for a person"),
                     Status::Background => (self.activity)("waiting for background tasks"),
                     _ => {}
@@ -386,7 +375,7 @@ impl Observer for Watcher {
     }
 }
 
-/// Questions and their answers, each in words.
+/// Pairs of question and answer, as text.
 fn pairs(answers: &serde_json::Map<String, Value>) -> Vec<(String, String)> {
     let words = |answer: &Value| match answer {
         Value::String(text) => text.clone(),

@@ -1,32 +1,32 @@
-//! What is wrong with a configuration although it can be read.
+//! Finds problems in a configuration that could be parsed.
 
 use serde::Serialize;
 
 use super::{Config, Mode};
 use crate::allowlist;
 
-/// Something that was noticed.
+/// A problem in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
-    /// Where: the key.
+    /// The key.
     pub place: String,
     /// What is wrong, and what to do.
     pub message: String,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// It will most likely not do what was meant.
+    /// Probably not what was intended.
     Warning,
-    /// Nothing is run with it.
+    /// The loop refuses to run.
     Error,
 }
 
-/// Looks for what is wrong. Nothing is spent on a configuration with errors.
+/// Finds problems. The loop spends nothing on a configuration with errors.
 pub fn check(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |level, place: &str, message: String| {
@@ -35,19 +35,19 @@ pub fn check(config: &Config) -> Vec<Finding> {
     limits(config, &mut add);
     gates(config, &mut add);
     if config.parallel == 0 || config.parallel > 32 {
-        add(Level::Error, "parallel", "from 1 to 32 tasks can be worked on at a time".to_owned());
+        add(Level::Error, "parallel", "must be from 1 to 32 tasks at a time".to_owned());
     }
     if config.prompt.max_bytes < 4096 {
         add(Level::Error, "prompt.max_bytes", "a prompt needs at least 4096 bytes".to_owned());
     }
     let is_url = |url: &String| url.starts_with("https://") || url.starts_with("http://");
     if config.notify.webhook.as_ref().is_some_and(|url| !is_url(url)) {
-        add(Level::Error, "notify.webhook", "a webhook begins with https:// or http://".to_owned());
+        add(Level::Error, "notify.webhook", "a webhook URL must start with https:// or http://".to_owned());
     }
     let is_chat =
         |chat: &String| chat.split_once(':').is_some_and(|(name, id)| !name.is_empty() && !id.is_empty());
     if config.notify.chat.as_ref().is_some_and(|chat| !is_chat(chat)) {
-        let message = "a chat is the name of a channel and a chat in it, as in telegram:12345".to_owned();
+        let message = "a chat is written as channel:chat, such as telegram:12345".to_owned();
         add(Level::Error, "notify.chat", message);
     }
     tools("coder", &config.coder, &mut add);
@@ -59,7 +59,7 @@ fn limits(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
     let (run, task) = (&config.limits, &config.task_limits);
     for (place, value) in [("limits.cost_usd", run.cost_usd), ("task_limits.cost_usd", task.cost_usd)] {
         if !(value.is_finite() && value > 0.0) {
-            add(Level::Error, place, "there is no unbounded mode: give an amount above zero".to_owned());
+            add(Level::Error, place, "limits cannot be disabled: give an amount above zero".to_owned());
         }
     }
     let counts = [
@@ -70,13 +70,17 @@ fn limits(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
         ("task_limits.same_failure", u64::from(task.same_failure)),
     ];
     for (place, _) in counts.into_iter().filter(|(_, value)| *value == 0) {
-        add(Level::Error, place, "there is no unbounded mode: give a number above zero".to_owned());
+        add(Level::Error, place, "limits cannot be disabled: give a number above zero".to_owned());
     }
     if !(run.plan_utilization > 0.0 && run.plan_utilization <= 1.0) {
-        add(Level::Error, "limits.plan_utilization", "a part of the window, above 0 and up to 1".to_owned());
+        add(
+            Level::Error,
+            "limits.plan_utilization",
+            "must be a fraction of the window, above 0 and up to 1".to_owned(),
+        );
     }
     if task.cost_usd > run.cost_usd {
-        let message = "a task may cost more than the whole run; the run's limit holds".to_owned();
+        let message = "a task may cost more than the whole run; the run's limit applies".to_owned();
         add(Level::Warning, "task_limits.cost_usd", message);
     }
 }
@@ -84,7 +88,7 @@ fn limits(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
 fn gates(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
     if config.gates.is_empty() {
         let message =
-            "there are no gates: nothing checks the work. `weir loop init` proposes some".to_owned();
+            "no gates are configured, so nothing checks the work; `weir loop init` proposes some".to_owned();
         add(Level::Warning, "gates", message);
     }
     for (place, gate) in config.gates.iter().enumerate() {
@@ -93,17 +97,18 @@ fn gates(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
             [] => add(Level::Error, &place, "a gate needs a command: [\"program\", \"argument\"]".to_owned()),
             [only] if only.contains(' ') => {
                 let words: Vec<String> = only.split_whitespace().map(|word| format!("{word:?}")).collect();
-                let message = format!("there is no shell: write command = [{}]", words.join(", "));
+                let message = format!("gates run without a shell: write command = [{}]", words.join(", "));
                 add(Level::Error, &place, message);
             }
             words if words.iter().any(|word| matches!(word.as_str(), "&&" | "||" | "|" | ";" | ">")) => {
-                let message = "there is no shell: put what needs one into a script and run that".to_owned();
+                let message =
+                    "gates run without a shell: move this into a script and run the script".to_owned();
                 add(Level::Error, &place, message);
             }
             _ => {}
         }
         if config.gates.iter().filter(|other| other.name == gate.name).count() > 1 {
-            add(Level::Error, &place, format!("there are two gates of the name {:?}", gate.name));
+            add(Level::Error, &place, format!("two gates have the name {:?}", gate.name));
         }
     }
 }
@@ -116,11 +121,12 @@ fn tools(name: &str, mode: &Mode, add: &mut impl FnMut(Level, &str, String)) {
     let smuggled =
         mode.extra_args.iter().find(|argument| flags.iter().any(|flag| argument.starts_with(flag)));
     if let Some(flag) = smuggled {
-        let message = format!("{flag} has a key or a flag of its own; it is not passed on from here");
+        let message = format!("{flag} cannot be set here; it has its own key or flag");
         add(Level::Error, &format!("{name}.extra_args"), message);
     }
     if mode.permission_mode.as_deref() == Some("bypassPermissions") {
-        let message = "permissions are skipped only by the flag --dangerously-skip-permissions".to_owned();
+        let message =
+            "permissions can be skipped only with the flag --dangerously-skip-permissions".to_owned();
         add(Level::Error, &format!("{name}.permission_mode"), message);
     }
 }

@@ -1,4 +1,4 @@
-//! Finds and reads the file.
+//! Finds and reads the configuration file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use super::Config;
 
-/// The names of the file, in the order in which they are looked for.
+/// The names of the file, in the order in which they are tried.
 const NAMES: [&str; 2] = ["weir.toml", ".ralph/config.toml"];
 
 /// A configuration and where it came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigFile {
-    /// What it says.
+    /// The configuration.
     pub config: Config,
-    /// The file, relative to the workspace if it lies there; none for the defaults.
+    /// The file, relative to the workspace if it is inside; `None` for the defaults.
     pub path: Option<PathBuf>,
 }
 
@@ -22,16 +22,16 @@ pub struct ConfigFile {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It cannot be read.
-    #[error("the configuration {} cannot be read: {source}", path.display())]
+    #[error("cannot read the configuration {}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         #[source]
         source: std::io::Error,
     },
-    /// It is not what it should be.
-    #[error("{} is wrong: {message}\n`weir loop config schema` prints what can be written", path.display())]
+    /// It is invalid.
+    #[error("{} is invalid: {message}\n`weir loop config schema` prints the accepted keys", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -47,7 +47,7 @@ struct File {
     config: Config,
 }
 
-/// Reads the text of a file.
+/// Parses the text of a file.
 pub fn parse(text: &str) -> Result<Config, String> {
     toml::from_str::<File>(text)
         .map(|file| file.config)
@@ -59,7 +59,7 @@ pub fn find(workspace: &Path) -> Option<PathBuf> {
     NAMES.iter().map(PathBuf::from).find(|name| workspace.join(name).is_file())
 }
 
-/// Reads the configuration of a workspace: the file that was given, or the one that is there, or the defaults.
+/// Reads the configuration of a workspace: the given file, or the one that is found, or the defaults.
 pub fn load(workspace: &Path, given: Option<&Path>) -> Result<ConfigFile, ConfigError> {
     let path = given.map(Path::to_owned).or_else(|| find(workspace));
     let Some(path) = path else {
@@ -76,7 +76,7 @@ pub fn load(workspace: &Path, given: Option<&Path>) -> Result<ConfigFile, Config
 /// The JSON schema of the file, for editors.
 pub fn schema() -> serde_json::Value {
     #[derive(schemars::JsonSchema)]
-    #[expect(dead_code, reason = "it is only described")]
+    #[expect(dead_code, reason = "only its schema is used")]
     struct File {
         /// The unattended loop.
         #[schemars(rename = "loop", default)]
@@ -124,13 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_of_the_workspace_protects_its_own_program() {
+    fn a_gate_script_in_the_workspace_is_protected() {
         let config = parse("[[loop.gates]]\nname = \"x\"\ncommand = [\"./scripts/check.sh\"]").unwrap();
         assert_eq!(config.protected_paths(None), [Path::new("scripts/check.sh")]);
     }
 
     #[test]
-    fn a_word_that_is_not_known_is_an_error_that_names_its_place() {
+    fn an_unknown_key_is_an_error_with_its_location() {
         let error = parse("[loop]\niteration = 5").unwrap_err();
         assert!(error.contains("iteration") && error.contains("line 2"), "{error}");
         let error = parse("[loop.limits]\nwall_time = 5").unwrap_err();

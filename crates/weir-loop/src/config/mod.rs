@@ -1,7 +1,7 @@
-//! The configuration of the loop: what was written, what it means, and what is wrong with it.
+//! The configuration of the loop: its keys and defaults, how it is read, and how it is checked.
 //!
-//! It stands in the table `[loop]` of `weir.toml` or `.ralph/config.toml`. There is no unbounded mode: each limit has
-//! a default, and none can be switched off.
+//! It is the table `[loop]` of `weir.toml` or `.ralph/config.toml`. There is no unbounded mode: each limit has a
+//! default, and none can be disabled.
 
 mod check;
 mod load;
@@ -24,15 +24,15 @@ pub struct Config {
     pub tasks: PathBuf,
     /// Where state, logs and reports are kept.
     pub folder: PathBuf,
-    /// What was learned, which the next prompt repeats.
+    /// The file with what sessions learned, which the next prompt repeats.
     pub progress: PathBuf,
-    /// How many tasks are worked on at a time, each in a worktree of its own if more than one.
+    /// How many tasks are worked on at a time. With more than one, each has its own worktree.
     pub parallel: usize,
     /// The checks that the loop runs itself.
     pub gates: Vec<Gate>,
-    /// What becomes of a task after which a gate fails that had failed before it.
+    /// What happens to a task if a gate fails after it that had already failed before it.
     pub already_broken: AlreadyBroken,
-    /// Files and folders that no task may change, besides the configuration and the files of the gates.
+    /// Files and folders that no task may change, in addition to the configuration and the files of the gates.
     pub protected: Vec<PathBuf>,
     /// Limits of the whole run.
     pub limits: Limits,
@@ -42,17 +42,17 @@ pub struct Config {
     pub coder: Mode,
     /// How the planner is run.
     pub planner: Mode,
-    /// What happens to tools that are not allowed.
+    /// What happens when a tool is not allowed.
     pub permissions: Permissions,
-    /// What happens to questions.
+    /// What happens when a session asks a question.
     pub questions: Questions,
     /// What happens at a rate limit.
     pub rate_limit: RateLimitPolicy,
-    /// How prompts are packed.
+    /// How long prompts may be.
     pub prompt: PromptLimits,
-    /// How work is kept.
+    /// How the work of failed tasks is kept.
     pub git: GitPolicy,
-    /// Who is told.
+    /// Who is notified.
     pub notify: Notify,
 }
 
@@ -80,11 +80,11 @@ impl Default for Config {
     }
 }
 
-/// A check: a program and its arguments. There is no shell.
+/// A check: a program and its arguments, run without a shell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// What it is called.
+    /// The name of the gate.
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -102,18 +102,18 @@ impl Gate {
     }
 }
 
-/// What becomes of a task after which a gate fails that had failed before it.
+/// What happens to a task if a gate fails after it that had already failed before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AlreadyBroken {
-    /// It fails: all gates must pass.
+    /// The task fails: all gates must pass.
     #[default]
     Fail,
-    /// It is not the task's fault.
+    /// The gate is ignored: it is not the task's fault.
     Accept,
 }
 
-/// Limits of the whole run. What is reached first ends it, after the task at hand was judged.
+/// Limits of the whole run. The first one reached ends it, after the current task was judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -125,8 +125,8 @@ pub struct Limits {
     pub tokens: u64,
     /// Time at work. Waiting for a rate limit or for a person does not count.
     pub wall_time: Time,
-    /// How much of the account's window may be used, where the CLI tells: 1 is all of it. Above it the loop waits for
-    /// the next window.
+    /// How much of the account's window may be used, if the CLI reports it: 1 is all of it. Above this, the loop waits
+    /// for the next window.
     pub plan_utilization: f64,
 }
 
@@ -146,7 +146,7 @@ impl Default for Limits {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskLimits {
-    /// How often it is tried: a failed gate goes back into the next attempt's prompt.
+    /// How often a task is tried. The output of a failed gate goes into the next attempt's prompt.
     pub attempts: u32,
     /// Dollars.
     pub cost_usd: f64,
@@ -154,9 +154,9 @@ pub struct TaskLimits {
     pub tokens: u64,
     /// Time at work, over all its sessions and checks. Waiting for a rate limit or for a person does not count.
     pub wall_time: Time,
-    /// Rounds with the model in one session.
+    /// Turns with the model in one session.
     pub turns: Option<u32>,
-    /// How often the same failure may come before the task is given up.
+    /// How often the same failure may occur before the task is given up.
     pub same_failure: u32,
 }
 
@@ -177,13 +177,13 @@ impl Default for TaskLimits {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mode {
-    /// The model; the CLI's own choice where none is given.
+    /// The model; the CLI's default if not set.
     pub model: Option<String>,
     /// Replaces the CLI's own system prompt. The loop's rules for planner or coder come after it.
     pub system_prompt: Option<String>,
-    /// Is added to the system prompt, after the loop's rules for planner or coder.
+    /// Added to the system prompt, after the loop's rules for planner or coder.
     pub append_system_prompt: Option<String>,
-    /// The tools that there are, and rules such as `Bash(git log:*)` for the part of a tool that needs no permission.
+    /// The tools that a session has, and rules such as `Bash(git log:*)` for what a tool may do without permission.
     pub allowed_tools: Vec<String>,
     /// Tools that must not be used.
     pub disallowed_tools: Vec<String>,
@@ -221,13 +221,13 @@ impl Default for Mode {
     }
 }
 
-/// What happens to tools that are not allowed.
+/// What happens when a tool is not allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Permissions {
     /// Who decides about a tool that no rule allows.
     pub policy: PermissionPolicy,
-    /// What happens to the run when a tool was not allowed.
+    /// What happens to the run when a tool was denied.
     pub on_denial: OnDenial,
 }
 
@@ -243,27 +243,27 @@ impl Default for Permissions {
 pub enum PermissionPolicy {
     /// It is denied, and the turn ends.
     Deny,
-    /// A person is asked, as for questions.
+    /// A person decides, as with questions.
     Ask,
 }
 
-/// What happens to the run when a tool was not allowed.
+/// What happens to the run when a tool was denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDenial {
-    /// It stops: the next task would most likely be denied, too.
+    /// The run stops: the next task would most likely be denied, too.
     Halt,
-    /// It goes on with the next task.
+    /// The run continues with the next task.
     NextTask,
 }
 
-/// What happens to questions.
+/// What happens when a session asks a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Questions {
-    /// Whether somebody is waited for.
+    /// Whether to wait for a person.
     pub policy: QuestionPolicy,
-    /// How long; after that the task ends as "question".
+    /// How long to wait; after that the task ends as "question".
     pub longest_wait: Time,
 }
 
@@ -273,7 +273,7 @@ impl Default for Questions {
     }
 }
 
-/// Whether somebody is waited for.
+/// Whether to wait for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionPolicy {
@@ -287,11 +287,11 @@ pub enum QuestionPolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateLimitPolicy {
-    /// How long to wait beyond the time that the account's limit is lifted.
+    /// How long to wait after the account's limit resets.
     pub margin: Time,
-    /// The longest wait; one that would be longer ends the run.
+    /// The longest wait; if it would take longer, the run ends.
     pub longest_wait: Time,
-    /// How long to wait where the API refuses and does not say until when.
+    /// How long to wait if the API refuses without saying until when.
     pub unknown_wait: Time,
 }
 
@@ -301,15 +301,15 @@ impl Default for RateLimitPolicy {
     }
 }
 
-/// How prompts are packed.
+/// How long prompts may be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptLimits {
-    /// The longest prompt, in bytes.
+    /// Maximum size of a prompt, in bytes.
     pub max_bytes: usize,
-    /// The longest output of a failed gate in it.
+    /// Maximum output of a failed gate in a prompt, in bytes.
     pub failure_bytes: usize,
-    /// The most of what was learned.
+    /// Maximum text from earlier sessions in a prompt, in bytes.
     pub progress_bytes: usize,
 }
 
@@ -319,7 +319,7 @@ impl Default for PromptLimits {
     }
 }
 
-/// How work is kept.
+/// How the work of failed tasks is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GitPolicy {
@@ -338,18 +338,19 @@ pub enum KeepFailed {
     Stash,
 }
 
-/// Who is told of what.
+/// Who is notified, and about what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Notify {
-    /// A program and its arguments; it gets the news as JSON on its standard input.
+    /// A program and its arguments; it receives the notification as JSON on its standard input.
     pub command: Vec<String>,
-    /// Gets the news as JSON by POST. Sent with `curl`, so that proxies and certificates are as in the shell.
+    /// A URL that receives the notification as JSON by POST. Sent with `curl`, so that proxies and certificates are
+    /// those of the shell.
     pub webhook: Option<String>,
-    /// A chat of the bridge of `weir loop run --bridge FILE`, as `channel:chat` or `channel:chat/thread`. It is also
-    /// where questions can be answered.
+    /// A chat of the bridge of `weir loop run --bridge FILE`, as `channel:chat` or `channel:chat/thread`. Questions can
+    /// also be answered there.
     pub chat: Option<String>,
-    /// What is told.
+    /// What to notify about.
     pub on: Vec<NotifyOn>,
     /// How long a notification may take.
     pub timeout: Time,
@@ -368,13 +369,13 @@ impl Default for Notify {
 }
 
 impl Notify {
-    /// Whether there is anybody to tell.
-    pub fn has_anybody(&self) -> bool {
+    /// Whether there is anyone to notify.
+    pub fn has_recipient(&self) -> bool {
         !self.command.is_empty() || self.webhook.is_some() || self.chat.is_some()
     }
 }
 
-/// What can be told.
+/// What a notification can be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyOn {
@@ -389,7 +390,7 @@ pub enum NotifyOn {
 }
 
 impl Config {
-    /// What no task may change: the configuration, what defines the gates, and what was listed. Relative to the
+    /// The paths that no task may change: the configuration, the files of the gates, and `protected`. Relative to the
     /// workspace.
     pub fn protected_paths(&self, config_file: Option<&Path>) -> Vec<PathBuf> {
         let gates = self.gates.iter().flat_map(|gate| gate.files.iter().cloned());
@@ -399,10 +400,10 @@ impl Config {
             .chain(gates)
             .chain(self.protected.iter().cloned())
             .collect();
-        // A gate that is a program of the workspace is defined by that program.
+        // A gate that runs a program of the workspace is defined by that program.
         paths.extend(self.gates.iter().filter_map(|gate| gate.command.first()).filter_map(|program| {
             let path = Path::new(program);
-            (path.components().count() > 1 && path.is_relative()).then(|| normal(path))
+            (path.components().count() > 1 && path.is_relative()).then(|| normalize(path))
         }));
         paths.sort();
         paths.dedup();
@@ -410,7 +411,7 @@ impl Config {
     }
 }
 
-/// The path without `.` in it.
-fn normal(path: &Path) -> PathBuf {
+/// The path without `.` components.
+fn normalize(path: &Path) -> PathBuf {
     path.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
 }

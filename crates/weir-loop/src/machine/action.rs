@@ -1,4 +1,4 @@
-//! What the machine wants done.
+//! The actions that the machine requests.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use crate::outcome::Failure;
 use crate::state::RunEnd;
 use crate::tasks::TaskId;
 
-/// Something to do. Before any of it is done, the state is written down.
+/// Something for the driver to do, after it has saved the state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Tell those who watch.
+    /// Send an event to the viewers of the run.
     Tell(LoopEvent),
-    /// Tell those who do not watch.
+    /// Send a notification to people who do not follow the run.
     Notify(News),
     /// Read the task list.
     ReadTasks,
-    /// Make the workspace of a task ready.
+    /// Prepare the workspace of a task.
     Prepare(TaskId),
-    /// Put the workspace back to this tree.
+    /// Restore the workspace to this tree.
     Restore {
         /// The task.
         task: TaskId,
@@ -37,92 +37,92 @@ pub enum Action {
         /// The session.
         session_id: String,
     },
-    /// Look at what was changed since a commit, and restore what is protected.
+    /// Inspect the changes since a commit, and restore protected files.
     Inspect {
         /// The task.
         task: TaskId,
         /// The commit.
         base: String,
-        /// The tree that the session left, if it is known that something in it has to be put back.
+        /// The tree that the session left, if something in it is known to need restoring.
         seen: Option<String>,
     },
     /// Make the commit, without setting a branch to it.
     MakeCommit {
         /// The task.
         task: TaskId,
-        /// Whether it goes to the branch of the task's own worktree.
+        /// Whether the commit goes to the branch of the task's own worktree.
         on_branch: bool,
         /// The commit on the task's branch that is to be merged.
         merges: Option<String>,
     },
-    /// Set the branch to the commit, if it is still what it was.
+    /// Set the branch to the commit, if the branch has not moved.
     Advance {
         /// The task.
         task: TaskId,
         /// The commit.
         commit: String,
-        /// What the branch was before.
+        /// The commit that the branch was at before.
         parent: String,
-        /// Whether it may have been done already, before a kill.
+        /// Whether this may already have been done before a kill.
         is_again: bool,
     },
-    /// Put the work of a task away, and leave its workspace as it is.
+    /// Keep the work of a task that was given up, without touching its workspace.
     Shelve {
         /// The task.
         task: TaskId,
         /// Why it was given up.
         failure: Box<Failure>,
     },
-    /// Clean the workspace of a task whose work is put away.
+    /// Clean the workspace of a task whose work has been kept.
     Clear {
         /// The task.
         task: TaskId,
-        /// Where its work is, if there was any.
+        /// Where its work is kept, if there was any.
         kept: Option<String>,
     },
-    /// Write down what a session learned.
+    /// Record what a session learned.
     Learn {
         /// The task.
         task: TaskId,
-        /// Names the note, so that it is written once.
+        /// Identifies the note, so that it is written only once.
         key: String,
-        /// The session's answer.
+        /// The session's final text.
         text: String,
     },
-    /// The same for a session before a kill, from its log: the kill may have come before it was written down.
+    /// Record what a session before a kill learned, from its log: it may not have been recorded before the kill.
     LearnAgain {
         /// The task.
         task: TaskId,
-        /// Names the note, so that it is written once.
+        /// Identifies the note, so that it is written only once.
         key: String,
         /// The session's log.
         log: PathBuf,
     },
-    /// Come back at this time, in milliseconds since 1970.
+    /// Send a tick at this time, in milliseconds since 1970.
     WakeAt(i64),
-    /// End the turn of a task's session.
+    /// Interrupt the turn of a task's session.
     StopAgent(TaskId),
-    /// End the turns of all sessions.
+    /// Interrupt the turns of all sessions.
     StopAgents,
     /// The run is over.
     Finish(RunEnd),
 }
 
-/// What a session is to do.
+/// The order for a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentOrder {
     /// The task.
     pub task: TaskId,
-    /// Which attempt it is.
+    /// Number of the attempt.
     pub number: u32,
-    /// The session's name.
+    /// Id of the session.
     pub session_id: String,
     /// Why the last attempt failed.
     pub failure: Option<Failure>,
-    /// Gates that fail already.
+    /// Gates that already fail, by name.
     pub broken: Vec<String>,
-    /// What it may cost.
+    /// Maximum cost of the session.
     pub max_cost_usd: f64,
-    /// How long it may take, in milliseconds.
+    /// How long the session may take, in milliseconds.
     pub timeout_ms: u64,
 }

@@ -1,5 +1,7 @@
 //! The end of an attempt, and of a task.
 
+use weir_base::money::dollars;
+
 use super::{Action, Machine};
 use crate::agent::AgentRun;
 use crate::config::OnDenial;
@@ -8,8 +10,8 @@ use crate::outcome::{Failure, GateResult, Inspection, Outcome};
 use crate::state::{Baseline, Receipt, RunEnd, Step, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
-/// So many tasks in a row that fail in the same way end the run: something else than the tasks is wrong.
-const SAME_FAILURE_IN_TASKS: usize = 3;
+/// This many consecutive tasks with the same failure end the run: the problem is not in the tasks.
+const MAX_SAME_FAILURES: usize = 3;
 
 impl Machine {
     pub(super) fn attempt_succeeded(
@@ -28,7 +30,7 @@ impl Machine {
         record.step = Some(Step::Committing { work, merges: None });
         let on_branch = self.state.parallel > 1;
         if !on_branch {
-            // They have just run on what is committed; the commit's name is filled in with it.
+            // The gates have just run on what will be committed. The commit id is filled in once it is known.
             self.state.baseline = Some(Baseline { commit: String::new(), gates });
         }
         self.act(Action::MakeCommit { task: id.clone(), on_branch, merges: None });
@@ -46,7 +48,7 @@ impl Machine {
             return;
         };
         if self.state.parallel > 1 && merges.is_none() {
-            // It is on the task's own branch.
+            // The commit is on the task's own branch.
             self.set_step(id, Step::Merging { commit, work });
             return self.merge_next();
         }
@@ -63,9 +65,9 @@ impl Machine {
                     found = Some((record.task.id.clone(), commit.clone(), work.clone()));
                     break;
                 }
-                // One that is parked does not hold up the others.
+                // A parked task does not hold up the others.
                 Some(Step::Restoring { .. }) if self.state.wait.is_some() => {}
-                // Earlier in the list, or being merged: wait for it.
+                // A task earlier in the list, or one being merged: wait for it.
                 _ => return,
             }
         }
@@ -93,7 +95,7 @@ impl Machine {
         let Some(record) = self.record_mut(id) else { return };
         record.state = TaskState::Done;
         record.task.done = true;
-        // What is kept of a task that is done is its receipt: a list of thousands is in memory as long as the run.
+        // Of a finished task only the receipt is kept, because a list of thousands stays in memory during the run.
         record.step = None;
         record.base = None;
         record.before = Vec::new();
@@ -105,8 +107,8 @@ impl Machine {
         self.task_ended(now);
     }
 
-    /// An attempt did not succeed: try again with what is known now, or give the task up. `tree` is the work, if it was
-    /// looked at.
+    /// An attempt did not succeed: tries again with what is known now, or gives the task up. `tree` is the work, if it
+    /// was inspected.
     pub(super) fn attempt_failed(
         &mut self,
         now: i64,
@@ -128,15 +130,15 @@ impl Machine {
             .filter(|attempt| attempt.failure.as_ref().is_some_and(|f| f.fingerprint == failure.fingerprint));
         let is_stuck = same.count() >= limits.same_failure as usize;
         let over = over_task_limits(record, &limits, failure.outcome);
-        // Only the loop's own checks are worth another try; what the model did by itself is not repeated.
+        // Only a failure of the loop's own checks is worth another attempt; a failure of the session itself is not.
         let tree = tree.filter(|_| failure.outcome == Outcome::Failed);
         if let (Some(tree), false, None) = (tree, is_stuck || record.counted() >= limits.attempts, &over) {
-            // What was judged is judged; now the limits.
+            // Limits are checked only after the attempt was judged.
             if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
                 self.stop(RunEnd::Limit { limit });
             }
             if self.stopping.is_some() {
-                // The next start goes on with the next attempt, on the work of this one.
+                // The next start resumes with the next attempt, on top of this one's work.
                 self.set_step(
                     id,
                     Step::Restoring { number: number + 1, tree: tree.to_owned(), retried: false },
@@ -155,7 +157,8 @@ impl Machine {
         self.act(Action::Shelve { task: id.clone(), failure });
     }
 
-    /// The work is safe, so its workspace may be cleaned. Doing both at once would put away what a kill had left of it.
+    /// The work is safe, so the workspace may be cleaned. If both were one step, a kill in between would make the next
+    /// start keep a half-cleaned workspace.
     pub(super) fn shelved(&mut self, id: &TaskId, kept: Option<String>) {
         let Some(Step::Shelving { failure }) = self.record(id).and_then(|record| record.step.clone()) else {
             return;
@@ -190,15 +193,15 @@ impl Machine {
         if failure.outcome == Outcome::Denied && self.config.permissions.on_denial == OnDenial::Halt {
             self.stop(RunEnd::Denied { task: id.clone() });
         }
-        // What a person stopped says nothing about the next task.
-        if failure.outcome != Outcome::Stopped && self.is_same_everywhere(&failure.fingerprint) {
+        // A task that a person stopped says nothing about the next one.
+        if failure.outcome != Outcome::Stopped && self.is_repeated_failure(&failure.fingerprint) {
             self.stop(RunEnd::SameFailure { reason: failure.reason.clone() });
         }
         self.task_ended(now);
     }
 
     /// Whether the last tasks all failed in this way.
-    fn is_same_everywhere(&self, fingerprint: &str) -> bool {
+    fn is_repeated_failure(&self, fingerprint: &str) -> bool {
         let mut ended: Vec<&TaskRecord> = self
             .state
             .tasks
@@ -206,12 +209,12 @@ impl Machine {
             .filter(|record| !record.attempts.is_empty() && record.step.is_none())
             .collect();
         ended.sort_by_key(|record| record.attempts.last().map_or(0, |attempt| attempt.ended_at));
-        let last = ended.iter().rev().take(SAME_FAILURE_IN_TASKS);
+        let last = ended.iter().rev().take(MAX_SAME_FAILURES);
         let is_same = |record: &&&TaskRecord| {
             record.state == TaskState::Failed
                 && record.failure.as_ref().is_some_and(|f| f.fingerprint == fingerprint)
         };
-        last.filter(is_same).count() >= SAME_FAILURE_IN_TASKS
+        last.filter(is_same).count() >= MAX_SAME_FAILURES
     }
 
     fn task_ended(&mut self, now: i64) {
@@ -224,10 +227,10 @@ impl Machine {
             matches!(record.step, Some(Step::Committing { merges: Some(_), .. } | Step::Advancing { .. }))
         });
         if is_merging {
-            // The list is being written, and is read when that is over.
+            // The list is being written; it is read once that is done.
             return self.schedule(now);
         }
-        self.want_list();
+        self.request_list();
     }
 }
 
@@ -239,16 +242,19 @@ fn over_task_limits(
     let (cost, tokens) = (record.cost_usd(), record.tokens());
     if cost >= limits.cost_usd {
         return Some(format!(
-            "the task has cost ${cost:.4} of ${:.2} (task_limits.cost_usd)",
-            limits.cost_usd
+            "the task has cost {} of {} (task_limits.cost_usd)",
+            dollars(cost),
+            dollars(limits.cost_usd)
         ));
     }
     if tokens >= limits.tokens {
         return Some(format!("the task has used {tokens} of {} tokens (task_limits.tokens)", limits.tokens));
     }
-    // A session that was ended because of the time says so itself.
+    // A session that timed out already says so itself.
     let is_late = record.active_ms >= limits.wall_time.as_millis() && outcome != Outcome::TimedOut;
-    is_late.then(|| format!("the task was at work for {} (task_limits.wall_time)", limits.wall_time))
+    is_late.then(|| {
+        format!("the task has used its working time of {} (task_limits.wall_time)", limits.wall_time)
+    })
 }
 
 fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[GateResult]) -> Receipt {

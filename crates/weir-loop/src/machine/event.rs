@@ -1,20 +1,20 @@
-//! What the machine is told.
+//! The events that the machine receives.
 
 use crate::agent::AgentRun;
 use crate::outcome::{GateResult, Inspection};
 use crate::state::OpenQuestion;
 use crate::tasks::{Task, TaskId};
 
-/// Something happened.
+/// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The program was started: begin, or go on.
+    /// The program was started: begin or resume the run.
     Start,
     /// Time has passed.
     Tick,
-    /// The task list, as it is now.
+    /// The current task list.
     Tasks(Vec<Task>),
-    /// The task list is as it was last told, but for tasks that are done since.
+    /// The task list has not changed since it was last read, apart from tasks that were completed since.
     TasksUnchanged,
     /// The workspace of a task is ready.
     Prepared {
@@ -22,10 +22,10 @@ pub enum Event {
         task: TaskId,
         /// The commit that it is based on.
         head: String,
-        /// The tree that it begins with.
+        /// The tree that the task starts from.
         tree: String,
     },
-    /// The workspace was put back.
+    /// The workspace was restored.
     Restored {
         /// The task.
         task: TaskId,
@@ -34,53 +34,53 @@ pub enum Event {
     Gates {
         /// The task.
         task: TaskId,
-        /// What they said.
+        /// The result of each gate.
         results: Vec<GateResult>,
     },
     /// A session has ended.
     AgentEnded {
         /// The task.
         task: TaskId,
-        /// What came of it.
+        /// How it went.
         run: Box<AgentRun>,
     },
-    /// What the log of a session says that was running when the program was killed.
+    /// The log of a session that was running when the program was killed has been read.
     Recovered {
         /// The task.
         task: TaskId,
-        /// What came of it, if it came to an end.
+        /// How the session went, if it ended.
         run: Option<Box<AgentRun>>,
     },
-    /// Something in the work has to be put back.
+    /// Something in the work has to be restored.
     Seen {
         /// The task.
         task: TaskId,
         /// The tree that the session left.
         tree: String,
     },
-    /// The work was looked at.
+    /// The work was inspected.
     Inspected {
         /// The task.
         task: TaskId,
-        /// What was done to the files.
+        /// The changes to the files.
         work: Inspection,
     },
-    /// A commit was made that no branch has yet.
+    /// A commit was made that is not on a branch yet.
     CommitMade {
         /// The task.
         task: TaskId,
         /// The commit.
         commit: String,
-        /// What the branch is now.
+        /// The commit that the branch is at.
         parent: String,
     },
     /// The work of a task cannot be merged, or the gates do not pass with it.
     NotMerged {
         /// The task.
         task: TaskId,
-        /// Why.
+        /// Why it was not merged.
         why: String,
-        /// What was printed.
+        /// The output of git or of the gates.
         output: String,
     },
     /// The branch is set to the commit.
@@ -88,11 +88,11 @@ pub enum Event {
         /// The task.
         task: TaskId,
     },
-    /// The work of a task that was given up is put away.
+    /// The work of a task that was given up has been kept.
     Shelved {
         /// The task.
         task: TaskId,
-        /// Where it is, if there was any.
+        /// Where it is kept, if there was any.
         kept: Option<String>,
     },
     /// The workspace of a task that was given up is clean.
@@ -102,29 +102,29 @@ pub enum Event {
     },
     /// A question waits for a person.
     Asked(OpenQuestion),
-    /// A question was answered, or is no longer asked.
+    /// A question was answered or withdrawn.
     AskEnded {
-        /// Names it.
+        /// Id of the question.
         id: String,
-        /// By whom, if it was answered.
+        /// Who answered it, if it was answered.
         by: Option<String>,
-        /// The answers: question to answer.
+        /// Pairs of question and answer.
         answers: Vec<(String, String)>,
     },
-    /// News were told, or could not be.
+    /// A notification was sent, or could not be.
     Notified {
-        /// Names them.
+        /// Id of the notification.
         id: String,
     },
-    /// A person wants a task left out.
+    /// A person wants a task skipped.
     Skip(TaskId),
-    /// A person wants a task tried again.
+    /// A person wants a task retried.
     Retry(TaskId),
-    /// Somebody wants the run to end.
+    /// A person interrupts the run.
     Interrupt,
-    /// Something that the driver was to do cannot be done.
+    /// The driver cannot perform an action.
     Broken {
-        /// Why.
+        /// The error.
         why: String,
     },
 }

@@ -1,8 +1,8 @@
 //! The loop as a state machine: pure, synchronous, without a clock.
 //!
-//! The driver tells it what happened ([`Event`]) and does what it wants done ([`Action`]), after it has written the
-//! state down. So whatever was being done when the program is killed is known to the next start, and each step can
-//! be done again: it is either recognised as done, or done from the same beginning.
+//! The driver reports what happened ([`Event`]) and performs the requested [`Action`]s, after it has saved the state.
+//! So the next start knows what was in progress when the program was killed, and each step can be repeated: it is
+//! either recognised as done, or done again from the same starting point.
 
 mod action;
 mod conclude;
@@ -23,7 +23,7 @@ use crate::news::News;
 use crate::state::{Changed, RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
-/// What was asked for on the command line.
+/// What was requested on the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
     /// End after one task.
@@ -37,16 +37,16 @@ pub struct Machine {
     state: RunState,
     config: Config,
     wanted: Wanted,
-    /// Makes names for sessions.
+    /// Creates session ids.
     new_id: Box<dyn FnMut() -> String + Send>,
-    /// Why the run is to end when nothing is being done any more.
+    /// Why the run ends as soon as nothing is in progress.
     stopping: Option<RunEnd>,
-    /// Whether the list was asked for and has not come.
-    list_wanted: bool,
-    /// When time was last looked at. None while none is to be counted.
+    /// Whether the list was requested and has not been read yet.
+    list_requested: bool,
+    /// When time was last counted. `None` before the first event.
     last_seen: Option<i64>,
     finished: bool,
-    /// What has changed since somebody asked.
+    /// What has changed since [`Machine::take_changed`].
     changed: Changed,
     actions: Vec<Action>,
 }
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Machine {
 }
 
 impl Machine {
-    /// The loop over this state, which may come from an earlier start.
+    /// A loop with this state, which may come from an earlier start.
     pub fn new(
         state: RunState,
         config: Config,
@@ -74,7 +74,7 @@ impl Machine {
             wanted,
             new_id: Box::new(new_id),
             stopping: None,
-            list_wanted: false,
+            list_requested: false,
             last_seen: None,
             finished: false,
             changed: Changed::default(),
@@ -82,7 +82,7 @@ impl Machine {
         }
     }
 
-    /// The state, to be written down.
+    /// The state, to be saved.
     pub fn state(&self) -> &RunState {
         &self.state
     }
@@ -92,7 +92,7 @@ impl Machine {
         self.state
     }
 
-    /// What has changed since this was asked for the last time.
+    /// What has changed since the last call.
     pub fn take_changed(&mut self) -> Changed {
         self.changed.take()
     }
@@ -102,14 +102,14 @@ impl Machine {
         self.finished
     }
 
-    /// Takes an event at a time, in milliseconds since 1970, and says what is to be done, in order. The state must be
-    /// written down before any of it is.
+    /// Handles an event at a time in milliseconds since 1970, and returns the actions to perform, in order. The state
+    /// must be saved before the first of them.
     pub fn handle(&mut self, now: i64, event: Event) -> Vec<Action> {
         self.count_time(now);
         match event {
-            // Also when all else is over.
+            // Also after the run has finished.
             Event::Notified { id } => self.state.outbox.retain(|news| news.id != id),
-            event if !self.finished => self.take(now, event),
+            event if !self.finished => self.dispatch(now, event),
             _ => {}
         }
         if self.stopping == Some(RunEnd::Interrupted) {
@@ -119,13 +119,13 @@ impl Machine {
         std::mem::take(&mut self.actions)
     }
 
-    fn take(&mut self, now: i64, event: Event) {
+    fn dispatch(&mut self, now: i64, event: Event) {
         match event {
             Event::Start => self.start(now),
             Event::Tick => self.tick(now),
             Event::Tasks(tasks) => self.tasks_read(now, tasks),
             Event::TasksUnchanged => {
-                self.list_wanted = false;
+                self.list_requested = false;
                 self.schedule(now);
             }
             Event::Prepared { task, head, tree } => self.prepared(&task, head, tree),
@@ -153,7 +153,7 @@ impl Machine {
         }
     }
 
-    /// Time counts while something is done, and not while somebody else is waited for.
+    /// Counts working time, which excludes waiting for a rate limit or a person.
     fn count_time(&mut self, now: i64) {
         if let Some(before) = self.last_seen
             && self.state.wait.is_none()
@@ -163,7 +163,7 @@ impl Machine {
             if questions.is_empty() {
                 *active_ms += elapsed;
             }
-            // Written down with the next thing that happens to the task.
+            // Saved with the next change to the task.
             for record in tasks.iter_mut().filter(|record| record.state == TaskState::Active) {
                 if questions.iter().all(|question| question.task != record.task.id) {
                     record.active_ms += elapsed;
@@ -173,8 +173,8 @@ impl Machine {
         self.last_seen = Some(now);
     }
 
-    /// Tells those who watch, and those who do not. What is told to the latter is written down first, and stays until
-    /// it was.
+    /// Sends an event to viewers, and a notification if one is due. The notification stays in the saved outbox until it
+    /// was sent.
     fn tell(&mut self, event: LoopEvent) {
         let news = News::of(&event, &self.state.run_id, &self.config.notify, &mut self.new_id);
         self.actions.push(Action::Tell(event));
@@ -201,7 +201,7 @@ impl Machine {
         self.state.tasks.iter().filter(|record| record.state == TaskState::Active)
     }
 
-    /// The run is to end, for this reason. The first one counts.
+    /// Lets the run end for this reason. The first reason counts.
     fn stop(&mut self, end: RunEnd) {
         let end = self.stopping.get_or_insert(end);
         if end.outlives_a_kill() {
@@ -210,10 +210,10 @@ impl Machine {
     }
 
     fn interrupt(&mut self, now: i64) {
-        // Somebody who is there wants to know that it was they.
+        // Replaces any other reason: the person who interrupts expects to see that as the cause.
         self.stopping = Some(RunEnd::Interrupted);
         self.act(Action::StopAgents);
-        // A wait is written down, and goes on with the next start.
+        // A wait is part of the state, and continues with the next start.
         self.finish_if_idle(now);
     }
 
@@ -225,7 +225,7 @@ impl Machine {
         self.state.status = RunStatus::Ended { end: end.clone(), at: now };
         self.state.is_unreported = true;
         self.state.halting = None;
-        // They are asked again when their task goes on.
+        // They are asked again when their task resumes.
         self.state.questions.clear();
         let count = |state| self.state.count(state);
         let event = LoopEvent::RunEnded {
@@ -239,7 +239,7 @@ impl Machine {
         self.act(Action::Finish(end));
     }
 
-    /// The driver itself cannot go on. What is being done stays as it is, for the next start.
+    /// The driver cannot continue. What is in progress stays as it is, for the next start.
     fn finish_broken(&mut self, now: i64) {
         self.act(Action::StopAgents);
         if let Some(end) = self.stopping.clone() {

@@ -1,4 +1,4 @@
-//! Goes on with what was being done when the program was stopped or killed.
+//! Resumes what was in progress when the program was stopped or killed.
 
 use super::{Action, Machine};
 use crate::agent::{AgentEnd, AgentRun};
@@ -8,7 +8,7 @@ use crate::state::Step;
 use crate::tasks::TaskId;
 
 impl Machine {
-    /// Does the step of a task again. Each is recognised as done, or done from the same beginning.
+    /// Repeats the step of a task. It is either recognised as done, or done again from the same starting point.
     pub(super) fn resume(&mut self, id: &TaskId) {
         self.learn_again(id);
         if self.is_unwanted(id) && self.can_be_left_out_at_once(id) {
@@ -36,10 +36,10 @@ impl Machine {
         self.act(action);
     }
 
-    /// What the last session learned is written down after it was counted, so a kill may have come between.
+    /// What the last session learned is recorded after the session was counted, so a kill may have come in between.
     fn learn_again(&mut self, id: &TaskId) {
         let last = self.record(id).and_then(|record| record.attempts.last());
-        // One that was cut off is had again, and says the same again.
+        // A session that was cut off is repeated, and records its own lessons.
         let known = last
             .filter(|attempt| attempt.counted)
             .and_then(|attempt| attempt.session_id.clone().zip(attempt.log.as_deref().map(Into::into)));
@@ -48,7 +48,7 @@ impl Machine {
         }
     }
 
-    /// Puts a workspace back, unless a wait is not over.
+    /// Restores a workspace, unless a wait is not over.
     pub(super) fn put_back(&mut self, id: &TaskId) {
         if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
             self.stop(crate::state::RunEnd::Limit { limit });
@@ -61,7 +61,8 @@ impl Machine {
         }
     }
 
-    /// The log of the session was read. If it came to its end, the work is there and is judged; nothing is done twice.
+    /// The log of the session was read. If the session ended, its work is there and is judged, so nothing is done
+    /// twice.
     pub(super) fn recovered(&mut self, now: i64, id: &TaskId, run: Option<Box<AgentRun>>) {
         match run {
             Some(run) => self.agent_ended(now, id, run),
@@ -71,7 +72,7 @@ impl Machine {
                 else {
                     return;
                 };
-                // What it spent until then is not known.
+                // What it had spent is unknown.
                 let run = AgentRun {
                     end: AgentEnd::Interrupted,
                     session_id: Some(session_id),
@@ -82,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// A session was cut off: it counts for nothing, and the task begins again from where it was.
+    /// A session was cut off: it does not count, and the task starts again from the same tree.
     pub(super) fn cut_off(&mut self, now: i64, id: &TaskId, run: &AgentRun, failure: Failure) {
         let Some(Step::Agent { number, tree, retried, .. }) =
             self.record(id).and_then(|record| record.step.clone())
@@ -115,7 +116,7 @@ impl Machine {
         self.wait(now, until, reason);
     }
 
-    /// The workspace is as it was before the session that was cut off.
+    /// The workspace is back to what it was before the session that was cut off.
     pub(super) fn restored(&mut self, id: &TaskId) {
         let Some(Step::Restoring { number, tree, retried }) =
             self.record(id).and_then(|record| record.step.clone())
@@ -141,7 +142,7 @@ impl Machine {
     pub(super) fn ask_ended(&mut self, id: &str, by: Option<String>, answers: Vec<(String, String)>) {
         let Some(place) = self.state.questions.iter().position(|question| question.id == id) else { return };
         let question = self.state.questions.remove(place);
-        // The same question is not asked a second time, if the session has to begin again.
+        // If the session has to start again, the same question is not asked a second time.
         if let Some(record) = self.record_mut(&question.task) {
             record.answers.extend(answers);
         }

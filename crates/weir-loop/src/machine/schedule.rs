@@ -1,4 +1,4 @@
-//! What is done next: which task, or a wait, or the end.
+//! Decides what is next: a task, a wait, or the end.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::tasks::{Readiness, Task, TaskId, readiness};
 impl Machine {
     pub(super) fn start(&mut self, now: i64) {
         let resumed = self.state.tasks.iter().any(|task| task.step.is_some() || !task.attempts.is_empty());
-        // What was asked for holds also after a kill: the one task may be done already.
+        // `--once` also holds after a kill: its one task may already be done.
         let was_killed = self.state.end().is_none() || self.state.is_unreported;
         let ended = self.state.once.filter(|_| was_killed).unwrap_or(0);
         self.state.once = self.wanted.once.then_some(ended);
-        // One that was killed while it came to its end goes on coming to it.
+        // A run that was killed while it was ending still has to end.
         let end = self.state.end().filter(|end| self.state.is_unreported && end.outlives_a_kill());
         self.stopping = self.state.halting.clone().or_else(|| end.cloned());
         self.state.halting = self.stopping.clone();
         if self.state.end().is_some() {
-            // Somebody has looked at it, and wants it to go on.
+            // A person started it again, so the waiting time starts from zero.
             self.state.waited_ms = 0;
         }
         self.state.status = RunStatus::Running;
@@ -42,7 +42,7 @@ impl Machine {
             budget: self.state.budget(),
         };
         self.tell(event);
-        // Questions are asked again, and that is told again.
+        // Questions are asked again, with new notifications.
         self.state.outbox.retain(|news| news.kind != NotifyOn::Question);
         for news in self.state.outbox.clone() {
             self.act(Action::Notify(news));
@@ -54,19 +54,19 @@ impl Machine {
         for id in ids {
             self.resume(&id);
         }
-        self.want_list();
+        self.request_list();
         self.tick(now);
     }
 
-    /// The list may have been changed by a person meanwhile.
-    pub(super) fn want_list(&mut self) {
-        if !std::mem::replace(&mut self.list_wanted, true) {
+    /// Requests the list, which a person may have changed meanwhile.
+    pub(super) fn request_list(&mut self) {
+        if !std::mem::replace(&mut self.list_requested, true) {
             self.act(Action::ReadTasks);
         }
     }
 
     pub(super) fn tasks_read(&mut self, now: i64, tasks: Vec<Task>) {
-        self.list_wanted = false;
+        self.list_requested = false;
         let is_same = |(record, task): (&TaskRecord, &Task)| record.task.id == task.id;
         let is_kept = |record: &TaskRecord| !record.attempts.is_empty() || record.step.is_some();
         let (old, count) = (&self.state.tasks, tasks.len());
@@ -76,7 +76,7 @@ impl Machine {
         }
         for (record, task) in self.state.tasks.iter_mut().zip(tasks) {
             let state = match record.state {
-                // A person has checked its box, or taken the check away.
+                // A person has checked or unchecked its box.
                 TaskState::Pending if task.done => TaskState::Done,
                 TaskState::Done if !task.done && record.receipt.is_none() => TaskState::Pending,
                 state => state,
@@ -90,8 +90,8 @@ impl Machine {
         self.schedule(now);
     }
 
-    /// Puts the records into the order of the list. What a person has taken out of it stays if something was spent on it,
-    /// or is being done.
+    /// Puts the records into the order of the list. A task that a person removed from the list keeps its record if it
+    /// has attempts or is in progress.
     fn reorder(&mut self, tasks: &[Task]) {
         self.changed.add_list();
         let old = std::mem::take(&mut self.state.tasks);
@@ -128,11 +128,11 @@ impl Machine {
             for id in waiting {
                 self.put_back(&id);
             }
-            self.want_list();
+            self.request_list();
         }
     }
 
-    /// Begins what can begin.
+    /// Starts the tasks that can start.
     pub(super) fn schedule(&mut self, now: i64) {
         self.merge_next();
         while self.stopping.is_none()
@@ -156,7 +156,7 @@ impl Machine {
         self.finish_if_idle(now);
     }
 
-    /// What was asked for on the command line.
+    /// Whether `--once` or `--until` is fulfilled.
     fn is_enough(&self) -> bool {
         let is_over = |id: &TaskId| {
             self.record(id).is_some_and(|record| {
@@ -173,7 +173,7 @@ impl Machine {
         ready.next().map(|record| record.task.id.clone())
     }
 
-    /// Whether a task may begin.
+    /// Whether a task may start.
     pub fn readiness(&self, record: &TaskRecord) -> Readiness {
         readiness(&record.task.needs, |need| match self.record(need).map(|record| record.state) {
             Some(TaskState::Done) => Some(true),
@@ -191,7 +191,7 @@ impl Machine {
         self.act(Action::Prepare(id.clone()));
     }
 
-    /// Where the stream tells how much of the account's window is used, not all of it is.
+    /// Waits for the next window if the CLI reports that too much of the account's window is used.
     fn wait_for_plan(&mut self, now: i64) -> bool {
         let Some(plan) = &self.state.plan else { return false };
         let used = plan.utilization.unwrap_or(0.0);
@@ -203,7 +203,7 @@ impl Machine {
             return false;
         };
         let reason =
-            format!("{:.0} % of the account's window is used (limits.plan_utilization)", used * 100.0);
+            format!("{:.0}% of the account's window is used (limits.plan_utilization)", used * 100.0);
         self.wait(now, until, reason);
         true
     }
@@ -212,10 +212,10 @@ impl Machine {
     pub(super) fn wait(&mut self, now: i64, until: i64, reason: String) {
         let policy = &self.config.rate_limit;
         let until = until.max(now).saturating_add(millis(policy.margin.as_millis()));
-        // One that is announced already is not made shorter, and not counted again.
+        // A wait that was already announced is not shortened, and not counted again.
         let announced = self.state.wait.as_ref().map_or(now, |wait| wait.until.max(now));
         let until = until.max(announced);
-        // Waits without anything done in between are one wait: a limit that is never lifted ends the run at last.
+        // Waits with no progress in between count as one, so that a limit that is never lifted ends the run.
         let more = u64::try_from(until - announced).unwrap_or(0);
         let in_a_row = self.state.waited_ms.saturating_add(more);
         if in_a_row > policy.longest_wait.as_millis() {
@@ -227,10 +227,10 @@ impl Machine {
         self.act(Action::WakeAt(until));
     }
 
-    /// Ends the run if nothing is being done and nothing can be.
+    /// Ends the run if nothing is in progress and nothing can start.
     pub(super) fn finish_if_idle(&mut self, now: i64) {
         let is_waiting = self.state.wait.is_some();
-        // A task that waits for the end of a wait is not being worked on.
+        // A parked task is not being worked on.
         let at_work = self.active().any(|record| !(self.is_parked(record)));
         if at_work || self.finished {
             return;
@@ -238,18 +238,18 @@ impl Machine {
         if let Some(end) = self.stopping.clone() {
             return self.finish(now, end);
         }
-        if is_waiting || self.list_wanted || self.active().next().is_some() {
+        if is_waiting || self.list_requested || self.active().next().is_some() {
             return;
         }
         let all_done = self.state.tasks.iter().all(|record| record.state == TaskState::Done);
         self.finish(now, if all_done { RunEnd::Completed } else { RunEnd::Unfinished });
     }
 
-    /// Whether nothing is done about an active task until a wait is over, or the program is started again.
+    /// Whether an active task is on hold until a wait is over or the program is started again.
     pub(super) fn is_parked(&self, record: &TaskRecord) -> bool {
         match record.step {
             Some(Step::Restoring { .. }) => self.state.wait.is_some() || self.stopping.is_some(),
-            // Somebody who wants it to end does not wait for gates; they run again with the next start.
+            // An interrupt does not wait for gates; they run again with the next start.
             Some(
                 Step::Preparing | Step::GatesBefore { .. } | Step::GatesAfter { .. } | Step::Merging { .. },
             ) => self.stopping == Some(RunEnd::Interrupted),

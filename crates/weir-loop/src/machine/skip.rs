@@ -1,4 +1,4 @@
-//! What a person wants of a task: that it is left out, or tried again.
+//! Skips and retries a task when a person asks for it.
 
 use super::{Action, Machine};
 use crate::event::LoopEvent;
@@ -6,13 +6,13 @@ use crate::outcome::{Failure, Outcome};
 use crate::state::{Step, TaskState};
 use crate::tasks::TaskId;
 
-/// Why the work of a task is put away that a person left out.
+/// The failure of a task that a person skipped.
 pub(super) fn left_out() -> Failure {
-    Failure::new(Outcome::Interrupted, "a person left the task out", "")
+    Failure::new(Outcome::Interrupted, "a person skipped the task", "")
 }
 
 impl Machine {
-    /// Leaves a task out. What was begun is ended first, and its work is kept as that of one that was given up.
+    /// Skips a task. If it is in progress, that is ended first, and its work is kept as for a task that was given up.
     pub(super) fn skip(&mut self, now: i64, id: &TaskId) {
         let is_parked = self.record(id).is_some_and(|record| self.is_parked(record));
         let Some(record) = self.record_mut(id) else { return };
@@ -22,7 +22,7 @@ impl Machine {
                 let kept = record.kept.clone();
                 self.tell(LoopEvent::TaskSkipped { task: id.clone(), kept });
             }
-            // What passed its gates is done.
+            // A task that has passed its gates is done.
             (TaskState::Active, Some(Step::Committing { .. } | Step::Advancing { .. })) => {}
             (TaskState::Active, step) => {
                 let is_at_work = matches!(step, Some(Step::Agent { .. }));
@@ -39,7 +39,7 @@ impl Machine {
         self.schedule(now);
     }
 
-    /// Tries a task again.
+    /// Retries a task.
     pub(super) fn retry(&mut self, now: i64, id: &TaskId) {
         let Some(record) = self.record_mut(id) else { return };
         if matches!(record.state, TaskState::Failed | TaskState::Skipped) {
@@ -51,18 +51,18 @@ impl Machine {
         self.schedule(now);
     }
 
-    /// Whether a person wants a task left out that has begun.
+    /// Whether a person wants to skip this task, which is in progress.
     pub(super) fn is_unwanted(&self, id: &TaskId) -> bool {
         self.record(id).is_some_and(|record| record.is_unwanted)
     }
 
-    /// Whether nothing has to be ended or found out first, when the program goes on.
+    /// Whether, on a resume, the task can be skipped without first ending or recovering anything.
     pub(super) fn can_be_left_out_at_once(&self, id: &TaskId) -> bool {
         let step = self.record(id).and_then(|record| record.step.as_ref());
         matches!(step, Some(Step::GatesBefore { .. } | Step::Restoring { .. } | Step::Merging { .. }))
     }
 
-    /// Puts the work of a task away that a person wants left out.
+    /// Keeps the work of a task that a person skips.
     pub(super) fn leave_out(&mut self, id: &TaskId) {
         self.shelve(id, left_out());
     }

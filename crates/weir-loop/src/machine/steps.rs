@@ -38,7 +38,7 @@ impl Machine {
         }
     }
 
-    /// Begins a session. `again` if one for the same attempt was cut off.
+    /// Starts a session. `again` if an earlier one for the same attempt was cut off.
     pub(super) fn begin_session(
         &mut self,
         id: &TaskId,
@@ -52,7 +52,7 @@ impl Machine {
         let budget = self.state.budget();
         let Some(record) = self.record_mut(id) else { return };
         record.step = Some(Step::Agent { number, session_id: session_id.clone(), tree, retried });
-        // The last one that counts says what was wrong; one that was cut off says nothing.
+        // The last attempt that counts says what was wrong; a session that was cut off does not.
         let last = record.attempts.iter().rev().find(|attempt| attempt.counted);
         let failure = last.filter(|_| number > 1).and_then(|attempt| attempt.failure.as_deref().cloned());
         let broken = record.before.iter().filter(|gate| !gate.passed).map(|gate| gate.name.clone()).collect();
@@ -65,7 +65,7 @@ impl Machine {
             session_id: session_id.clone(),
             failure,
             broken,
-            // A cent at the least: with nothing at all the CLI would not even start.
+            // At least a cent: with nothing left the CLI would not even start.
             max_cost_usd: left.max(0.01),
             timeout_ms: left_of_task.min(left_of_run).max(1000),
         };
@@ -118,11 +118,11 @@ impl Machine {
         let is_cut_off =
             |failure: &Failure| matches!(failure.outcome, Outcome::Interrupted | Outcome::RateLimited);
         if run.tools > 0 || !judged.as_ref().is_some_and(is_cut_off) {
-            // It got through, so what was waited for is over.
+            // The session got through, so the limit that was waited for is over.
             self.state.waited_ms = 0;
         }
         if self.is_unwanted(id) {
-            // Whatever came of it is kept, and counts only if it came to an end by itself.
+            // The attempt is recorded, and counts only if the session ended by itself.
             let counted = !judged.as_ref().is_some_and(is_cut_off);
             self.push_attempt(now, id, number, &run, Some(judged.unwrap_or_else(left_out)), counted);
             return self.leave_out(id);
@@ -133,13 +133,13 @@ impl Machine {
             }
             Some(failure) => {
                 if let AgentEnd::NotStarted { why } = &run.end {
-                    // The next one would not start either. Nothing was spent, so the task is as before.
+                    // The next session would not start either. Nothing was spent, so the task stays as it was.
                     self.stop(RunEnd::NotStarted { why: why.clone() });
                     self.set_step(id, Step::Restoring { number, tree, retried });
                     return self.finish_if_idle(now);
                 }
                 if !retried && is_worth_a_retry(&run, &failure) {
-                    // It is not counted: nothing was done.
+                    // Not counted, because nothing was done.
                     self.push_attempt(now, id, number, &run, Some(failure), false);
                     self.set_step(id, Step::Restoring { number, tree, retried: true });
                     return self.put_back(id);
@@ -154,7 +154,7 @@ impl Machine {
         }
     }
 
-    /// Once something is put back, nobody sees any more that it was changed: so it is written down before.
+    /// Notes the tree before anything in it is restored: afterwards it no longer shows what was changed.
     pub(super) fn seen(&mut self, id: &TaskId, tree: String) {
         let Some(record) = self.record_mut(id) else { return };
         let base = record.base.clone().unwrap_or_default();
@@ -176,7 +176,7 @@ impl Machine {
         }
         if !work.nested.is_empty() {
             let text = format!(
-                "{}: a repository or worktree of its own, whose files are in no commit of task {id}",
+                "{}: a separate repository or worktree, so its files are not in the commit of task {id}",
                 work.nested.join(", ")
             );
             self.tell(LoopEvent::Warning { text });
@@ -188,7 +188,7 @@ impl Machine {
         self.act(Action::RunGates(id.clone()));
     }
 
-    /// Writes a session down. This is the one place where anything is counted.
+    /// Records a session. This is the only place where anything is counted.
     pub(super) fn push_attempt(
         &mut self,
         now: i64,
@@ -224,11 +224,11 @@ impl Machine {
             degraded: run.degraded,
             malformed_lines: run.malformed_lines,
             log: run.log.as_deref().map(Into::into),
-            // That of the others is in the receipt.
+            // For a successful session it is in the receipt.
             setup: run.setup.clone().filter(|_| outcome != Outcome::Done),
         };
         if let Some(record) = self.record_mut(id) {
-            // Most tasks have one, and a vector would make room for four.
+            // Most tasks have one attempt, and a vector would reserve space for four.
             record.attempts.reserve_exact(1);
             record.attempts.push(attempt);
         }
@@ -236,8 +236,8 @@ impl Machine {
     }
 }
 
-/// Whether a session may be had again: it crashed or its output was unusable, and no tool had run. One in which a tool
-/// has run is never replayed.
+/// Whether a session may be repeated: it crashed or its output was unusable, and no tool had run. A session in which a
+/// tool has run is never repeated.
 fn is_worth_a_retry(run: &AgentRun, failure: &Failure) -> bool {
     let is_unusable =
         failure.outcome == Outcome::Crashed || run.api_error_status.is_some_and(|status| status >= 500);

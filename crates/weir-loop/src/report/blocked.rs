@@ -1,12 +1,12 @@
-//! Which open tasks cannot begin, and why not. Pure.
+//! Finds open tasks that cannot start, and why. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::state::{RunState, TaskState};
 use crate::tasks::TaskId;
 
-/// Tasks that cannot begin because of one that was given up, left out or taken away, each with what it needs. One that
-/// needs such a task is such a task, too.
+/// Tasks that cannot start because they need one that was given up, skipped or removed, directly or through other
+/// tasks. Each with the task that it needs.
 pub fn blocked(run: &RunState) -> BTreeMap<&TaskId, &TaskId> {
     let mut blocked = BTreeMap::new();
     if run.tasks.iter().all(|record| record.task.needs.is_empty()) {

@@ -1,30 +1,32 @@
-//! A chart of cost and time for each task, as inline SVG.
+//! A chart of each task's cost and time, as inline SVG.
 
 use std::fmt::Write as _;
+
+use weir_base::money::dollars;
+use weir_base::time::duration_text;
 
 use super::html::escape;
 use crate::outcome::Outcome;
 use crate::state::{RunState, TaskRecord};
-use crate::time::words;
 
 const ROW: usize = 26;
 const LABEL: usize = 230;
 const BAR: usize = 300;
 const GAP: usize = 90;
-/// So much of a title fits before the bars.
-const LETTERS: usize = 32;
-/// More bars than this say nothing to anybody.
-const MOST: usize = 200;
+/// Characters of a title that fit before the bars.
+const MAX_TITLE: usize = 32;
+/// A chart with more rows than this is not readable.
+const MAX_ROWS: usize = 200;
 
-/// The chart: for each task a bar of its cost and a bar of its time, both to the scale of the largest.
+/// The chart: a bar for the cost and a bar for the time of each task, relative to the largest.
 pub(super) fn chart(run: &RunState) -> String {
     let records: Vec<&TaskRecord> =
-        run.tasks.iter().filter(|record| !record.attempts.is_empty()).take(MOST).collect();
+        run.tasks.iter().filter(|record| !record.attempts.is_empty()).take(MAX_ROWS).collect();
     if records.is_empty() {
         return String::new();
     }
-    let most_cost = records.iter().map(|record| record.cost_usd()).fold(0.0, f64::max);
-    let most_time = records.iter().map(|record| record.took_ms()).max().unwrap_or(0) as f64;
+    let max_cost = records.iter().map(|record| record.cost_usd()).fold(0.0, f64::max);
+    let max_time = records.iter().map(|record| record.took_ms()).max().unwrap_or(0) as f64;
     let width = LABEL + 2 * (BAR + GAP);
     let height = ROW * (records.len() + 1) + 8;
     let mut svg = format!(
@@ -34,27 +36,27 @@ pub(super) fn chart(run: &RunState) -> String {
         LABEL + BAR + GAP
     );
     for (place, record) in records.iter().enumerate() {
-        row(&mut svg, ROW * (place + 1), record, most_cost, most_time);
+        row(&mut svg, ROW * (place + 1), record, max_cost, max_time);
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn row(svg: &mut String, top: usize, record: &TaskRecord, most_cost: f64, most_time: f64) {
+fn row(svg: &mut String, top: usize, record: &TaskRecord, max_cost: f64, max_time: f64) {
     let (cost, time) = (record.cost_usd(), record.took_ms());
     let class = match record.outcome() {
         Some(Outcome::Done) => "done",
         Some(Outcome::Stopped) | None => "open",
         Some(_) => "failed",
     };
-    let mut title: String = record.task.title.chars().take(LETTERS).collect();
+    let mut title: String = record.task.title.chars().take(MAX_TITLE).collect();
     if title.len() < record.task.title.len() {
         title = format!("{}…", title.trim_end());
     }
     let middle = top + 17;
     let known = record.attempts.iter().any(|attempt| attempt.cost_usd.is_some());
-    let cost_text = if known { format!("${cost:.4}") } else { "unknown".to_owned() };
-    let (cost_width, time_width) = (length(cost, most_cost), length(time as f64, most_time));
+    let cost_text = if known { dollars(cost) } else { "unknown".to_owned() };
+    let (cost_width, time_width) = (length(cost, max_cost), length(time as f64, max_time));
     let second = LABEL + BAR + GAP;
     // Writing to a string does not fail.
     let _ = writeln!(
@@ -71,14 +73,14 @@ fn row(svg: &mut String, top: usize, record: &TaskRecord, most_cost: f64, most_t
         LABEL + cost_width + 6,
         top + 5,
         second + time_width + 6,
-        words(time),
+        duration_text(time),
     );
 }
 
-fn length(value: f64, most: f64) -> usize {
-    if most <= 0.0 {
+fn length(value: f64, max: f64) -> usize {
+    if max <= 0.0 {
         return 1;
     }
-    // At least a line, so that a small one is seen.
-    ((value / most * BAR as f64).round() as usize).clamp(1, BAR)
+    // At least one pixel, so that a small value is visible.
+    ((value / max * BAR as f64).round() as usize).clamp(1, BAR)
 }

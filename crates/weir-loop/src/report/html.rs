@@ -1,13 +1,15 @@
-//! The report as one HTML file that needs nothing but itself.
+//! The report as one self-contained HTML file.
 
 use std::fmt::Write as _;
 use std::iter::once_with as once;
 
+use weir_base::money;
+use weir_base::time::duration_text;
+
 use super::chart::chart;
-use super::{blocked, dollars, ending, part, reason_besides, state_words, task_words, times};
+use super::{blocked, dollars, ending, given_up_reason, part, state_words, task_words, times};
 use crate::outcome::Outcome;
 use crate::state::{RunState, TaskRecord, TaskState};
-use crate::time::words;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --good: #2a7d4f; --bad: #b3402e; --open: #6b7280; --soft: #8881; }
@@ -37,7 +39,7 @@ pub fn html(run: &RunState) -> String {
     html_parts(run).collect()
 }
 
-/// The same in parts, of which each has to do with one task or with none, so that it need not be in memory as a whole.
+/// The same report in parts, at most one task each, so that the whole report is never in memory.
 pub fn html_parts(run: &RunState) -> impl Iterator<Item = String> {
     let blocked = blocked(run);
     let rows = run.tasks.iter().map(move |record| {
@@ -80,13 +82,13 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// What sessions worked with, for whoever has to check that.
+/// What the sessions worked with, for audits.
 fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
     let all = super::setups(run);
     if all.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<h2>What sessions worked with</h2><ul>")?;
+    writeln!(out, "<h2>Session setup</h2><ul>")?;
     for (words, sessions) in all {
         writeln!(out, "<li>{}: {}</li>", super::count(sessions as u64, "session"), escape(&words))?;
     }
@@ -103,13 +105,13 @@ fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
     if !run.planning.is_empty() {
         let planned =
             run.planning.iter().filter_map(|planned| planned.cost_usd).fold(0.0, |all, usd| all + usd);
-        unknown = format!("{unknown}, planning ${planned:.4}");
+        unknown = format!("{unknown}, planning {}", money::dollars(planned));
     }
     let cells = [
         (
             "cost",
-            format!("${:.4}", budget.cost_usd),
-            format!("of ${:.2}{unknown}", limits.cost_usd),
+            money::dollars(budget.cost_usd),
+            format!("of {}{unknown}", money::dollars(limits.cost_usd)),
             part(budget.cost_usd, limits.cost_usd),
         ),
         (
@@ -126,8 +128,8 @@ fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
         ),
         (
             "time at work",
-            words(budget.active_ms),
-            format!("of {}", words(limits.wall_time.as_millis())),
+            duration_text(budget.active_ms),
+            format!("of {}", duration_text(limits.wall_time.as_millis())),
             part(budget.active_ms as f64, limits.wall_time.as_millis() as f64),
         ),
     ];
@@ -155,7 +157,7 @@ fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
         let (files, added, removed) = receipt.diff;
         format!("{}, +{added} −{removed}", super::count(files, "file"))
     });
-    let time = if record.attempts.is_empty() { String::new() } else { words(record.took_ms()) };
+    let time = if record.attempts.is_empty() { String::new() } else { duration_text(record.took_ms()) };
     let attempts = if record.attempts.is_empty() { String::new() } else { record.attempts.len().to_string() };
     writeln!(
         out,
@@ -182,7 +184,7 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
         task_words(run, record)
     )?;
     for attempt in &record.attempts {
-        let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
+        let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), money::dollars);
         let reason = attempt
             .failure
             .as_ref()
@@ -193,14 +195,19 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
             .as_ref()
             .map(|log| format!("<br><code>{}</code>", escape(&log.display().to_string())))
             .unwrap_or_default();
-        writeln!(out, "<li>{}, {cost}, {}{reason}{log}</li>", attempt.outcome, words(attempt.duration_ms))?;
+        writeln!(
+            out,
+            "<li>{}, {cost}, {}{reason}{log}</li>",
+            attempt.outcome,
+            duration_text(attempt.duration_ms)
+        )?;
     }
     writeln!(out, "</ol>")?;
-    if let Some(reason) = reason_besides(record) {
-        writeln!(out, "<p>It was given up: {}</p>", escape(reason))?;
+    if let Some(reason) = given_up_reason(record) {
+        writeln!(out, "<p>Given up: {}</p>", escape(reason))?;
     }
     if let Some(kept) = &record.kept {
-        writeln!(out, "<p>Its work is kept: <code>{}</code></p>", escape(kept))?;
+        writeln!(out, "<p>Work kept in: <code>{}</code></p>", escape(kept))?;
     }
     if let Some(failure) = record.failure.as_ref().filter(|failure| !failure.output.trim().is_empty()) {
         writeln!(out, "<pre>{}</pre>", escape(failure.output.trim_end()))?;
@@ -208,20 +215,8 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
     Ok(())
 }
 
-/// Text that is no markup.
+/// Escapes text for HTML, and drops terminal colours and other control characters.
 pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // Colours of a terminal and other control characters.
-            letter if letter.is_control() && !matches!(letter, '\n' | '\t') => {}
-            letter => out.push(letter),
-        }
-    }
-    out
+    let is_shown = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    weir_base::html::escape(&text.chars().filter(is_shown).collect::<String>()).into_owned()
 }

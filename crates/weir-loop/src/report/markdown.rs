@@ -3,16 +3,18 @@
 use std::fmt::Write as _;
 use std::iter::once_with as once;
 
-use super::{blocked, dollars, ending, part, reason_besides, state_words, task_words, times};
+use weir_base::money;
+use weir_base::time::duration_text;
+
+use super::{blocked, dollars, ending, given_up_reason, part, state_words, task_words, times};
 use crate::state::{RunState, TaskRecord, TaskState};
-use crate::time::words;
 
 /// The report of a run as Markdown.
 pub fn markdown(run: &RunState) -> String {
     markdown_parts(run).collect()
 }
 
-/// The same in parts, of which each has to do with one task or with none, so that it need not be in memory as a whole.
+/// The same report in parts, at most one task each, so that the whole report is never in memory.
 pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
     let blocked = blocked(run);
     let rows = run.tasks.iter().map(move |record| {
@@ -47,19 +49,24 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     } else {
         String::new()
     };
-    writeln!(out, "| cost | ${:.4}{unknown} | ${:.2} |", budget.cost_usd, run.limits.cost_usd)?;
+    writeln!(
+        out,
+        "| cost | {}{unknown} | {} |",
+        money::dollars(budget.cost_usd),
+        money::dollars(run.limits.cost_usd)
+    )?;
     if !run.planning.is_empty() {
         let planned =
             run.planning.iter().filter_map(|planned| planned.cost_usd).fold(0.0, |all, usd| all + usd);
-        writeln!(out, "| of that, planning | ${planned:.4} | |")?;
+        writeln!(out, "| of that, planning | {} | |", money::dollars(planned))?;
     }
     writeln!(out, "| iterations | {} | {} |", budget.iterations, run.limits.iterations)?;
     writeln!(out, "| tokens | {} | {} |", super::grouped(budget.tokens), super::grouped(run.limits.tokens))?;
     writeln!(
         out,
         "| time at work | {} | {} |\n",
-        words(budget.active_ms),
-        words(run.limits.wall_time.as_millis())
+        duration_text(budget.active_ms),
+        duration_text(run.limits.wall_time.as_millis())
     )?;
     writeln!(
         out,
@@ -67,13 +74,13 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// What sessions worked with, for whoever has to check that.
+/// What the sessions worked with, for audits.
 fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
     let all = super::setups(run);
     if all.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n## What sessions worked with\n")?;
+    writeln!(out, "\n## Session setup\n")?;
     for (words, sessions) in all {
         writeln!(out, "- {}: {}", super::count(sessions as u64, "session"), cell(&words))?;
     }
@@ -87,7 +94,7 @@ fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
         format!("{}, +{added} -{removed}", super::count(files, "file"))
     });
     let commit = receipt.and_then(|receipt| receipt.commit.get(..10)).unwrap_or_default();
-    let time = if record.attempts.is_empty() { String::new() } else { words(record.took_ms()) };
+    let time = if record.attempts.is_empty() { String::new() } else { duration_text(record.took_ms()) };
     writeln!(
         out,
         "| {} | {} | {} | {} | {time} | {} | {commit} |",
@@ -106,14 +113,14 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
     }
     writeln!(out, "\n## {} ({})\n", cell(&record.task.title), task_words(run, record))?;
     for attempt in &record.attempts {
-        let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
+        let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), money::dollars);
         let degraded = if attempt.degraded { ", degraded answer" } else { "" };
         writeln!(
             out,
             "{}. {}, {cost}, {}{degraded}",
             attempt.number,
             attempt.outcome,
-            words(attempt.duration_ms)
+            duration_text(attempt.duration_ms)
         )?;
         if let Some(failure) = &attempt.failure {
             writeln!(out, "   {}", cell(&failure.reason))?;
@@ -122,11 +129,11 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
             writeln!(out, "   Log: `{}`", log.display())?;
         }
     }
-    if let Some(reason) = reason_besides(record) {
-        writeln!(out, "\nIt was given up: {}", cell(reason))?;
+    if let Some(reason) = given_up_reason(record) {
+        writeln!(out, "\nGiven up: {}", cell(reason))?;
     }
     if let Some(kept) = &record.kept {
-        writeln!(out, "\nIts work is kept: `{kept}`")?;
+        writeln!(out, "\nWork kept in: `{kept}`")?;
     }
     if let Some(failure) = record.failure.as_ref().filter(|failure| !failure.output.trim().is_empty()) {
         let fence = "~".repeat(4 + failure.output.matches("~~~~").count());
@@ -135,7 +142,7 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
     Ok(())
 }
 
-/// Text that does not break a table or a heading.
+/// Escapes text for a table or a heading.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
 }

@@ -1,4 +1,4 @@
-//! The report of a run: what became of each task, what it cost, and why what failed did. Pure.
+//! The report of a run: the outcome and cost of each task, and the reasons for failures. Pure.
 
 mod blocked;
 mod chart;
@@ -8,6 +8,8 @@ mod markdown;
 pub use blocked::blocked;
 pub use html::{html, html_parts};
 pub use markdown::{markdown, markdown_parts};
+use weir_base::money;
+use weir_base::time::Utc;
 
 use std::collections::BTreeMap;
 
@@ -15,22 +17,22 @@ use crate::agent::Setup;
 use crate::state::{RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
-/// How a run ended, in words.
+/// How a run ended, or that it has not, for people.
 pub fn ending(run: &RunState) -> String {
     match run.end() {
-        None => "It still goes on, or was killed: `weir loop run` goes on with it.".to_owned(),
+        None => "It is still running, or was killed: `weir loop run` resumes it.".to_owned(),
         Some(end) => end_words(end),
     }
 }
 
-/// How a run ended, in words.
+/// How a run ended, for people.
 pub fn end_words(end: &RunEnd) -> String {
     match end {
         RunEnd::Completed => "All tasks are done.".to_owned(),
-        RunEnd::Unfinished => "Nothing more can be done, and not all tasks are done.".to_owned(),
-        RunEnd::Enough => "It ended where it was asked to.".to_owned(),
+        RunEnd::Unfinished => "No other task can be started, and not all tasks are done.".to_owned(),
+        RunEnd::Enough => "It ended where requested.".to_owned(),
         RunEnd::Limit { limit } => {
-            format!("A limit was reached: {limit}. Raise it, and `weir loop run` goes on.")
+            format!("A limit was reached: {limit}. Raise it, then `weir loop run` resumes.")
         }
         RunEnd::Denied { task } => {
             format!(
@@ -38,33 +40,35 @@ pub fn end_words(end: &RunEnd) -> String {
             )
         }
         RunEnd::WaitTooLong { until } => format!(
-            "The account's limit would have to be waited for until {}, and that is longer than rate_limit.longest_wait \
-             without anything done in between. `weir loop run` goes on.",
-            crate::time::rfc3339(*until)
+            "The account's limit lasts until {}, and waiting for it would exceed rate_limit.longest_wait \
+             without any progress in between. `weir loop run` resumes.",
+            Utc::from_ms(*until).rfc3339()
         ),
         RunEnd::SameFailure { reason } => {
-            format!("Three tasks in a row failed in the same way, so something else is wrong: {reason}")
+            format!(
+                "Three tasks in a row failed in the same way, so the problem is not in the tasks: {reason}"
+            )
         }
         RunEnd::NotStarted { why } => format!("The CLI could not be started: {why}"),
-        RunEnd::Interrupted => "Somebody stopped it; `weir loop run` goes on.".to_owned(),
-        RunEnd::Error { why } => format!("The loop could not go on: {why}"),
+        RunEnd::Interrupted => "It was interrupted; `weir loop run` resumes it.".to_owned(),
+        RunEnd::Error { why } => format!("The loop could not continue: {why}"),
     }
 }
 
 /// When a run began, and when it ended if it has.
 fn times(run: &RunState) -> String {
-    let started = crate::time::rfc3339(run.started_at);
+    let started = Utc::from_ms(run.started_at).rfc3339();
     match &run.status {
         RunStatus::Running => format!("started {started}"),
-        RunStatus::Ended { at, .. } => format!("started {started}, ended {}", crate::time::rfc3339(*at)),
+        RunStatus::Ended { at, .. } => format!("started {started}, ended {}", Utc::from_ms(*at).rfc3339()),
     }
 }
 
-/// A task's state in a word or two.
+/// A task's state, in a word or two.
 pub fn task_words(run: &RunState, record: &TaskRecord) -> &'static str {
     match (record.state, record.outcome()) {
         (_, Some(outcome)) => outcome.words(),
-        // The next start goes on with it.
+        // The next start resumes it.
         (TaskState::Active, _) if run.end().is_some() => "interrupted",
         (TaskState::Active, _) => "at work",
         (TaskState::Skipped, _) => "skipped",
@@ -72,14 +76,14 @@ pub fn task_words(run: &RunState, record: &TaskRecord) -> &'static str {
     }
 }
 
-/// Why a task was given up, where its last session does not say so: its work could not be merged, or a limit was reached.
-fn reason_besides(record: &TaskRecord) -> Option<&str> {
+/// Why a task was given up, if its last session does not say so: its work could not be merged, or a limit was reached.
+fn given_up_reason(record: &TaskRecord) -> Option<&str> {
     let reason = record.failure.as_ref().map(|failure| failure.reason.as_str())?;
     let last = record.attempts.last().and_then(|attempt| attempt.failure.as_ref());
     (last.map(|failure| failure.reason.as_str()) != Some(reason)).then_some(reason)
 }
 
-/// The state of a task in a table, with what it waits for in vain.
+/// The state of a task for a table, with the task that blocks it.
 fn state_words(run: &RunState, record: &TaskRecord, blocked: &BTreeMap<&TaskId, &TaskId>) -> String {
     match blocked.get(&record.task.id) {
         Some(need) => format!("blocked by {need}"),
@@ -87,7 +91,7 @@ fn state_words(run: &RunState, record: &TaskRecord, blocked: &BTreeMap<&TaskId, 
     }
 }
 
-/// What the sessions of a run worked with, each way once, with how many sessions had it. Usually there is one.
+/// The distinct setups of a run's sessions, each with its number of sessions. Usually there is one.
 fn setups(run: &RunState) -> Vec<(String, usize)> {
     let mut all: Vec<(&Setup, usize)> = Vec::new();
     let of_receipts = run.tasks.iter().filter_map(|task| task.receipt.as_ref()?.setup.as_deref());
@@ -101,13 +105,13 @@ fn setups(run: &RunState) -> Vec<(String, usize)> {
     all.into_iter().map(|(setup, sessions)| (setup.words(), sessions)).collect()
 }
 
-/// Whether two sessions worked with the same. Tasks side by side have folders of their own.
+/// Whether two setups are the same. Parallel tasks differ in their folders.
 fn is_same_setup(run: &RunState, one: &Setup, other: &Setup) -> bool {
     let without_folder = |setup: &Setup| Setup { cwd: None, ..setup.clone() };
     if run.parallel > 1 { without_folder(one) == without_folder(other) } else { one == other }
 }
 
-/// A part of a report.
+/// Writes a part of a report.
 fn part(write: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -133,12 +137,12 @@ fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// An amount, or that it is not known.
+/// The cost of a task, or that it is unknown.
 fn dollars(record: &TaskRecord) -> String {
     let known = record.attempts.iter().any(|attempt| attempt.cost_usd.is_some());
     match (record.attempts.is_empty(), known) {
         (true, _) => String::new(),
-        (false, true) => format!("${:.4}", record.cost_usd()),
+        (false, true) => money::dollars(record.cost_usd()),
         (false, false) => "unknown".to_owned(),
     }
 }
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_and_what_is_blocked_are_told_apart() {
+    fn interrupted_blocked_and_open_tasks_are_distinguished() {
         let list = "- [ ] a\n- [ ] b\n  - needs: a\n- [ ] c\n  - needs: b\n- [ ] d\n- [ ] e\n";
         let tasks = TaskList::parse(Source::Markdown(list.into())).unwrap().tasks;
         let mut run = RunState::new("r".into(), 0, tasks, &Config::default());
@@ -240,12 +244,12 @@ mod tests {
         has("| c | blocked by b |");
         has("| d | interrupted |");
         has("| e | open |");
-        has("It was given up: it conflicts");
+        has("Given up: it conflicts");
         assert!(html(&run).contains("blocked by a") && html(&run).contains("it conflicts"));
     }
 
     #[test]
-    fn nothing_in_the_page_is_markup_of_somebody_else() {
+    fn text_is_escaped_in_the_page() {
         let page = html(&run());
         assert!(page.contains("Add &lt;b&gt;a&lt;/b&gt; flag") && !page.contains("<b>a</b>"));
         assert!(

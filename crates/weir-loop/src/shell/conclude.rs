@@ -1,4 +1,4 @@
-//! What belongs to the end of a run: its report, and the mark that it is over.
+//! Ends a run: writes its report, and marks it as over.
 
 use std::io::Write as _;
 
@@ -8,7 +8,8 @@ use super::folders::Folders;
 use crate::report::{html_parts, markdown_parts};
 use crate::state::{RunState, StateError, StateWriter, stream_atomically};
 
-/// Writes `report.md` and `report.html`. Gives what could not be written: that does not change how a run ended.
+/// Writes `report.md` and `report.html`. Returns the errors: a report that cannot be written does not change how a run
+/// ended.
 pub fn write_reports(folders: &Folders, run: &RunState, secrets: &Secrets) -> Vec<String> {
     let markdown = write_report(folders, "md", markdown_parts(run), secrets);
     let html = write_report(folders, "html", html_parts(run), secrets);
@@ -25,11 +26,11 @@ fn write_report(
     let written = stream_atomically(&path, |file| {
         parts.try_for_each(|part| file.write_all(secrets.mask(&part).as_bytes()))
     });
-    written.map_err(|error| format!("{} cannot be written: {error}", path.display()))
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Writes the reports of a run that has ended, and then down that it is over. Until then the next start comes to its
-/// end again.
+/// Writes the reports of a run that has ended, and then records that it is over. Until then the next start ends it
+/// again.
 pub(super) fn conclude(
     folders: &Folders,
     run: &mut RunState,

@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::config::Config;
 use crate::tasks::TaskId;
 
-/// What the actions of a run share. Nothing in it changes but what is known of the list.
+/// What the actions of a run share. Nothing in it changes, apart from what is known about the list.
 pub(super) struct Context {
     pub(super) config: Config,
     pub(super) config_file: Option<PathBuf>,
@@ -24,7 +24,7 @@ pub(super) struct Context {
     pub(super) skip_permissions: bool,
     /// The task list.
     pub(super) list: ListFile,
-    /// Whether each task has a worktree of its own.
+    /// Whether each task has its own worktree.
     pub(super) is_parallel: bool,
 }
 
@@ -38,12 +38,12 @@ impl Context {
         }
     }
 
-    /// Git, where a task is worked on.
+    /// Git in the workspace of a task.
     pub(super) fn git_of(&self, task: &TaskId) -> Git {
         self.git.at(self.workspace(task))
     }
 
-    /// The run's name in branch names.
+    /// The run's id in branch names.
     fn short_run(&self) -> &str {
         self.run_id.get(..8).unwrap_or(&self.run_id)
     }
@@ -53,7 +53,7 @@ impl Context {
         format!("weir/{}/{task}", self.short_run())
     }
 
-    /// The branch of a task that was given up after so many attempts.
+    /// The branch of a task that was given up after this many attempts.
     pub(super) fn failed_branch(&self, task: &TaskId, attempts: usize) -> String {
         format!("weir/failed/{}/{task}-{attempts}", self.short_run())
     }
@@ -63,7 +63,7 @@ impl Context {
         format!("cut-off/{}/{task}-{sessions}", self.short_run())
     }
 
-    /// What no task may change.
+    /// The paths that no task may change.
     pub(super) fn protected(&self) -> Vec<PathBuf> {
         self.config.protected_paths(self.config_file.as_deref())
     }

@@ -1,4 +1,4 @@
-//! Where things are, below the workspace.
+//! The files and folders of a loop, below the workspace.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use crate::state::write_atomically;
 pub struct Folders {
     /// The workspace: the top of a git repository.
     pub workspace: PathBuf,
-    /// The loop's own folder, `.ralph` if not told otherwise.
+    /// The loop's own folder, `.ralph` by default.
     pub root: PathBuf,
 }
 
 /// A folder cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{} cannot be used: {source}", path.display())]
+#[error("cannot use {}: {source}", path.display())]
 pub struct FoldersError {
     /// The folder.
     pub path: PathBuf,
-    /// What the system said.
+    /// The underlying error.
     #[source]
     pub source: io::Error,
 }
@@ -48,7 +48,7 @@ impl Folders {
         self.state().join("workspace.lock")
     }
 
-    /// What is being done at the moment, for `status --watch`.
+    /// What the sessions are doing, for `status --watch`.
     pub fn activity_file(&self) -> PathBuf {
         self.state().join("activity.json")
     }
@@ -63,12 +63,12 @@ impl Folders {
         self.root.join("runs")
     }
 
-    /// What other processes want.
+    /// Requests from other processes.
     pub fn mailbox(&self) -> PathBuf {
         self.root.join("mailbox")
     }
 
-    /// What was put aside, such as a task list that a session changed.
+    /// Files that were set aside, such as a task list that a session changed.
     pub fn kept(&self) -> PathBuf {
         self.root.join("kept")
     }
@@ -83,7 +83,7 @@ impl Folders {
         self.root.join(format!("report.{extension}"))
     }
 
-    /// Makes them, and keeps them out of git.
+    /// Creates the folders, and keeps them out of git.
     pub fn create(&self) -> Result<(), FoldersError> {
         for folder in [self.root.clone(), self.state(), self.logs(), self.runs(), self.mailbox()] {
             let mut builder = std::fs::DirBuilder::new();

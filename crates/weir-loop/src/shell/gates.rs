@@ -1,4 +1,4 @@
-//! Runs the gates: programs with arguments, without a shell, with a time limit, and with nothing left of them.
+//! Runs the gates: programs with arguments, without a shell, with a time limit, and without leftover processes.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::config::Gate;
 use crate::outcome::GateResult;
 use crate::prompt::cut_start;
 
-/// How much of a gate's output is kept.
-const OUTPUT: usize = 16 << 10;
+/// Bytes of a gate's output that are kept.
+const MAX_OUTPUT: usize = 16 << 10;
 
-/// Runs the gates in a working tree, in the fence that git has, one after the other, all of them.
+/// Runs all gates in a working tree, one after the other, in the same sandbox as git.
 pub async fn run_gates(gates: &[Gate], git: &Git, state: &Path, secrets: &Secrets) -> Vec<GateResult> {
     let mut results = Vec::with_capacity(gates.len());
     for gate in gates {
@@ -34,9 +34,9 @@ async fn run_gate(gate: &Gate, git: &Git, state: &Path, secrets: &Secrets) -> Ga
     };
     let mut command =
         PlainCommand::new(program).args(args).cwd(git.folder()).timeout(gate.timeout.duration());
-    // They run what a session has written.
+    // Gates run code that a session has written.
     command.sandbox = git.sandbox().cloned();
-    command.keep_bytes = OUTPUT;
+    command.keep_bytes = MAX_OUTPUT;
     command.state_directory = Some(state.to_owned());
     command.purpose = format!("gate {}", gate.name);
     match command.run().await {
@@ -54,7 +54,7 @@ async fn run_gate(gate: &Gate, git: &Git, state: &Path, secrets: &Secrets) -> Ga
                 name: gate.name.clone(),
                 passed,
                 ending,
-                output: cut_start(&secrets.mask(&output), OUTPUT),
+                output: cut_start(&secrets.mask(&output), MAX_OUTPUT),
                 took_ms: u64::try_from(done.took.as_millis()).unwrap_or(u64::MAX),
             }
         }

@@ -1,35 +1,36 @@
-//! The mailbox: how another process tells a running loop something.
+//! The mailbox: how another process sends something to a running loop.
 //!
-//! Each mail is a file that is written under another name first, so that nobody reads half of one.
+//! Each mail is a file that is first written under another name, so that it is never read half-written.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use weir_base::time::now_ms;
 
 use crate::instant;
 use crate::state::write_atomically;
 use crate::tasks::TaskId;
 
-/// What somebody wants.
+/// A request from another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "mail", rename_all = "snake_case")]
 pub enum Mail {
     /// Answers a question.
     Answer {
-        /// Which: its id, or the beginning of it, or its task. None for the only one.
+        /// The question: its id, the start of its id, or its task. `None` for the only one.
         question: Option<String>,
         /// The answers, in the order of the questions; `yes` or `no` for a permission.
         answers: Vec<String>,
         /// Who answers.
         by: String,
     },
-    /// Leaves a task out.
+    /// Skips a task.
     Skip {
         /// The task.
         task: TaskId,
     },
-    /// Tries a task again.
+    /// Retries a task.
     Retry {
         /// The task.
         task: TaskId,
@@ -40,7 +41,7 @@ pub enum Mail {
 #[derive(Debug, Clone)]
 pub struct Mailbox {
     folder: PathBuf,
-    /// Mails that were read and are still there.
+    /// Mails that were read and not removed yet.
     read: Vec<PathBuf>,
 }
 
@@ -50,18 +51,18 @@ impl Mailbox {
         Self { folder: folder.into(), read: Vec::new() }
     }
 
-    /// Leaves a mail.
+    /// Sends a mail.
     pub fn send(&self, mail: &Mail) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        // The time in front, so that they are read in order.
-        let name = format!("{:016}-{}.json", crate::time::unix_ms(), uuid::Uuid::new_v4().simple());
+        // Starts with the time, so that mails are read in order.
+        let name = format!("{:016}-{}.json", now_ms(), uuid::Uuid::new_v4().simple());
         write_atomically(&self.folder.join(name), &serde_json::to_vec(mail)?)
     }
 
-    /// Reads the mails that have come, oldest first. They stay until they are forgotten, so that a kill before what
-    /// they want is written down does not lose them. What is no mail is put aside, and told.
+    /// Reads the new mails, oldest first. They stay until [`Mailbox::forget`], so that a kill before they are in the
+    /// saved state does not lose them. Files that are not valid mails are set aside and returned.
     pub fn take(&mut self) -> (Vec<Mail>, Vec<PathBuf>) {
-        let (mut mails, mut odd) = (Vec::new(), Vec::new());
+        let (mut mails, mut invalid) = (Vec::new(), Vec::new());
         for path in self.files() {
             if self.read.contains(&path) {
                 continue;
@@ -73,18 +74,18 @@ impl Mailbox {
             } else {
                 let aside = path.with_extension("unread");
                 if std::fs::rename(&path, &aside).is_ok() {
-                    odd.push(aside);
+                    invalid.push(aside);
                 }
             }
         }
-        (mails, odd)
+        (mails, invalid)
     }
 
     /// Removes the mails that were read.
     pub fn forget(&mut self) {
         if !self.read.is_empty() {
             instant::begin();
-            // One that cannot be removed is not read again by us.
+            // A mail that cannot be removed is not read again by this process.
             self.read.retain(|path| std::fs::remove_file(path).is_err() && path.exists());
             instant::reached("a mail was removed");
         }
@@ -118,10 +119,10 @@ mod tests {
         let skip = |name: &str| Mail::Skip { task: TaskId::new(name) };
         mailbox.send(&skip("a")).unwrap();
         std::fs::write(folder.path().join("mailbox/garbage.json"), "{").unwrap();
-        let (mails, odd) = mailbox.take();
-        assert_eq!((mails, odd.len()), (vec![skip("a")], 1));
+        let (mails, invalid) = mailbox.take();
+        assert_eq!((mails, invalid.len()), (vec![skip("a")], 1));
         assert_eq!(mailbox.take(), (Vec::new(), Vec::new()));
-        // Whoever is killed before it is written down finds it again.
+        // A run that was killed before it saved the mail finds it again.
         assert_eq!(Mailbox::new(&path).take().0, [skip("a")]);
         mailbox.forget();
         assert_eq!(Mailbox::new(&path).take().0, []);

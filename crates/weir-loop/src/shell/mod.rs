@@ -1,4 +1,4 @@
-//! The thin shell around the machine: files, git, gates, sessions, notifications. It does what it is told and decides
+//! The thin shell around the machine: files, git, gates, sessions, notifications. It performs actions and decides
 //! nothing.
 
 mod conclude;

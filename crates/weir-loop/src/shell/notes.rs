@@ -1,22 +1,22 @@
-//! `progress.md`: what was learned. The loop writes it, from a section that sessions end their answers with.
+//! `progress.md`: what sessions learned. The loop takes it from a section at the end of their answers.
 
 use std::io;
 use std::path::Path;
 
 use crate::state::write_atomically;
 
-/// When it is longer, the oldest notes are dropped.
-const LONGEST: usize = 256 << 10;
+/// Maximum size of the file, in bytes. Beyond that the oldest notes are dropped.
+const MAX_FILE: usize = 256 << 10;
 
-/// The longest note of one session.
-const LONGEST_NOTE: usize = 4 << 10;
+/// Maximum size of one session's note, in bytes.
+const MAX_NOTE: usize = 4 << 10;
 
-/// Reads the notes; none if there are none.
+/// Reads the notes; empty if there are none.
 pub fn read_notes(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Adds what a session learned, once. Gives whether there was anything new.
+/// Adds what a session learned, once. Returns whether there was anything new.
 pub fn add_note(path: &Path, key: &str, title: &str, answer: &str) -> io::Result<bool> {
     let Some(note) = learned(answer) else { return Ok(false) };
     let mark = format!("<!-- {key} -->");
@@ -42,7 +42,7 @@ fn learned(answer: &str) -> Option<String> {
     lines.next()?;
     let note: Vec<&str> = lines.take_while(|line| !is_heading(line)).collect();
     let note = note.join("\n").trim().to_owned();
-    let mut end = note.len().min(LONGEST_NOTE);
+    let mut end = note.len().min(MAX_NOTE);
     while !note.is_char_boundary(end) {
         end -= 1;
     }
@@ -50,10 +50,10 @@ fn learned(answer: &str) -> Option<String> {
 }
 
 fn shorten(text: &str) -> String {
-    if text.len() <= LONGEST {
+    if text.len() <= MAX_FILE {
         return text.to_owned();
     }
-    let mut from = text.len() - LONGEST;
+    let mut from = text.len() - MAX_FILE;
     while !text.is_char_boundary(from) {
         from += 1;
     }
@@ -89,6 +89,6 @@ mod tests {
             add_note(&path, &format!("s{number}"), "T", &answer).unwrap();
         }
         let text = read_notes(&path);
-        assert!(text.len() <= LONGEST + 64 && text.contains("note 79") && !text.contains("note 0 "));
+        assert!(text.len() <= MAX_FILE + 64 && text.contains("note 79") && !text.contains("note 0 "));
     }
 }

@@ -1,4 +1,4 @@
-//! Notifications: a command, a webhook or a chat hears what a person should know.
+//! Sends notifications to a command, a webhook or a chat.
 
 use std::future::Future;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::config::Notify;
 use crate::instant;
 use crate::news::News;
 
-/// Posts news into a chat. The loop knows no chat itself.
+/// Posts notifications to a chat. The loop itself knows nothing about chats.
 pub trait Messenger: Send + Sync {
-    /// Posts it. It is done when it cannot be lost any more.
+    /// Posts a notification. Completes once it can no longer be lost.
     fn post<'a>(&'a self, news: &'a News) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 }
 
-/// Sends the news. An error says why somebody did not hear them.
+/// Sends a notification. An error says which recipients did not get it, and why.
 pub async fn send(
     news: &News,
     notify: &Notify,
@@ -31,7 +31,7 @@ pub async fn send(
         problems.extend(run(command, notify).await.err());
     }
     if let Some(url) = &notify.webhook {
-        // The address may be a secret, so it is not an argument that others can read.
+        // The URL may be a secret, so it is not passed as an argument that others can read.
         let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
         let config = format!(
             "url = \"{}\"\nrequest = \"POST\"\nheader = \"Content-Type: application/json\"\ndata-raw = \"{}\"\n",
@@ -44,17 +44,17 @@ pub async fn send(
     if notify.chat.is_some() {
         problems.extend(match messenger {
             Some(messenger) => messenger.post(news).await.err(),
-            None => Some("notify.chat is set, and there is no bridge; say --bridge FILE".to_owned()),
+            None => Some("notify.chat is set, but there is no bridge; add --bridge FILE".to_owned()),
         });
     }
-    instant::reached("news were told");
+    instant::reached("a notification was sent");
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
 async fn run(command: PlainCommand, notify: &Notify) -> Result<(), String> {
     let program = command.program.display().to_string();
     let done = command.timeout(notify.timeout.duration()).run().await;
-    let done = done.map_err(|error| format!("nobody was notified: {error}"))?;
+    let done = done.map_err(|error| format!("the notification by {program} failed: {error}"))?;
     if done.is_success() {
         return Ok(());
     }

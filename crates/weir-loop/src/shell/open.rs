@@ -1,8 +1,9 @@
-//! Opens a run: the lock, what a killed one has left, the state to go on with, and a clean tree.
+//! Opens a run: takes the lock, cleans up after a killed run, loads the state, and checks that the tree is clean.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weir_base::time::now_ms;
 use weir_process::{Lock, LockError, Sandbox, StopOptions, end_leftovers, leftovers};
 
 use super::folders::{Folders, FoldersError};
@@ -16,31 +17,30 @@ use crate::state::{
     stream_atomically,
 };
 use crate::tasks::TaskList;
-use crate::time::unix_ms;
 
-/// How long a lock is waited for whose owner is gone.
-const LAST_HOLDER: Duration = Duration::from_secs(10);
+/// How long to wait for a lock whose owner is gone.
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// How often it is looked at meanwhile.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How often to try meanwhile.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How to open a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpenOptions {
-    /// Begin another run, also if there is one to go on with.
+    /// Start a new run, even if there is one to resume.
     pub new_run: bool,
-    /// Commit what is there, in a commit of its own, instead of refusing.
+    /// Commit uncommitted changes in a separate commit, instead of refusing them.
     pub allow_dirty: bool,
-    /// A fence around git.
+    /// A sandbox for git.
     pub sandbox: Option<Sandbox>,
 }
 
-/// A run that nobody else has open.
+/// A run that is open, exclusively.
 #[derive(Debug)]
 pub struct Opened {
     /// Its state.
     pub state: RunState,
-    /// What was found and done on the way.
+    /// What was found and done while opening it.
     pub notes: Vec<String>,
     /// Held as long as the run is open.
     pub lock: Lock,
@@ -50,13 +50,13 @@ pub struct Opened {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Somebody else has the workspace.
-    #[error("another loop works here: {0}")]
+    /// Another process has the workspace.
+    #[error("another loop is running here: {0}")]
     Locked(#[from] LockError),
     /// Git cannot be used here.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The folders cannot be made.
+    /// The folders cannot be created.
     #[error(transparent)]
     Folders(#[from] FoldersError),
     /// The state cannot be used.
@@ -65,35 +65,37 @@ pub enum OpenError {
     /// The task list cannot be used.
     #[error(transparent)]
     Tasks(#[from] TaskFileError),
-    /// There are changes that are not committed.
+    /// There are uncommitted changes.
     #[error(
-        "the working tree has changes that are not committed ({0}); commit or stash them, or say --allow-dirty to have them committed first"
+        "the working tree has uncommitted changes ({0}); commit or stash them, or use --allow-dirty to have them committed first"
     )]
     Dirty(String),
-    /// Something of a killed run does not end.
-    #[error("processes of a killed run are still alive and do not end: {0}; end them, then try again")]
+    /// Processes of a killed run could not be ended.
+    #[error(
+        "processes of a killed run are still alive and could not be ended: {0}; end them, then try again"
+    )]
     Survivors(String),
-    /// The old state cannot be put away.
-    #[error("the state of the last run cannot be kept as {}: {source}", path.display())]
+    /// The state of the last run cannot be archived.
+    #[error("cannot archive the state of the last run as {}: {source}", path.display())]
     Archive {
-        /// Where to.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// Locks the workspace. A loop that was killed in the very moment in which it started a program leaves the lock to that
-/// until it runs: such a lock is waited for.
+/// Locks the workspace. A loop that was killed at the moment it started a program leaves the lock to that program until
+/// it runs, so such a lock is waited for.
 async fn lock(folders: &Folders) -> Result<Lock, LockError> {
-    let deadline = tokio::time::Instant::now() + LAST_HOLDER;
+    let deadline = tokio::time::Instant::now() + MAX_LOCK_WAIT;
     loop {
         match Lock::acquire(&folders.lock_file(), "weir loop run") {
             Err(LockError::Held { owner: Some(owner), .. })
                 if !owner.process.is_alive() && tokio::time::Instant::now() < deadline =>
             {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
             locked => return locked,
         }
@@ -105,13 +107,13 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     folders.create()?;
     let lock = lock(folders).await?;
     let mut notes = Vec::new();
-    end_what_is_left(folders, &mut notes).await?;
+    end_leftover_processes(folders, &mut notes).await?;
     let git = Git::new(&folders.workspace, folders.state(), &config.folder).fenced(options.sandbox);
     git.check().await?;
     let before = match load(&folders.run_file()) {
         Err(StateError::OtherVersion { found, path }) if options.new_run => {
             let kept = keep_aside(&path, &format!("version-{found}"))?;
-            notes.push(format!("a run of another version is kept in {}", kept.display()));
+            notes.push(format!("a run from another version of weir is kept in {}", kept.display()));
             None
         }
         before => before?,
@@ -120,12 +122,12 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     if was_killed {
         let locks = git.remove_stale_locks().await?;
         if locks > 0 {
-            notes.push(format!("removed {locks} locks, which a killed git had left"));
+            notes.push(format!("removed {locks} locks left by a killed git"));
         }
     }
     let list = read_tasks(&folders.workspace.join(&config.tasks))?;
     let state = match before {
-        Some(mut run) if goes_on(&run, &list) && !options.new_run => {
+        Some(mut run) if is_resumed(&run, &list) && !options.new_run => {
             let mut mailbox = Mailbox::new(folders.mailbox());
             notes.extend(catch_up(&mut run, &mut mailbox));
             absorb(&mut run, None, &folders.state());
@@ -137,7 +139,7 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
             if let Some(run) = &before {
                 archive(folders, run)?;
             }
-            let mut run = RunState::new(uuid::Uuid::new_v4().to_string(), unix_ms(), list.tasks, config);
+            let mut run = RunState::new(uuid::Uuid::new_v4().to_string(), now_ms(), list.tasks, config);
             run.planner_session = planner_session(folders);
             absorb(&mut run, before.as_ref(), &folders.state());
             StateWriter::new(folders.state()).write(&run)?;
@@ -145,8 +147,8 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
         }
     };
     forget_absorbed(&folders.state())?;
-    // What a task left half done is put back by the task itself. One that has a worktree of its own touches ours only
-    // while it is merged.
+    // A task that was interrupted restores its own workspace. A task with its own worktree touches ours only while it
+    // is merged.
     let touches_ours = |step: &Step| {
         state.parallel == 1
             || matches!(step, Step::Committing { merges: Some(_), .. } | Step::Advancing { .. })
@@ -160,24 +162,24 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
         }
         let head = git.head().await?;
         let tree = git.snapshot().await?;
-        let message = "Keep what was there before the run\n\nWritten by weir loop run --allow-dirty.\n";
+        let message = "Keep changes from before the run\n\nWritten by weir loop run --allow-dirty.\n";
         let commit = git.commit(&tree, &[&head], message).await?;
         git.advance(&commit, &head).await?;
-        notes.push(format!("committed what was not: {names}"));
+        notes.push(format!("committed earlier changes: {names}"));
     }
     Ok(Opened { state, notes, lock })
 }
 
-/// Whether the next start goes on with a run, instead of beginning another one.
-fn goes_on(run: &RunState, list: &TaskList) -> bool {
-    // One that was killed after it had ended and before its report was written is to come to its end; and where there is
-    // nothing to do, another run would only take the place of the one that did it.
+/// Whether this start resumes the run, instead of starting a new one.
+fn is_resumed(run: &RunState, list: &TaskList) -> bool {
+    // A run that was killed between its end and its report still has to end. And if there is nothing to do, a new run
+    // would only replace the one that did the work.
     let nothing_to_do = || run.end() == Some(&RunEnd::Completed) && list.tasks.iter().all(|task| task.done);
-    run.end().is_none_or(RunEnd::can_go_on) || run.is_unreported || nothing_to_do()
+    run.end().is_none_or(RunEnd::can_resume) || run.is_unreported || nothing_to_do()
 }
 
-/// What a killed run has started must not go on while another one works in the same folder.
-async fn end_what_is_left(folders: &Folders, notes: &mut Vec<String>) -> Result<(), OpenError> {
+/// Ends the processes of a killed run, which must not keep running while another run works in the same folder.
+async fn end_leftover_processes(folders: &Folders, notes: &mut Vec<String>) -> Result<(), OpenError> {
     let found = leftovers(&folders.state()).unwrap_or_default();
     if found.is_empty() {
         return Ok(());
@@ -188,12 +190,12 @@ async fn end_what_is_left(folders: &Folders, notes: &mut Vec<String>) -> Result<
         let pids: Vec<String> = survivors.iter().map(|id| id.pid.to_string()).collect();
         return Err(OpenError::Survivors(pids.join(", ")));
     }
-    notes.push(format!("ended {count} processes that a killed run had left"));
+    notes.push(format!("ended {count} processes left by a killed run"));
     Ok(())
 }
 
-/// Puts the state of a run that is over where `weir loop replay` and `report` find it. Its own file stays until another
-/// run takes its place.
+/// Copies the state of a run that is over to where `weir loop replay` and `report` find it. `run.json` stays until the
+/// next run replaces it.
 fn archive(folders: &Folders, run: &RunState) -> Result<(), OpenError> {
     let path = folders.runs().join(format!("{}.json", run.run_id));
     let written = stream_atomically(&path, |file| serde_json::to_writer(file, run).map_err(Into::into));

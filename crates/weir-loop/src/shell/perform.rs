@@ -1,6 +1,8 @@
-//! Does one thing and says what came of it.
+//! Performs one action and returns the resulting event.
 
 use std::sync::Arc;
+
+use weir_base::error::with_causes;
 
 use super::context::Context;
 use super::gates::run_gates;
@@ -15,20 +17,11 @@ use crate::prompt::{Parts, RULES, pack};
 use crate::state::{Step, TaskRecord};
 use crate::tasks::TaskId;
 
-/// What came of it, or why the run cannot go on.
+/// The resulting event, or why the run cannot continue.
 pub(super) type Done = Result<Event, String>;
 
 fn text(error: impl std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        cause = error.source();
-    }
-    text
+    with_causes(&error)
 }
 
 pub(super) fn read_list(context: &Context) -> Done {
@@ -41,7 +34,7 @@ pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
     if context.is_parallel {
         let head = context.git.head().await.map_err(text)?;
         let branch = context.branch(&task);
-        // Nobody has worked in it yet, so half of one is not worth keeping.
+        // No work has been done in it yet, so an incomplete one is not worth keeping.
         context.git.add_worktree(git.folder(), &branch, &head).await.map_err(text)?;
     }
     let (head, tree) = git.head_and_tree().await.map_err(text)?;
@@ -49,13 +42,13 @@ pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
         git.restore(&tree).await.map_err(text)?;
         return Ok(Event::Prepared { task, head, tree });
     }
-    // Whatever somebody has put there meanwhile is theirs, and not the task's.
+    // Changes that a person has made meanwhile are not the task's.
     let dirty = git.dirty().await.map_err(text)?;
     if dirty.is_empty() {
         return Ok(Event::Prepared { task, head, tree });
     }
     Err(format!(
-        "the working tree was changed while no task was at work ({}); commit or stash that, then go on",
+        "the working tree was changed while no task was running ({}); commit or stash the changes, then run the loop again",
         dirty.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
     ))
 }
@@ -70,7 +63,7 @@ pub(super) async fn restore(context: Arc<Context>, record: TaskRecord, tree: Str
     Ok(Event::Restored { task })
 }
 
-/// Runs the gates. What they leave in the working tree is taken away, so that what is committed is what a session did.
+/// Runs the gates. What they leave in the working tree is removed, so that only the work of the session is committed.
 pub(super) async fn gates(context: Arc<Context>, record: TaskRecord) -> Done {
     let task = record.task.id.clone();
     let git = context.git_of(&task);
@@ -126,7 +119,7 @@ pub(super) fn recover(context: &Context, task: TaskId, session_id: &str) -> Done
     let found = find_log(&context.folders.logs(), session_id);
     let run = match &found {
         Some(log) => run_from_log(log, &context.workspace(&task), &context.protected())
-            .map_err(|error| format!("the log {} cannot be read: {error}", log.display()))?,
+            .map_err(|error| format!("cannot read the log {}: {error}", log.display()))?,
         None => None,
     };
     let run = run.or_else(|| {
@@ -151,7 +144,7 @@ pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String, s
     if let Some(seen) = seen.filter(|_| work.list_restored)
         && let Some(before) = git.file_in(&seen, list).await.map_err(text)?
     {
-        // A person may have changed it, too: it is not lost.
+        // A person may have changed it as well, so it is kept.
         let name = list.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = context.folders.kept();
         let _ = std::fs::create_dir_all(&kept)
@@ -178,7 +171,7 @@ pub(super) async fn make_commit(
             Err(not) => return Ok(Event::NotMerged { task, why: not.why, output: not.output }),
         }
     }
-    // A list outside of the repository, or one that git ignores, is edited all the same.
+    // A list outside the repository, or one that git ignores, is edited as well.
     context.list.tick(&task).map_err(text)?;
     let parent = git.head().await.map_err(text)?;
     let tree = git.snapshot().await.map_err(text)?;
@@ -187,7 +180,8 @@ pub(super) async fn make_commit(
     Ok(Event::CommitMade { task, commit, parent })
 }
 
-/// In a worktree nobody else sets the branch, so it is set at once. One that is set already is recognised by its tree.
+/// Commits in a worktree. Nothing else sets its branch, so it is set at once. A branch that is already set is
+/// recognised by its tree.
 async fn commit_on_branch(context: &Context, record: &TaskRecord, message: &str) -> Done {
     let task = record.task.id.clone();
     let git = context.git_of(&task);
@@ -211,7 +205,7 @@ pub(super) async fn advance(
 ) -> Done {
     context.git.advance(&commit, &parent).await.map_err(text)?;
     if is_again {
-        // After a kill the index may not be what was committed.
+        // After a kill the index may differ from the commit.
         let tree = context.git.tree_of(&commit).await.map_err(text)?;
         context.git.restore(&tree).await.map_err(text)?;
     }
@@ -250,17 +244,17 @@ pub(super) fn learn(context: &Context, record: &TaskRecord, key: &str, answer: &
     let path = context.folders.workspace.join(&context.config.progress);
     add_note(&path, key, &record.task.title, answer)
         .map(drop)
-        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The same from the log of a session.
+/// Records what a session learned, from its log.
 pub(super) fn learn_again(
     context: &Context,
     record: &TaskRecord,
     key: &str,
     log: &std::path::Path,
 ) -> Result<(), String> {
-    // A log that cannot be read has nothing to teach.
+    // Without a readable log there is nothing to record.
     let Ok(answer) = answer_from_log(log) else { return Ok(()) };
     learn(context, record, key, &answer)
 }

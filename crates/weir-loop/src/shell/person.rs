@@ -1,6 +1,6 @@
-//! What a person wants of a loop that may run or not: answers, skips, retries.
+//! Requests of a person: answers, skips, retries.
 //!
-//! A loop that runs hears of it by its mailbox. For one that does not, the state is changed under the lock.
+//! A running loop gets them through its mailbox. Otherwise the state is changed under the lock.
 
 use weir_process::{Lock, LockError};
 
@@ -12,26 +12,26 @@ use crate::state::{
 };
 use crate::tasks::TaskId;
 
-/// How somebody's wish came through.
+/// How a request was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivered {
-    /// A loop runs, and finds it in its mailbox.
+    /// To the mailbox of a running loop.
     ToTheRun,
-    /// No loop runs; the state was changed.
+    /// No loop is running, so the state was changed.
     ToTheState,
 }
 
-/// Why it did not.
+/// Why a request was not delivered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersonError {
     /// There is no run.
-    #[error("there is no run here; `weir loop run` begins one")]
+    #[error("no run here; `weir loop run` starts one")]
     NoRun,
     /// There is no such task.
-    #[error("there is no task {0}; `weir loop status` shows the names")]
+    #[error("no task {0}; `weir loop status` shows the names")]
     NoTask(TaskId),
-    /// It cannot be done to a task in this state.
+    /// The request does not fit the state of the run.
     #[error("{0}")]
     NotNow(String),
     /// The state cannot be used.
@@ -41,11 +41,11 @@ pub enum PersonError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The mailbox cannot be used.
-    #[error("the mailbox cannot be used: {0}")]
+    #[error("cannot use the mailbox: {0}")]
     Mailbox(#[from] std::io::Error),
 }
 
-/// Tells a loop what a person wants.
+/// Delivers a person's request to a loop.
 pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
     let run = load(&folders.run_file())?.ok_or(PersonError::NoRun)?;
     let mail = &addressed(&run, mail)?;
@@ -57,7 +57,7 @@ pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
         }
         Err(error) => Err(error.into()),
         Ok(_lock) => {
-            // It may have ended since.
+            // The run may have ended meanwhile.
             let mut run = load(&folders.run_file())?.ok_or(PersonError::NoRun)?;
             check(&run, mail)?;
             change(&mut run, mail)?;
@@ -67,12 +67,12 @@ pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
     }
 }
 
-/// Does to the state of a run what is in the mailbox of one that was killed. Gives what cannot be done. The mails are to be
-/// forgotten when the state is written.
+/// Applies the mails that a killed run had left unread to its state. Returns the errors. The caller forgets the mails
+/// once the state is saved.
 pub(super) fn catch_up(run: &mut RunState, mailbox: &mut Mailbox) -> Vec<String> {
-    let (mails, odd) = mailbox.take();
-    let odd = odd.iter().map(|path| format!("{} is no mail", path.display()));
-    let mut problems: Vec<String> = odd.collect();
+    let (mails, invalid) = mailbox.take();
+    let invalid = invalid.iter().map(|path| format!("{} is not a valid mail", path.display()));
+    let mut problems: Vec<String> = invalid.collect();
     for mail in mails {
         problems
             .extend(check(run, &mail).and_then(|()| change(run, &mail)).err().map(|error| error.to_string()));
@@ -80,8 +80,8 @@ pub(super) fn catch_up(run: &mut RunState, mailbox: &mut Mailbox) -> Vec<String>
     problems
 }
 
-/// Names the question that an answer is for, so that it cannot be taken for the answer to a later one, and refuses what
-/// is no answer to it.
+/// Adds the id of the question to an answer, so that it cannot be mistaken for the answer to a later question. Refuses
+/// an invalid answer.
 fn addressed(run: &RunState, mail: &Mail) -> Result<Mail, PersonError> {
     let Mail::Answer { question, answers, by } = mail else { return Ok(mail.clone()) };
     let is_meant = |open: &&OpenQuestion| {
@@ -91,14 +91,14 @@ fn addressed(run: &RunState, mail: &Mail) -> Result<Mail, PersonError> {
     let not_now = |text: &str| PersonError::NotNow(text.to_owned());
     let open = meant.next().ok_or_else(|| {
         not_now(if run.questions.is_empty() {
-            "no question is open; `weir loop status` shows those that are"
+            "no question is open; `weir loop status` shows open questions"
         } else {
-            "no such question is open; `weir loop answer` shows those that are"
+            "no such question is open; `weir loop answer` shows open questions"
         })
     })?;
     if meant.next().is_some() {
         return Err(not_now(
-            "several questions are open; name one with --question, as `weir loop answer` shows them",
+            "several questions are open; choose one with --question and an id from `weir loop answer`",
         ));
     }
     if let Asked::Questions { questions } = &open.asked {
@@ -113,7 +113,7 @@ fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
     };
     match mail {
         Mail::Answer { .. } if run.questions.is_empty() => Err(PersonError::NotNow(
-            "no question is open; `weir loop status` shows those that are".to_owned(),
+            "no question is open; `weir loop status` shows open questions".to_owned(),
         )),
         Mail::Answer { .. } => Ok(()),
         Mail::Skip { task } => match state(task)? {
@@ -123,7 +123,7 @@ fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
             }
             TaskState::Active => Ok(()),
             TaskState::Done => Err(PersonError::NotNow(format!("task {task} is done"))),
-            TaskState::Skipped => Err(PersonError::NotNow(format!("task {task} is skipped already"))),
+            TaskState::Skipped => Err(PersonError::NotNow(format!("task {task} is already skipped"))),
         },
         Mail::Retry { task } => match state(task)? {
             TaskState::Failed | TaskState::Skipped => Ok(()),
@@ -147,7 +147,7 @@ fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
     };
     match mail {
         Mail::Skip { task } => match run.tasks.iter_mut().find(|record| record.task.id == *task) {
-            // Its work is put away by the next start.
+            // The next start keeps its work.
             Some(record) if record.state == TaskState::Active => record.is_unwanted = true,
             _ => record(run, task, TaskState::Skipped),
         },
@@ -156,7 +156,7 @@ fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
             if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == *task) {
                 record.failure = None;
             }
-            // The next start goes on with this run.
+            // The next start resumes this run.
             run.status = RunStatus::Running;
         }
         Mail::Answer { question, answers, .. } => {
@@ -167,7 +167,7 @@ fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
             let open = open.ok_or_else(|| PersonError::NotNow("no such question is open".to_owned()))?;
             let Asked::Questions { questions } = &open.asked else {
                 return Err(PersonError::NotNow(
-                    "the session that asked is gone; it asks again when the loop runs".to_owned(),
+                    "the session that asked has ended; it asks again when the loop runs".to_owned(),
                 ));
             };
             let matched =

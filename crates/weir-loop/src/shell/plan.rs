@@ -1,8 +1,8 @@
-//! From a PRD to a task list: what the planner is told, and what is taken from its answer. Pure.
+//! From a PRD to a task list: the planner's prompt, and how its answer is read. Pure.
 
 use crate::tasks::{Source, TaskList};
 
-/// What the planner is told, before the PRD.
+/// The planner's prompt, which the PRD follows.
 pub const PLAN_PROMPT: &str = "\
 Plan the work that the document below asks for. Look at the repository first, as far as you need to.
 
@@ -22,14 +22,14 @@ pub enum PlanAnswer {
     List {
         /// Its text.
         text: String,
-        /// How many tasks it has.
+        /// Number of tasks.
         tasks: usize,
     },
-    /// Questions, or something else that is no list.
+    /// Questions, or anything else that is not a list.
     Questions(String),
 }
 
-/// Takes the list from an answer: the answer itself, or the code block in it.
+/// Finds the list in an answer: the answer itself, or a code block in it.
 pub fn read_plan(answer: &str) -> PlanAnswer {
     let blocks = weir_transcript::code_blocks(answer).into_iter();
     let blocks = blocks.filter_map(|block| answer.get(block.start..block.end).map(str::to_owned));

@@ -1,4 +1,4 @@
-//! The driver of a run: it selects, calls and acts. The state is on disk before anything is done.
+//! The driver of a run: selects, calls the machine and acts. The state is on disk before anything is done.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use weir_base::time::now_ms;
 use weir_process::{Sandbox, Secrets};
 
 use super::conclude::conclude;
@@ -24,13 +25,12 @@ use crate::machine::{Action, Event, Machine, Wanted};
 use crate::news::News;
 use crate::state::{Asked, OpenQuestion, RunEnd, RunState, StateError, StateWriter, TaskRecord};
 use crate::tasks::TaskId;
-use crate::time::unix_ms;
 
-/// How often the mailbox is looked at.
-const MAILBOX: Duration = Duration::from_millis(200);
+/// How often the mailbox is checked.
+const MAILBOX_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long sessions may take to end when they have to at once.
-const AT_ONCE: Duration = Duration::from_secs(15);
+/// How long sessions may take to end when they have to end at once.
+const MAX_END_TIME: Duration = Duration::from_secs(15);
 
 /// What a run is started with.
 pub struct LoopOptions {
@@ -38,33 +38,33 @@ pub struct LoopOptions {
     pub config: Config,
     /// Its file, relative to the workspace, which no task may change.
     pub config_file: Option<PathBuf>,
-    /// Where things are.
+    /// The folders of the loop.
     pub folders: Folders,
-    /// Who works.
+    /// Works on the tasks.
     pub agent: Arc<dyn Agent>,
-    /// A fence around git and the gates, which read and run what sessions write.
+    /// A sandbox for git and the gates, which read and run what sessions write.
     pub sandbox: Option<Sandbox>,
-    /// What is masked in the output of gates.
+    /// Secrets to mask in the output of gates.
     pub secrets: Secrets,
-    /// What was asked for.
+    /// What was requested on the command line.
     pub wanted: Wanted,
     /// Whether all permissions are skipped.
     pub skip_permissions: bool,
-    /// Posts news into a chat, if there is one.
+    /// Posts notifications to a chat, if there is one.
     pub messenger: Option<Arc<dyn Messenger>>,
 }
 
-/// Sees everything that happens, with the state after it.
+/// Called with each event and the state after it.
 pub type Watcher = Box<dyn FnMut(&LoopEvent, &RunState) + Send>;
 
-/// How a run is told to end.
+/// Controls a run from outside.
 #[derive(Debug, Clone)]
 pub struct Handles {
     hurry: watch::Sender<Hurry>,
 }
 
 impl Handles {
-    /// Wants the run to end: the first time after the turn was interrupted, the second time at once.
+    /// Ends the run: the first call interrupts the turn first, the second ends the run at once.
     pub fn interrupt(&self) {
         self.hurry.send_modify(|hurry| {
             *hurry = if *hurry == Hurry::None { Hurry::Interrupt } else { Hurry::Now };
@@ -75,7 +75,7 @@ impl Handles {
 /// Both ends of a channel.
 type Channel<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
 
-/// A run that goes on.
+/// A run in progress.
 pub struct Runner {
     machine: Machine,
     context: Arc<Context>,
@@ -83,11 +83,11 @@ pub struct Runner {
     watcher: Watcher,
     mailbox: Mailbox,
     hurry: watch::Sender<Hurry>,
-    /// The same for each session by itself.
+    /// The hurry of each session.
     hurries: BTreeMap<TaskId, watch::Sender<Hurry>>,
     asks: Channel<FromDesk>,
     open: Vec<OpenAsk>,
-    /// Those of them that nobody asked any more at the last look.
+    /// Ids of open requests that were found withdrawn at the last check.
     withdrawn: Vec<String>,
     activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
@@ -97,7 +97,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A run over this state.
+    /// A run with this state.
     pub fn new(options: LoopOptions, state: RunState, watcher: Watcher) -> Self {
         let LoopOptions {
             config,
@@ -143,30 +143,30 @@ impl Runner {
         }
     }
 
-    /// How it is told to end.
+    /// The handles that control the run.
     pub fn handles(&self) -> Handles {
         Handles { hurry: self.hurry.clone() }
     }
 
-    /// Runs to the end. The state and the report are on disk then.
+    /// Runs to the end. Afterwards the state and the report are on disk.
     pub async fn run(mut self) -> Result<(RunEnd, RunState), StateError> {
         let mut hurry = self.hurry.subscribe();
         let mut events = VecDeque::from([Event::Start]);
-        let mut mailbox = tokio::time::interval(MAILBOX);
+        let mut mailbox = tokio::time::interval(MAILBOX_INTERVAL);
         mailbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut end = None;
-        let mut heard = Hurry::None;
+        let mut seen = Hurry::None;
         let mut give_up_at: Option<tokio::time::Instant> = None;
         loop {
             while let Some(event) = events.pop_front() {
                 let is_tick = event == Event::Tick;
-                let actions = self.machine.handle(unix_ms(), event);
+                let actions = self.machine.handle(now_ms(), event);
                 if !is_tick || !actions.is_empty() {
-                    // Before anything is done.
+                    // Before any action is performed.
                     let changed = self.machine.take_changed();
                     self.writer.write_changed(self.machine.state(), &changed)?;
                     if events.is_empty() {
-                        // What was wanted is in the state now.
+                        // The requests are in the saved state now.
                         self.mailbox.forget();
                     }
                 }
@@ -184,25 +184,25 @@ impl Runner {
                 return Ok((end, self.conclude()?));
             }
             tokio::select! {
-                // Who answered a question is heard before the end of its session, which closes all that it asked; and
-                // what comes often, last.
+                // The answer to a question comes before the end of its session, which closes all of its questions.
+                // Frequent events come last.
                 biased;
-                _ = hurry.wait_for(|now| *now > heard), if heard != Hurry::Now => {
-                    if heard == Hurry::None {
+                _ = hurry.wait_for(|now| *now > seen), if seen != Hurry::Now => {
+                    if seen == Hurry::None {
                         events.push_back(Event::Interrupt);
                     }
-                    heard = *self.hurry.borrow();
-                    self.hurry_up(None, heard);
-                    if heard == Hurry::Now {
-                        give_up_at = Some(tokio::time::Instant::now() + AT_ONCE);
+                    seen = *self.hurry.borrow();
+                    self.hurry_up(None, seen);
+                    if seen == Hurry::Now {
+                        give_up_at = Some(tokio::time::Instant::now() + MAX_END_TIME);
                     }
                 }
                 () = until(give_up_at) => {
-                    // What is being done is on disk, and goes on with the next start.
+                    // What is in progress is on disk, and resumes with the next start.
                     self.at_work.shutdown().await;
                     return Ok((RunEnd::Interrupted, self.conclude()?));
                 }
-                Some(heard) = self.asks.1.recv() => events.push_back(self.heard(heard)),
+                Some(message) = self.asks.1.recv() => events.push_back(self.handle_desk(message)),
                 Some(done) = self.at_work.join_next() => events.push_back(match done {
                     Ok(Ok(event)) => event,
                     Ok(Err(why)) => Event::Broken { why },
@@ -210,7 +210,7 @@ impl Runner {
                 }),
                 _ = mailbox.tick() => {
                     self.writer.settle(self.machine.state())?;
-                    events.extend(self.look_around());
+                    events.extend(self.poll());
                 }
                 Some(Ok((id, sent))) = self.news.join_next() => {
                     self.warn(sent);
@@ -242,7 +242,7 @@ impl Runner {
         }
     }
 
-    /// Writes the report, and then that the run is over.
+    /// Writes the report, and then records that the run is over.
     fn conclude(self) -> Result<RunState, StateError> {
         let Self { machine, context, mut watcher, .. } = self;
         let mut state = machine.into_state();
@@ -252,12 +252,12 @@ impl Runner {
         Ok(state)
     }
 
-    /// Those who wait for news get them, and those who do not answer in time do not hold anybody up.
+    /// Waits until pending notifications are sent. Each has a timeout, so a slow recipient does not block the end.
     async fn finish_news(&mut self) {
         while let Some(sent) = self.news.join_next().await {
             if let Ok((id, sent)) = sent {
                 self.warn(sent);
-                self.machine.handle(unix_ms(), Event::Notified { id });
+                self.machine.handle(now_ms(), Event::Notified { id });
             }
         }
     }
@@ -266,7 +266,7 @@ impl Runner {
         self.machine.state().task(task).cloned()
     }
 
-    /// Does something. What takes time is done beside.
+    /// Performs an action. Slow ones run concurrently.
     fn act(&mut self, action: Action) -> Option<Event> {
         let context = Arc::clone(&self.context);
         match action {
@@ -361,8 +361,8 @@ impl Runner {
         }
     }
 
-    fn heard(&mut self, heard: FromDesk) -> Event {
-        match heard {
+    fn handle_desk(&mut self, message: FromDesk) -> Event {
+        match message {
             FromDesk::Asked(ask) => self.asked(ask),
             FromDesk::Answered { id, by, answers } => {
                 self.open.retain(|ask| ask.id != id);
@@ -376,26 +376,26 @@ impl Runner {
             id: ask.id.clone(),
             task: TaskId::new(ask.task.clone()),
             asked: ask.asked.clone(),
-            since: unix_ms(),
+            since: now_ms(),
         };
         self.open.push(ask);
         Event::Asked(question)
     }
 
-    /// Looks at the mailbox, the clock, and at questions that nobody asks any more.
-    fn look_around(&mut self) -> Vec<Event> {
+    /// Checks the mailbox, the clock, and questions that were withdrawn.
+    fn poll(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
-        // Not at the first look: a question that was answered elsewhere is withdrawn as well, and who did it is told
-        // a moment later.
+        // Not at the first check: a question that was answered elsewhere is withdrawn, too, and the message that says
+        // who answered it arrives a moment later.
         let before = std::mem::take(&mut self.withdrawn);
         let withdrawn = self.open.iter().filter(|ask| ask.is_withdrawn()).map(|ask| ask.id.clone());
         let (over, new): (Vec<String>, Vec<String>) = withdrawn.partition(|id| before.contains(id));
         self.withdrawn = new;
         self.open.retain(|ask| !over.contains(&ask.id));
         events.extend(over.into_iter().map(|id| Event::AskEnded { id, by: None, answers: Vec::new() }));
-        let (mails, odd) = self.mailbox.take();
-        for path in odd {
-            self.tell(&LoopEvent::Warning { text: format!("{} is no mail", path.display()) });
+        let (mails, invalid) = self.mailbox.take();
+        for path in invalid {
+            self.tell(&LoopEvent::Warning { text: format!("{} is not a valid mail", path.display()) });
         }
         for mail in mails {
             match mail {
@@ -409,7 +409,7 @@ impl Runner {
                 }
             }
         }
-        if self.wake_at.is_none_or(|at| unix_ms() >= at) {
+        if self.wake_at.is_none_or(|at| now_ms() >= at) {
             self.wake_at = None;
             events.push(Event::Tick);
         }
@@ -421,11 +421,14 @@ impl Runner {
         let places: Vec<usize> =
             self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask)).map(|(at, _)| at).collect();
         let &[place] = places.as_slice() else {
-            let problem =
-                if places.is_empty() { "nobody asks that" } else { "several questions are open; name one" };
-            return Err(format!("an answer came, but {problem}"));
+            let problem = if places.is_empty() {
+                "no such question is open"
+            } else {
+                "several questions are open; choose one"
+            };
+            return Err(format!("an answer was ignored: {problem}"));
         };
-        let Some(ask) = self.open.get(place) else { return Err("nobody asks that".to_owned()) };
+        let Some(ask) = self.open.get(place) else { return Err("no such question is open".to_owned()) };
         let (reply, answers) = match &ask.asked {
             Asked::Questions { questions } => {
                 let answers = match_answers(questions, words).map_err(|error| error.to_string())?;
@@ -441,7 +444,7 @@ impl Runner {
         let ask = self.open.remove(place);
         let id = ask.id.clone();
         if !ask.answer(reply) {
-            return Err("an answer came, but the question was withdrawn".to_owned());
+            return Err("an answer was ignored: the question was withdrawn".to_owned());
         }
         Ok(Event::AskEnded { id, by: Some(by), answers })
     }

@@ -11,20 +11,20 @@ use crate::tasks::{Edit, Source, Task, TaskError, TaskId, TaskList, mark_done};
 /// The task list cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskFileError {
-    /// It is not there.
-    #[error("there is no task list {}; write one, or make it with `weir loop plan PRD`", .0.display())]
+    /// It does not exist.
+    #[error("no task list {}; write one, or create it with `weir loop plan PRD`", .0.display())]
     Missing(PathBuf),
     /// It cannot be read or written.
-    #[error("the task list {} cannot be used: {source}", path.display())]
+    #[error("cannot use the task list {}: {source}", path.display())]
     System {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
-    /// It is wrong.
-    #[error("the task list {} cannot be used: {source}", path.display())]
+    /// It is invalid.
+    #[error("cannot use the task list {}: {source}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -56,12 +56,11 @@ fn read_source(path: &Path) -> Result<Source, TaskFileError> {
     Ok(if is_json { Source::Prd(text) } else { Source::Markdown(text) })
 }
 
-/// The list of a run, of which it is known whether somebody else has changed it: then it need not be read as tasks again
-/// after each of them.
+/// The list of a run. Remembers its last content, so that the list is parsed again only if someone else has changed it.
 #[derive(Debug)]
 pub(super) struct ListFile {
     path: PathBuf,
-    /// What tells apart the text that was last read or written.
+    /// Fingerprint of the content that was last read or written.
     known: Mutex<Option<u64>>,
 }
 
@@ -70,7 +69,7 @@ impl ListFile {
         Self { path, known: Mutex::new(None) }
     }
 
-    /// The tasks, or nothing if the list is as the run knows it.
+    /// The tasks, or `None` if the list has not changed.
     pub(super) fn read(&self) -> Result<Option<Vec<Task>>, TaskFileError> {
         let source = read_source(&self.path)?;
         let seen = fingerprint(&source);
@@ -86,11 +85,11 @@ impl ListFile {
     pub(super) fn tick(&self, task: &TaskId) -> Result<(), TaskFileError> {
         let source = read_source(&self.path)?;
         let is_known = *self.known() == Some(fingerprint(&source));
-        // Until it is written nobody knows.
+        // Unknown until it is written.
         *self.known() = None;
         tick(&self.path, &source, task)?;
         if is_known {
-            // What others have done to it before would not be seen any more.
+            // Only then: otherwise an earlier change by someone else would go unnoticed.
             *self.known() = Some(fingerprint(&read_source(&self.path)?));
         }
         Ok(())
@@ -121,7 +120,7 @@ fn read_folder(path: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     names.iter().map(read).collect()
 }
 
-/// Marks a task as done in the list. Doing it again changes nothing.
+/// Marks a task as done in the list. Repeating it changes nothing.
 pub fn tick_box(path: &Path, task: &TaskId) -> Result<(), TaskFileError> {
     tick(path, &read_source(path)?, task)
 }
@@ -135,7 +134,7 @@ fn tick(path: &Path, source: &Source, task: &TaskId) -> Result<(), TaskFileError
     }
 }
 
-/// The file keeps its permissions.
+/// Replaces a file, keeping its permissions.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let permissions = std::fs::metadata(path)?.permissions();
     replace_atomically(path, text.as_bytes(), Some(permissions))
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_read_again_only_if_somebody_else_has_changed_it() {
+    fn a_list_is_parsed_again_only_if_someone_else_has_changed_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("TASKS.md");
         std::fs::write(&path, "- [ ] a\n- [ ] b\n").unwrap();
@@ -154,9 +153,9 @@ mod tests {
         assert_eq!(list.read().unwrap().unwrap().len(), 2);
         assert_eq!(list.read().unwrap(), None);
         list.tick(&TaskId::new("a")).unwrap();
-        assert_eq!(list.read().unwrap(), None, "that was us");
+        assert_eq!(list.read().unwrap(), None, "our own change");
         std::fs::write(&path, "- [x] a\n- [ ] b\n- [ ] c\n").unwrap();
-        // Their edit is not taken for ours.
+        // Someone else's edit is not mistaken for ours.
         list.tick(&TaskId::new("b")).unwrap();
         let tasks = list.read().unwrap().unwrap();
         assert_eq!(tasks.iter().map(|task| task.done).collect::<Vec<_>>(), [true, true, false]);

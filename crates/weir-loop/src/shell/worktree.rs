@@ -1,4 +1,4 @@
-//! What differs for a task that has a worktree of its own: it is made, merged, kept and removed.
+//! What differs for a task with its own worktree: the worktree is added, merged, kept and removed.
 
 use super::context::Context;
 use super::gates::run_gates;
@@ -6,14 +6,14 @@ use super::git::GitError;
 use crate::judge::judge_gates;
 use crate::state::TaskRecord;
 
-/// Why a task's work is not in the branch.
+/// Why a task's work was not merged.
 pub(super) struct NotMerged {
     pub(super) why: String,
     pub(super) output: String,
 }
 
-/// Puts a task's commit into the main workspace, merged with what is there, and runs the gates if that is something
-/// else than they have seen. The workspace is as before if it does not work.
+/// Merges a task's commit into the main workspace, and runs the gates if the merged tree differs from the one they have
+/// seen. On failure the workspace is restored.
 pub(super) async fn merge(
     context: &Context,
     record: &TaskRecord,
@@ -25,7 +25,7 @@ pub(super) async fn merge(
     let tree = match git.merge(commit).await? {
         Ok(tree) => tree,
         Err(output) => {
-            let why = "its work cannot be merged: it conflicts with what was merged before".to_owned();
+            let why = "its work cannot be merged: it conflicts with earlier merges".to_owned();
             return Ok(Err(NotMerged { why, output }));
         }
     };
@@ -46,7 +46,7 @@ pub(super) async fn merge(
     }
 }
 
-/// Makes the worktree of a task if it is not there, with what it is based on.
+/// Adds the worktree of a task at its base commit, if it does not exist.
 pub(super) async fn ensure(context: &Context, record: &TaskRecord) -> Result<(), GitError> {
     let task = &record.task.id;
     if context.git_of(task).is_worktree().await? {
@@ -59,7 +59,7 @@ pub(super) async fn ensure(context: &Context, record: &TaskRecord) -> Result<(),
     context.git.add_worktree(&context.workspace(task), &context.branch(task), &base).await
 }
 
-/// Puts the work of a task that was given up onto its branch. Gives the branch, or nothing if there was no work.
+/// Commits the work of a task that was given up to its branch. Returns the branch, or `None` if there was no work.
 pub(super) async fn keep(
     context: &Context,
     record: &TaskRecord,

@@ -1,18 +1,19 @@
-//! What was spent, and whether another iteration may begin. Pure.
+//! What was spent, and whether another iteration may start. Pure.
 
 use serde::{Deserialize, Serialize};
+use weir_base::money::dollars;
 
 use super::RunState;
 use crate::config::Limits;
 
-/// What was spent in a run. Made from the attempts, so nothing is counted twice.
+/// What was spent in a run. Computed from the attempts, so nothing is counted twice.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Budget {
-    /// Dollars, as far as they are known.
+    /// Dollars, as far as known.
     pub cost_usd: f64,
-    /// Sessions that did not say what they cost.
+    /// Number of sessions with unknown cost.
     pub unknown_costs: u32,
-    /// Sessions that count.
+    /// Number of sessions that count as iterations.
     pub iterations: u32,
     /// Tokens.
     pub tokens: u64,
@@ -54,16 +55,20 @@ impl std::fmt::Display for LimitReached {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Cost { spent, limit } => {
-                write!(f, "the run has cost ${spent:.4} of ${limit:.2} (limits.cost_usd)")
+                write!(f, "the run has cost {} of {} (limits.cost_usd)", dollars(*spent), dollars(*limit))
             }
             Self::Iterations { limit } => {
-                write!(f, "the run has had its {limit} iterations (limits.iterations)")
+                write!(f, "the run has used its {limit} iterations (limits.iterations)")
             }
             Self::Tokens { spent, limit } => {
                 write!(f, "the run has used {spent} of {limit} tokens (limits.tokens)")
             }
             Self::WallTime { limit_ms } => {
-                write!(f, "the run was at work for {} minutes (limits.wall_time)", limit_ms / 60_000)
+                write!(
+                    f,
+                    "the run has used its working time of {} minutes (limits.wall_time)",
+                    limit_ms / 60_000
+                )
             }
         }
     }
@@ -91,7 +96,7 @@ impl Budget {
         budget
     }
 
-    /// Whether another iteration may begin. Asked before one begins, after the last one was judged.
+    /// The limit that keeps another iteration from starting, if any. Checked after the last one was judged.
     pub fn limit_for_next(&self, limits: &Limits) -> Option<LimitReached> {
         if self.cost_usd >= limits.cost_usd {
             return Some(LimitReached::Cost { spent: self.cost_usd, limit: limits.cost_usd });
@@ -128,7 +133,7 @@ mod tests {
             Budget { tokens: limits.tokens, ..below }.limit_for_next(&limits),
             Some(LimitReached::Tokens { .. })
         ));
-        // Costs that are not known never stop a run; time does.
+        // Unknown costs never stop a run; time does.
         let unknown =
             Budget { cost_usd: 0.0, unknown_costs: 40, active_ms: limits.wall_time.as_millis(), ..below };
         assert!(matches!(unknown.limit_for_next(&limits), Some(LimitReached::WallTime { .. })));

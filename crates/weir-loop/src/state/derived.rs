@@ -1,22 +1,22 @@
-//! The small files that others read, made from the state of the run.
+//! The small files for other readers, derived from the state of the run.
 
 use serde::{Deserialize, Serialize};
+use weir_base::time::Utc;
 
 use super::{RunState, Step, TaskRecord};
-use crate::time::rfc3339;
 
 /// `budget.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BudgetFile {
     /// The run.
     pub run_id: String,
-    /// Dollars, as far as they are known.
+    /// Dollars, as far as known.
     pub total_cost_usd: f64,
     /// The limit.
     pub max_cost_usd: f64,
-    /// Sessions that did not say what they cost.
+    /// Number of sessions with unknown cost.
     pub unknown_costs: u32,
-    /// Sessions that count.
+    /// Number of sessions that count as iterations.
     pub iterations: u32,
     /// The limit.
     pub max_iterations: u32,
@@ -41,7 +41,7 @@ pub struct SessionFile {
     pub updated_at: String,
 }
 
-/// What `budget.json` says.
+/// The content of `budget.json`.
 pub fn budget_file(run: &RunState) -> BudgetFile {
     let budget = run.budget();
     BudgetFile {
@@ -58,7 +58,7 @@ pub fn budget_file(run: &RunState) -> BudgetFile {
     }
 }
 
-/// What the `claude-session.json` of a task says that has a worktree of its own.
+/// The content of `claude-session.json` for a task with its own worktree.
 pub fn worker_file(run: &RunState, task: &TaskRecord) -> SessionFile {
     let live = match &task.step {
         Some(Step::Agent { session_id, .. }) => Some(session_id.clone()),
@@ -68,11 +68,11 @@ pub fn worker_file(run: &RunState, task: &TaskRecord) -> SessionFile {
     SessionFile {
         planner_session_id: None,
         coder_session_id: live.or_else(last),
-        updated_at: rfc3339(run.updated_at),
+        updated_at: Utc::from_ms(run.updated_at).rfc3339(),
     }
 }
 
-/// What `claude-session.json` says.
+/// The content of `claude-session.json`.
 pub fn session_file(run: &RunState) -> SessionFile {
     let live = run.tasks.iter().find_map(|task| match &task.step {
         Some(Step::Agent { session_id, .. }) => Some(session_id.clone()),
@@ -83,6 +83,6 @@ pub fn session_file(run: &RunState) -> SessionFile {
     SessionFile {
         planner_session_id: run.planner_session.clone(),
         coder_session_id: live.or(last),
-        updated_at: rfc3339(run.updated_at),
+        updated_at: Utc::from_ms(run.updated_at).rfc3339(),
     }
 }

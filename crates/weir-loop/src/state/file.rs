@@ -1,4 +1,5 @@
-//! Reads `run.json` and its journal. One that is damaged or of another version is refused and kept, never guessed at.
+//! Reads `run.json` and its journal. A state that is damaged or of another version is refused and kept, never guessed
+//! at.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,25 +9,25 @@ use serde::Deserialize;
 use super::write::{JOURNAL, MAIN_JOURNAL, WORKERS, below};
 use super::{RunState, journal};
 
-/// The form of state that this version writes and reads.
+/// The version of the state format that this program reads and writes.
 pub const VERSION: u32 = 2;
 
 /// Why a state cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// It cannot be read or written.
-    #[error("{} cannot be used: {source}", path.display())]
+    #[error("cannot use {}: {source}", path.display())]
     System {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         #[source]
         source: std::io::Error,
     },
     /// It is damaged.
     #[error(
-        "the state of the run is damaged ({message}); it was moved to {}. What is committed is safe: look at `git log` \
-         and at the task list, then begin another run with `weir loop run`",
+        "the state of the run is damaged ({message}); it was moved to {}. Committed work is safe: check `git log` and \
+         the task list, then start a new run with `weir loop run`",
         kept.display()
     )]
     Damaged {
@@ -37,8 +38,8 @@ pub enum StateError {
     },
     /// It was written by another version.
     #[error(
-        "the state of the run in {} has version {found}, and this weir writes version {VERSION}; go on with the weir \
-         that began the run, or begin another one with `weir loop run --new`, which keeps this one aside",
+        "the state of the run in {} has version {found}, but this weir uses version {VERSION}; resume with the weir \
+         that started the run, or start a new run with `weir loop run --new`, which sets this one aside",
         path.display()
     )]
     OtherVersion {
@@ -49,7 +50,7 @@ pub enum StateError {
     },
 }
 
-/// What is wrong with a text.
+/// Why the text of a state cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wrong {
     /// It is damaged.
@@ -58,13 +59,13 @@ pub enum Wrong {
     OtherVersion(u64),
 }
 
-/// Reads the text of a state.
+/// Parses the text of a state.
 pub fn parse(text: &str) -> Result<RunState, Wrong> {
     #[derive(Deserialize)]
     struct Head {
         version: u64,
     }
-    // The version first: another one may have any shape.
+    // The version first: the rest of another version may have any shape.
     let head: Head = serde_json::from_str(text).map_err(|error| Wrong::Damaged(error.to_string()))?;
     if head.version != u64::from(VERSION) {
         return Err(Wrong::OtherVersion(head.version));
@@ -72,21 +73,20 @@ pub fn parse(text: &str) -> Result<RunState, Wrong> {
     serde_json::from_str(text).map_err(|error| Wrong::Damaged(error.to_string()))
 }
 
-/// How often a state is read that somebody writes at the same time.
-const TRIES: usize = 8;
+/// How often to try to read a state that is being written at the same time.
+const MAX_TRIES: usize = 8;
 
-/// So much of the file has the name of its journal, which stands first.
-const NAME: usize = 64;
+/// Bytes at the start of the file that contain the name of its journal.
+const NAME_BYTES: usize = 64;
 
-/// Reads a state, if there is one, with what its journal says. A damaged one is moved aside, so that it is not lost and
-/// not used.
+/// Reads a state and its journal, if there is one. A damaged state is moved aside, so that it is neither lost nor used.
 pub fn load(path: &Path) -> Result<Option<RunState>, StateError> {
     let system = |source| StateError::System { path: path.to_owned(), source };
     let mut wrong = None;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let Some(text) = read(path).map_err(system)? else { return Ok(None) };
         let journals = journals(path).map_err(system)?;
-        // Whoever writes empties the journals after it has put another file in place of this one.
+        // A writer first replaces this file, and then empties the journals.
         let again = read_start(path).map_err(system)?;
         if !text.starts_with(&again) {
             continue;
@@ -96,19 +96,19 @@ pub fn load(path: &Path) -> Result<Option<RunState>, StateError> {
             Err(Wrong::OtherVersion(found)) => {
                 return Err(StateError::OtherVersion { found, path: path.to_owned() });
             }
-            // A line may be missing only because it was written between two files that were read.
+            // A line may seem to be missing if it was written between the reads of two files.
             Err(Wrong::Damaged(message)) => wrong = Some(message),
         }
     }
     let Some(message) = wrong else {
-        let busy = std::io::Error::other("it changes all the time; try again");
+        let busy = std::io::Error::other("it keeps changing; try again");
         return Err(system(busy));
     };
     let kept = keep_aside(path, "damaged")?;
     Err(StateError::Damaged { message, kept })
 }
 
-/// Moves a state and its journal out of the way, under names that say why. Gives the new name of the state.
+/// Moves a state and its journal aside, under names that say why. Returns the new path of the state.
 pub fn keep_aside(path: &Path, why: &str) -> Result<PathBuf, StateError> {
     let system = |source| StateError::System { path: path.to_owned(), source };
     let kept = free_name(path, why);
@@ -120,7 +120,7 @@ pub fn keep_aside(path: &Path, why: &str) -> Result<PathBuf, StateError> {
     Ok(kept)
 }
 
-/// The state that a text and its journals come to.
+/// The state after its journals are applied.
 fn up_to_date(text: &[u8], journals: &[Vec<u8>]) -> Result<RunState, Wrong> {
     #[derive(Deserialize)]
     struct Named {
@@ -145,19 +145,19 @@ fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 fn read_start(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut start = Vec::with_capacity(NAME);
+    let mut start = Vec::with_capacity(NAME_BYTES);
     match std::fs::File::open(path) {
-        Ok(file) => file.take(NAME as u64).read_to_end(&mut start)?,
+        Ok(file) => file.take(NAME_BYTES as u64).read_to_end(&mut start)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };
     Ok(start)
 }
 
-/// The journals of a state: its own, and those of tasks that have a worktree of their own.
+/// The journals of a state: its own, and those of tasks with their own worktree.
 fn journals(path: &Path) -> std::io::Result<Vec<Vec<u8>>> {
     if path.file_name().is_none_or(|name| name != "run.json") {
-        // One of a run that is over.
+        // An archived run has no journals.
         return Ok(Vec::new());
     }
     let workers = below(&path.with_file_name(WORKERS)).into_iter().map(|folder| folder.join(JOURNAL));
@@ -165,7 +165,7 @@ fn journals(path: &Path) -> std::io::Result<Vec<Vec<u8>>> {
     paths.filter_map(|path| read(&path).transpose()).collect()
 }
 
-/// `run.json.damaged` or the like, or with a number if that is taken.
+/// `run.json.damaged` or similar, with a number if that is taken.
 fn free_name(path: &Path, why: &str) -> PathBuf {
     let name = |number: u32| {
         let mut name = path.as_os_str().to_owned();

@@ -1,9 +1,9 @@
-//! The journal: what has changed since `run.json` was written as a whole, a line for each step. Pure.
+//! The journal: what has changed since `run.json` was last written in full, one line per step. Pure.
 //!
-//! A line says all that one step has changed, so that a step costs the same in a list of ten tasks and of ten thousand,
-//! and is there as a whole or not at all. Lines are counted from one, over all files that they are in: those of a task
-//! that has a worktree of its own are in a file of its own. They name the `run.json` that they follow; those that follow
-//! another one are left over from before it was written, and say nothing that it does not say.
+//! A line holds everything that one step has changed, so that a step costs the same in a list of ten tasks and of ten
+//! thousand, and is there completely or not at all. Lines are numbered from one, across all files: a task with its own
+//! worktree has its own journal file. Each line names the `run.json` that it follows. Lines that follow another one are
+//! left over from before it was written, and it already contains their changes.
 
 use std::borrow::Cow;
 
@@ -15,32 +15,32 @@ use crate::tasks::TaskId;
 /// What has changed since a state was last written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changed {
-    /// The tasks that may be different.
+    /// The tasks that may have changed.
     tasks: Vec<TaskId>,
-    /// Whether tasks have come, gone, or changed their order.
+    /// Whether tasks were added, removed or reordered.
     list: bool,
 }
 
 impl Changed {
-    /// A task may be different.
+    /// Notes that a task may have changed.
     pub fn add(&mut self, task: &TaskId) {
         if !self.tasks.contains(task) {
             self.tasks.push(task.clone());
         }
     }
 
-    /// Tasks have come, gone, or changed their order.
+    /// Notes that tasks were added, removed or reordered.
     pub fn add_list(&mut self) {
         self.list = true;
     }
 
-    /// What has changed so far. From now on nothing has.
+    /// Returns what has changed so far, and starts over.
     #[must_use]
     pub fn take(&mut self) -> Self {
         std::mem::take(self)
     }
 
-    /// The task that has changed, if it is one and nothing else.
+    /// The task that has changed, if it is the only change.
     pub(super) fn only_task(&self) -> Option<&TaskId> {
         match self.tasks.as_slice() {
             [task] if !self.list => Some(task),
@@ -52,22 +52,22 @@ impl Changed {
 /// One step.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line<'a> {
-    /// The `run.json` that it follows.
+    /// The `run.json` that the line follows.
     of: Cow<'a, str>,
     number: u64,
     updated_at: i64,
     active_ms: u64,
-    /// The run without its tasks, if more of it has changed than its clocks.
+    /// The run without its tasks, if anything but its clocks has changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<Cow<'a, RunState>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tasks: Vec<Cow<'a, TaskRecord>>,
-    /// All tasks, if some have come, gone, or changed their order.
+    /// The ids of all tasks, if some were added, removed or reordered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     order: Option<Vec<Cow<'a, TaskId>>>,
 }
 
-/// Writes a step as a line. `head` is the run without its tasks as it was last written, and is brought up to date.
+/// Encodes a step as a line. `head` is the run without its tasks as last written, and is updated.
 pub(super) fn encode(
     of: &str,
     number: u64,
@@ -77,14 +77,14 @@ pub(super) fn encode(
 ) -> Result<Vec<u8>, serde_json::Error> {
     let now = without_tasks(run);
     (head.updated_at, head.active_ms) = (now.updated_at, now.active_ms);
-    let is_other = *head != now;
+    let has_changed = *head != now;
     *head = now;
     let line = Line {
         of: Cow::Borrowed(of),
         number,
         updated_at: run.updated_at,
         active_ms: run.active_ms,
-        run: is_other.then_some(Cow::Borrowed(head)),
+        run: has_changed.then_some(Cow::Borrowed(head)),
         tasks: changed.tasks.iter().filter_map(|task| run.task(task)).map(Cow::Borrowed).collect(),
         order: changed.list.then(|| run.tasks.iter().map(|task| Cow::Borrowed(&task.task.id)).collect()),
     };
@@ -93,8 +93,8 @@ pub(super) fn encode(
     Ok(text)
 }
 
-/// Brings a state up to date. `journals` are the texts of all files. What a kill has cut off at the end of one was never
-/// acted upon, and is left out; anything else that is not as it should be is an error.
+/// Applies the journals to a state. `journals` are the contents of all files. A last line that a kill has cut off was
+/// never acted upon, and is ignored; anything else that is invalid is an error.
 pub(super) fn catch_up(run: &mut RunState, of: &str, journals: &[Vec<u8>]) -> Result<(), String> {
     let mut lines = Vec::new();
     for text in journals {
@@ -104,7 +104,7 @@ pub(super) fn catch_up(run: &mut RunState, of: &str, journals: &[Vec<u8>]) -> Re
                 Ok(line) if line.of == of => lines.push(line),
                 Ok(_) => {}
                 Err(_) if rest.peek().is_none() => {}
-                Err(error) => return Err(format!("a line of the journal cannot be read: {error}")),
+                Err(error) => return Err(format!("a line of the journal is invalid: {error}")),
             }
         }
     }
@@ -139,7 +139,7 @@ fn apply(run: &mut RunState, line: Line<'_>) {
     run.tasks = tasks;
 }
 
-/// A copy of all but the tasks.
+/// A copy of the run without its tasks.
 pub(super) fn without_tasks(run: &RunState) -> RunState {
     RunState {
         version: run.version,

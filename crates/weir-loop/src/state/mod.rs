@@ -1,7 +1,7 @@
-//! The state of a run: plain data that is written down before anything is done.
+//! The state of a run: plain data that is saved before anything is done.
 //!
-//! `run.json` with its journal is the truth; [`load`] reads both. `budget.json`, `claude-session.json` and the files of
-//! tasks that have a worktree of their own are made from it for whoever reads those.
+//! `run.json` with its journal is the source of truth; [`load`] reads both. `budget.json`, `claude-session.json` and
+//! the files of tasks with their own worktree are derived from it, for other readers.
 
 mod atomic;
 mod budget;
@@ -38,19 +38,19 @@ use crate::tasks::{Task, TaskId};
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
-    /// Which form this is.
+    /// Version of the format.
     pub version: u32,
-    /// Names the run.
+    /// Id of the run.
     pub run_id: String,
     /// When it began, in milliseconds since 1970.
     pub started_at: i64,
     /// When it was last written.
     pub updated_at: i64,
-    /// How long it was at work, in milliseconds, over all starts of the program.
+    /// Working time in milliseconds, over all starts of the program.
     pub active_ms: u64,
-    /// Whether it goes on, or how it ended.
+    /// Whether it is running, or how it ended.
     pub status: RunStatus,
-    /// The limits that hold.
+    /// The limits of the run.
     pub limits: Limits,
     /// The limits of each task.
     pub task_limits: TaskLimits,
@@ -59,34 +59,34 @@ pub struct RunState {
     /// A wait that was announced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
-    /// What the gates said about a commit, so that they need not run again for it.
+    /// The results of the gates for a commit, so that they need not run again for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
     /// Questions that wait for a person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<OpenQuestion>,
-    /// The account's window, as last heard.
+    /// The account's window, as last reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<crate::agent::LimitInfo>,
     /// The planner's session, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner_session: Option<String>,
-    /// What planning has cost, which counts in the budget.
+    /// The planner's sessions, which count in the budget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planning: Vec<Planned>,
-    /// Why no other task begins, while others are still at work.
+    /// Why no more tasks are started, while others are still running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halting: Option<RunEnd>,
     /// Whether it has ended and its report is not written yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unreported: bool,
-    /// How long limits of the account were waited for since a session last got anything done, in milliseconds.
+    /// Time spent waiting for limits of the account since a session last made progress, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waited_ms: u64,
-    /// News that were not told yet.
+    /// Notifications that were not sent yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outbox: Vec<News>,
-    /// Tasks that have ended since a start with `--once`, also if a kill came between.
+    /// Number of tasks that have ended since a start with `--once`, even if the run was killed meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once: Option<u32>,
     /// The tasks, in the order of the list.
@@ -94,17 +94,17 @@ pub struct RunState {
     pub tasks: Vec<TaskRecord>,
 }
 
-/// Whether a run goes on.
+/// Whether a run is running.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It goes on, or was killed.
+    /// It is running, or was killed.
     Running,
     /// It has ended.
     Ended {
-        /// How.
+        /// How it ended.
         end: RunEnd,
-        /// When.
+        /// When it ended, in milliseconds since 1970.
         at: i64,
     },
 }
@@ -115,13 +115,13 @@ pub enum RunStatus {
 pub enum RunEnd {
     /// All tasks are done.
     Completed,
-    /// Nothing more can be done, and not all tasks are done.
+    /// No other task can be started, and not all tasks are done.
     Unfinished,
-    /// What was asked for is done: `--once`, `--until`.
+    /// The request of `--once` or `--until` is fulfilled.
     Enough,
     /// A limit was reached.
     Limit {
-        /// Which.
+        /// The limit.
         limit: LimitReached,
     },
     /// A tool was not allowed.
@@ -131,36 +131,36 @@ pub enum RunEnd {
     },
     /// A wait would be too long.
     WaitTooLong {
-        /// Until when, in milliseconds since 1970.
+        /// When the limit is lifted, in milliseconds since 1970.
         until: i64,
     },
-    /// The same failure came again and again, in one task after the other.
+    /// Several tasks in a row failed in the same way.
     SameFailure {
-        /// What it is.
+        /// The reason of the failure.
         reason: String,
     },
     /// The CLI could not be started.
     NotStarted {
-        /// Why.
+        /// The cause.
         why: String,
     },
-    /// Somebody wanted it to end.
+    /// A person interrupted it.
     Interrupted,
-    /// The loop itself could not go on.
+    /// The loop itself could not continue.
     Error {
-        /// Why.
+        /// The error.
         why: String,
     },
 }
 
 impl RunEnd {
-    /// Whether the next start goes on with the run. Otherwise it begins another one.
-    pub fn can_go_on(&self) -> bool {
+    /// Whether the next start resumes the run. Otherwise it starts a new one.
+    pub fn can_resume(&self) -> bool {
         !matches!(self, Self::Completed | Self::Unfinished)
     }
 
-    /// Whether it holds also after a kill while the last sessions came to their end. The others are found again, or
-    /// the next start is to try again.
+    /// Whether this end still holds if the run is killed while its last sessions are ending. Other ends are found
+    /// again, or the next start should try again.
     pub fn outlives_a_kill(&self) -> bool {
         matches!(self, Self::Denied { .. } | Self::SameFailure { .. })
     }
@@ -169,37 +169,37 @@ impl RunEnd {
 /// A wait that was announced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// Until when, in milliseconds since 1970.
+    /// When it ends, in milliseconds since 1970.
     pub until: i64,
-    /// Since when.
+    /// When it began.
     pub since: i64,
-    /// What for.
+    /// Why the run waits.
     pub reason: String,
 }
 
-/// What the gates said about a commit.
+/// The results of the gates for a commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     /// The commit.
     pub commit: String,
-    /// What they said.
+    /// The result of each gate.
     pub gates: Vec<GateResult>,
 }
 
 /// A question that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenQuestion {
-    /// Names it.
+    /// Id of the question.
     pub id: String,
     /// The task that waits.
     pub task: TaskId,
-    /// What is asked: a question, or a permission.
+    /// The questions, or the permission.
     pub asked: Asked,
-    /// Since when.
+    /// When it was asked.
     pub since: i64,
 }
 
-/// What is asked.
+/// What a session asks a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Asked {
@@ -210,7 +210,7 @@ pub enum Asked {
     },
     /// May this tool be used?
     Permission {
-        /// The tool and what it is to do, in a line.
+        /// The tool and its main argument, in one line.
         what: String,
         /// The rule that would allow it.
         rule: String,
@@ -218,7 +218,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// In a line.
+    /// One line for people.
     pub fn words(&self) -> String {
         match self {
             Self::Permission { what, .. } => format!("wants to use {what}"),
@@ -245,33 +245,33 @@ pub struct AskedQuestion {
     pub several: bool,
 }
 
-/// A task and what became of it.
+/// A task and its progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// The task as the list has it.
+    /// The task as in the list.
     #[serde(flatten)]
     pub task: Task,
-    /// How far it is.
+    /// Its state.
     pub state: TaskState,
-    /// What is being done about it.
+    /// The step in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
-    /// Whether a person wants it left out, as soon as what is being done about it is over.
+    /// Whether a person wants it skipped, as soon as the current step is over.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unwanted: bool,
     /// The commit that its work is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// What the gates said before it.
+    /// The results of the gates before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<GateResult>,
-    /// Every session that was had for it.
+    /// Every session that worked on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
-    /// Time at work on it. Waiting for a rate limit or for a person does not count, and a retry begins anew.
+    /// Working time on it. Waiting for a rate limit or for a person does not count, and a retry starts from zero.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub active_ms: u64,
-    /// What it came to.
+    /// The receipt, once its work has passed the gates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Box<Receipt>>,
     /// Why it was given up.
@@ -280,13 +280,13 @@ pub struct TaskRecord {
     /// Where its work is kept, if it was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
-    /// What a person answered: question to answer.
+    /// A person's answers, by question.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, String>,
 }
 
 impl TaskRecord {
-    /// A task that nobody has worked on.
+    /// A task without any work.
     pub fn new(task: Task) -> Self {
         let state = if task.done { TaskState::Done } else { TaskState::Pending };
         Self {
@@ -305,9 +305,9 @@ impl TaskRecord {
         }
     }
 
-    /// What all its sessions cost, as far as that is known.
+    /// The cost of all its sessions, as far as known.
     pub fn cost_usd(&self) -> f64 {
-        // An empty sum is minus zero, which would be shown as such.
+        // `sum` of nothing is -0.0, which would be printed as such.
         self.attempts.iter().filter_map(|attempt| attempt.cost_usd).fold(0.0, |all, usd| all + usd)
     }
 
@@ -321,12 +321,12 @@ impl TaskRecord {
         self.attempts.iter().map(|attempt| attempt.duration_ms).sum()
     }
 
-    /// Sessions that count as attempts.
+    /// Number of sessions that count as attempts.
     pub fn counted(&self) -> u32 {
         u32::try_from(self.attempts.iter().filter(|attempt| attempt.counted).count()).unwrap_or(u32::MAX)
     }
 
-    /// The outcome, once there is one.
+    /// The outcome, if there is one yet.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.state {
             TaskState::Done => Some(Outcome::Done),
@@ -336,11 +336,11 @@ impl TaskRecord {
     }
 }
 
-/// How far a task is.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
-    /// Nobody has begun.
+    /// Not started.
     Pending,
     /// It is being worked on.
     Active,
@@ -348,31 +348,31 @@ pub enum TaskState {
     Done,
     /// It was given up.
     Failed,
-    /// A person wants it left out.
+    /// A person skipped it.
     Skipped,
 }
 
-/// One session that was had for a task.
+/// One session that worked on a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Which attempt it belongs to.
+    /// Number of the attempt that it belongs to.
     pub number: u32,
     /// Whether it counts as an iteration. A rate limit and an interruption do not.
     pub counted: bool,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, in a line.
+    /// Why it did not succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
     /// When it ended, in milliseconds since 1970.
     pub ended_at: i64,
     /// How long the session took.
     pub duration_ms: u64,
-    /// What it cost; none where that is not known.
+    /// The cost; `None` if it is unknown.
     pub cost_usd: Option<f64>,
     /// Tokens, caches and sub-agents included.
     pub tokens: u64,
-    /// Rounds with the model.
+    /// Turns with the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
     /// The models.
@@ -381,19 +381,19 @@ pub struct Attempt {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Whether the CLI went on under another id.
+    /// Whether the CLI continued under another id.
     #[serde(default, skip_serializing_if = "is_false")]
     pub forked: bool,
-    /// Whether its answer is only what was said.
+    /// Whether its text does not come from a result.
     #[serde(default, skip_serializing_if = "is_false")]
     pub degraded: bool,
-    /// Lines that were not as expected.
+    /// Number of lines that could not be parsed as expected.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub malformed_lines: u64,
-    /// Where the raw lines are.
+    /// The raw log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<Arc<Path>>,
-    /// What the session worked with. That of one that succeeded is in the receipt.
+    /// What the session worked with. For a successful session it is in the receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Arc<Setup>>,
 }
@@ -408,20 +408,20 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// What a task that is done came to.
+/// The record of a task that has passed its gates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The commit.
     pub commit: String,
-    /// What all its sessions cost; none where no session said so.
+    /// The cost of all its sessions; `None` if no session reported it.
     pub cost_usd: Option<f64>,
     /// Their tokens.
     pub tokens: u64,
     /// Their time.
     pub duration_ms: u64,
-    /// Rounds with the model in the last one.
+    /// Turns with the model in the last session.
     pub turns: Option<u64>,
-    /// How many attempts it took.
+    /// Number of attempts.
     pub attempts: u32,
     /// The models.
     pub models: Vec<String>,
@@ -431,15 +431,15 @@ pub struct Receipt {
     pub log: Option<Arc<Path>>,
     /// The gates that passed, and how long they took.
     pub gates: Vec<(String, u64)>,
-    /// Files, added and removed lines.
+    /// Numbers of files, added lines and removed lines.
     pub diff: (u64, u64, u64),
-    /// What the last session worked with, as the CLI said.
+    /// What the last session worked with, according to the CLI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Arc<Setup>>,
 }
 
 impl RunState {
-    /// A run that has not begun.
+    /// A new run.
     pub fn new(run_id: String, now: i64, tasks: Vec<Task>, config: &crate::config::Config) -> Self {
         Self {
             version: VERSION,
@@ -466,7 +466,7 @@ impl RunState {
         }
     }
 
-    /// A task by its name.
+    /// A task by its id.
     pub fn task(&self, id: &TaskId) -> Option<&TaskRecord> {
         self.tasks.iter().find(|record| record.task.id == *id)
     }
@@ -479,7 +479,7 @@ impl RunState {
         }
     }
 
-    /// How many tasks are in a state.
+    /// Number of tasks in a state.
     pub fn count(&self, state: TaskState) -> usize {
         self.tasks.iter().filter(|record| record.state == state).count()
     }

@@ -1,4 +1,4 @@
-//! What planning has cost: `weir loop plan` writes it down, and the next start of the run counts it.
+//! The cost of planning: `weir loop plan` records it, and the next start of the run counts it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::agent::AgentRun;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Planned {
-    /// Tells it from the others: a session that was continued has several.
+    /// Unique id: a session that was continued has several entries.
     pub id: String,
     /// The session.
     pub session_id: Option<String>,
@@ -19,14 +19,14 @@ pub struct Planned {
     pub ended_at: i64,
     /// How long it took.
     pub duration_ms: u64,
-    /// What it cost; none where that is not known.
+    /// The cost; `None` if it is unknown.
     pub cost_usd: Option<f64>,
     /// Tokens, caches and sub-agents included.
     pub tokens: u64,
 }
 
 impl Planned {
-    /// What came of a session of the planner.
+    /// The entry for a session of the planner.
     pub fn of(run: &AgentRun, now: i64) -> Self {
         Self {
             id: uuid::Uuid::new_v4().to_string(),
@@ -43,13 +43,13 @@ fn file(state: &Path) -> PathBuf {
     state.join("planning.json")
 }
 
-/// What was planned and is in no run yet. A file that cannot be read is none.
+/// The sessions of the planner that are not in a run yet. A file that cannot be read counts as empty.
 pub fn planned(state: &Path) -> Vec<Planned> {
     let text = std::fs::read(file(state)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// Writes down what a session of the planner has cost.
+/// Records the cost of a session of the planner.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -59,14 +59,15 @@ pub fn note_planned(state: &Path, new: Planned) -> std::io::Result<()> {
     write_atomically(&file(state), &serde_json::to_vec_pretty(&all)?)
 }
 
-/// Takes what was planned into a run, if it is neither in it nor in the one before. Doing it again does nothing.
+/// Adds the sessions of the planner to a run, unless they are already in it or in the previous one. Repeating it does
+/// nothing.
 pub fn absorb(run: &mut RunState, before: Option<&RunState>, state: &Path) {
     let earlier = before.map(|run| run.planning.as_slice()).unwrap_or_default();
     let known: Vec<String> = run.planning.iter().chain(earlier).map(|planned| planned.id.clone()).collect();
     run.planning.extend(planned(state).into_iter().filter(|planned| !known.contains(&planned.id)));
 }
 
-/// Forgets what is in a run that is written down.
+/// Removes the file, once its sessions are in a saved run.
 ///
 /// # Errors
 /// If the file cannot be removed.
@@ -100,7 +101,7 @@ mod tests {
             (budget.cost_usd, budget.unknown_costs, budget.tokens, budget.iterations),
             (0.5, 1, 200, 0)
         );
-        // A kill before it was forgotten, and then another run.
+        // A kill before the file was removed, and then a new run.
         let mut second = new();
         absorb(&mut second, Some(&first), state);
         assert_eq!(second.planning, []);

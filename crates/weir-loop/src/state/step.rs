@@ -1,114 +1,114 @@
-//! What is being done about a task. It is written down before it is done, and each can be done again.
+//! The step of a task that is in progress. It is saved before it is done, and each step can be repeated.
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentRun;
 use crate::outcome::{Failure, Inspection};
 
-/// What is being done about a task.
+/// The step of a task that is in progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
-    /// Its workspace is made ready.
+    /// The workspace is being prepared.
     Preparing,
-    /// The gates run, to know what is broken already.
+    /// The gates run, to know what is already broken.
     GatesBefore {
-        /// The tree that it begins with.
+        /// The tree that the task starts from.
         tree: String,
     },
-    /// A session works on it.
+    /// A session works on the task.
     Agent {
-        /// Which attempt it is.
+        /// Number of the attempt.
         number: u32,
-        /// The session, by whose id its log is found again.
+        /// Id of the session, by which its log is found again.
         session_id: String,
-        /// The tree that it began with.
+        /// The tree that the session started from.
         tree: String,
         /// Whether the one retry after a crash was used.
         retried: bool,
     },
-    /// A session was cut off. The workspace is put back, and another one begins.
+    /// A session was cut off. The workspace is restored, and another session starts.
     Restoring {
-        /// Which attempt it is.
+        /// Number of the attempt.
         number: u32,
-        /// The tree to put back.
+        /// The tree to restore.
         tree: String,
         /// Whether the one retry after a crash was used.
         retried: bool,
     },
-    /// What it did is looked at.
+    /// The work is being inspected.
     Inspecting {
-        /// Which attempt it is.
+        /// Number of the attempt.
         number: u32,
-        /// The tree that it began with.
+        /// The tree that the session started from.
         tree: String,
         /// Whether the one retry after a crash was used.
         retried: bool,
-        /// What came of the session.
+        /// How the session went.
         run: Box<AgentRun>,
-        /// The tree that it left, if something in it has to be put back.
+        /// The tree that the session left, if something in it has to be restored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seen: Option<String>,
     },
-    /// The gates run on what it did.
+    /// The gates run on the work.
     GatesAfter {
-        /// Which attempt it is.
+        /// Number of the attempt.
         number: u32,
-        /// What came of the session.
+        /// How the session went.
         run: Box<AgentRun>,
-        /// What it did to the files.
+        /// The changes to the files.
         work: Box<Inspection>,
     },
-    /// It is done in a worktree of its own, and waits until those before it are merged.
+    /// The task is done in its own worktree, and waits until earlier ones are merged.
     Merging {
         /// The commit on its branch.
         commit: String,
-        /// What it did to the files.
+        /// The changes to the files.
         work: Box<Inspection>,
     },
     /// The commit is being made.
     Committing {
-        /// What it did to the files.
+        /// The changes to the files.
         work: Box<Inspection>,
-        /// The commit on its branch that is merged, for one that was done in a worktree.
+        /// The commit on its branch that is merged, if the task has its own worktree.
         merges: Option<String>,
     },
-    /// The commit is there; the branch is being set to it.
+    /// The commit exists; the branch is being set to it.
     Advancing {
         /// The commit.
         commit: String,
-        /// What the branch was before.
+        /// The commit that the branch was at before.
         parent: String,
-        /// What it did to the files.
+        /// The changes to the files.
         work: Box<Inspection>,
     },
-    /// It is given up: its work is being put away.
+    /// The task is given up: its work is being kept.
     Shelving {
-        /// Why.
+        /// Why it was given up.
         failure: Box<Failure>,
     },
-    /// Its work is put away; the workspace is being cleaned.
+    /// The work has been kept; the workspace is being cleaned.
     Clearing {
         /// Why it was given up.
         failure: Box<Failure>,
-        /// Where its work is, if there was any.
+        /// Where the work is kept, if there was any.
         kept: Option<String>,
     },
 }
 
 impl Step {
-    /// In words.
+    /// For people.
     pub fn words(&self) -> &'static str {
         match self {
             Self::Preparing => "preparing",
             Self::GatesBefore { .. } => "gates before",
             Self::Agent { .. } => "at work",
-            Self::Restoring { .. } => "putting back",
-            Self::Inspecting { .. } => "looking at the work",
+            Self::Restoring { .. } => "restoring",
+            Self::Inspecting { .. } => "inspecting the work",
             Self::GatesAfter { .. } => "gates after",
             Self::Merging { .. } => "waiting to be merged",
             Self::Committing { .. } | Self::Advancing { .. } => "committing",
-            Self::Shelving { .. } | Self::Clearing { .. } => "putting away",
+            Self::Shelving { .. } | Self::Clearing { .. } => "keeping the work",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is written is read again, whatever was written in between and wherever it was cut off.
+//! A state is read as it was written, whatever was written in between and wherever it was cut off.
 
 use proptest::prelude::*;
 
@@ -119,7 +119,7 @@ fn the_files_for_readers_are_there_and_nothing_is_left_over() {
     run.is_unreported = true;
     writer.write_changed(&run, &Changed::default()).unwrap();
     assert_eq!(count(), 4, "the journal");
-    // What another process writes makes the journal one of nobody.
+    // A full write by another process makes the journal obsolete.
     let mut other = run.clone();
     other.is_unreported = false;
     StateWriter::new(folder.path()).write(&other).unwrap();
@@ -127,7 +127,7 @@ fn the_files_for_readers_are_there_and_nothing_is_left_over() {
 }
 
 #[test]
-fn what_people_look_for_is_in_the_file_at_once() {
+fn changes_that_matter_to_people_are_in_the_file_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.json");
     let mut run = run(1);
@@ -153,7 +153,7 @@ fn a_task_with_a_worktree_of_its_own_has_a_state_of_its_own_until_it_is_merged()
     changed.add(&run.tasks[0].task.id);
     writer.write_changed(&run, &changed.take()).unwrap();
     assert!(std::fs::read_to_string(worker.join("journal.ndjson")).unwrap().contains("s-1"));
-    assert!(!folder.path().join("run.journal.ndjson").exists(), "nobody else's");
+    assert!(!folder.path().join("run.journal.ndjson").exists(), "nothing else has changed");
     writer.write(&run).unwrap();
     assert!(std::fs::read_to_string(worker.join("claude-session.json")).unwrap().contains("\"s-1\""));
     run.tasks[0].state = TaskState::Done;
@@ -185,13 +185,13 @@ fn a_journal_that_lacks_a_line_is_damaged_and_kept() {
 }
 
 #[test]
-fn a_task_takes_little_room() {
-    // All of them are in memory as long as the run, most of them done or not begun.
+fn a_task_takes_little_memory() {
+    // All tasks stay in memory during the run, and most of them are done or not started.
     assert!(size_of::<TaskRecord>() <= 416, "{}", size_of::<TaskRecord>());
     assert!(size_of::<Attempt>() <= 208, "{}", size_of::<Attempt>());
 }
 
 #[test]
-fn costs_that_nobody_knows_are_no_negative_amount() {
+fn unknown_costs_are_not_shown_as_negative() {
     assert_eq!(format!("{:.4}", run(1).tasks[0].cost_usd()), "0.0000");
 }

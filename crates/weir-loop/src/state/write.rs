@@ -1,4 +1,4 @@
-//! Writes the state of a run: as a whole now and then, and what has changed since as lines of the journal.
+//! Writes the state of a run: in full from time to time, and the changes since then as lines of the journal.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use weir_base::file::Replace;
 
 use super::atomic::stream_atomically;
 use super::journal::{Changed, encode, without_tasks};
@@ -14,36 +15,36 @@ use super::{RunState, StateError, TaskState, budget_file, session_file, worker_f
 use crate::instant;
 use crate::tasks::TaskId;
 
-/// How far `run.json` may be behind the journal.
-const BEHIND: Duration = Duration::from_secs(1);
+/// How far `run.json` may lag behind the journal.
+const MAX_LAG: Duration = Duration::from_secs(1);
 
-/// A list so long that writing it takes time is written less often: so many times as long is waited in between.
-const SHARE: u32 = 100;
+/// A long list takes time to write, so it is written less often: the pause is this many times as long as the write.
+const PAUSE_FACTOR: u32 = 100;
 
-/// Writes the state of a run. What it writes is on the disk when it says so.
+/// Writes the state of a run. When a method returns, the data is on disk.
 #[derive(Debug)]
 pub struct StateWriter {
     folder: PathBuf,
-    /// None until the state was written as a whole.
+    /// `None` until the state was written in full.
     whole: Option<Whole>,
 }
 
-/// What follows a `run.json`.
+/// What belongs to the current `run.json`.
 #[derive(Debug)]
 struct Whole {
-    /// Names it.
+    /// The name that lines of the journal refer to.
     name: String,
     /// The run without its tasks, as last written.
     head: RunState,
-    /// How many lines follow it.
+    /// Number of lines that follow it.
     lines: u64,
-    /// The journals that were begun, by their paths.
+    /// The open journals, by path.
     journals: BTreeMap<PathBuf, File>,
     written: Instant,
     took: Duration,
 }
 
-/// `run.json`. Its name stands first, where a reader finds it quickly.
+/// The content of `run.json`. The name comes first, where a reader finds it quickly.
 #[derive(Serialize)]
 struct Named<'a> {
     journal: &'a str,
@@ -57,7 +58,7 @@ impl StateWriter {
         Self { folder: folder.into(), whole: None }
     }
 
-    /// Writes `run.json` as a whole, and then the files that are made from it.
+    /// Writes `run.json` in full, and then the files that are derived from it.
     pub fn write(&mut self, run: &RunState) -> Result<(), StateError> {
         let began = Instant::now();
         let name = uuid::Uuid::new_v4().simple().to_string();
@@ -67,9 +68,9 @@ impl StateWriter {
             file.write_all(b"\n")
         })
         .map_err(|source| StateError::System { path, source })?;
-        // What follows is for readers, or is left over: it does not matter if a kill comes between.
+        // The rest is for readers, or removes leftovers, so a kill in between does not matter.
         let journals = self.whole.take().map(|whole| whole.journals).unwrap_or_default();
-        let journals = self.begin_again(run, journals)?;
+        let journals = self.reset_journals(run, journals)?;
         self.json("budget.json", &budget_file(run))?;
         self.json("claude-session.json", &session_file(run))?;
         self.workers(run)?;
@@ -79,7 +80,7 @@ impl StateWriter {
         Ok(())
     }
 
-    /// Writes what has changed since the last time.
+    /// Writes the changes since the last write.
     pub fn write_changed(&mut self, run: &RunState, changed: &Changed) -> Result<(), StateError> {
         let is_enough = |whole: &&mut Whole| !whole.is_due() && !whole.matters_to_people(run);
         let Some(whole) = self.whole.as_mut().filter(is_enough) else { return self.write(run) };
@@ -90,7 +91,7 @@ impl StateWriter {
         whole.append(&path, run, changed).map_err(|source| StateError::System { path, source })
     }
 
-    /// Writes the state as a whole if `run.json` is behind and it is time.
+    /// Writes the state in full if `run.json` lags behind and a write is due.
     pub fn settle(&mut self, run: &RunState) -> Result<(), StateError> {
         match &self.whole {
             Some(whole) if whole.lines > 0 && whole.is_due() => self.write(run),
@@ -98,8 +99,8 @@ impl StateWriter {
         }
     }
 
-    /// Empties the journals, whose lines are in `run.json` now. Those of nobody are removed.
-    fn begin_again(
+    /// Empties the journals, whose lines are in `run.json` now. Journals that are no longer needed are removed.
+    fn reset_journals(
         &self,
         run: &RunState,
         mut journals: BTreeMap<PathBuf, File>,
@@ -118,14 +119,16 @@ impl StateWriter {
             let path = folder.join(JOURNAL);
             if !is_at_work(&name) {
                 journals.remove(&path);
-                gone(std::fs::remove_dir_all(&folder))
+                ignore_missing(std::fs::remove_dir_all(&folder))
                     .map_err(|source| StateError::System { path, source })?;
             } else if !journals.contains_key(&path) {
-                gone(std::fs::remove_file(&path)).map_err(|source| StateError::System { path, source })?;
+                ignore_missing(std::fs::remove_file(&path))
+                    .map_err(|source| StateError::System { path, source })?;
             }
         }
         if !journals.contains_key(&main) {
-            gone(std::fs::remove_file(&main)).map_err(|source| StateError::System { path: main, source })?;
+            ignore_missing(std::fs::remove_file(&main))
+                .map_err(|source| StateError::System { path: main, source })?;
         }
         for (path, file) in &journals {
             file.set_len(0).map_err(|source| StateError::System { path: path.clone(), source })?;
@@ -134,7 +137,7 @@ impl StateWriter {
         Ok(journals)
     }
 
-    /// What each task that has a worktree of its own has for itself.
+    /// Writes the files of each task with its own worktree.
     fn workers(&self, run: &RunState) -> Result<(), StateError> {
         if run.parallel == 1 {
             return Ok(());
@@ -151,36 +154,34 @@ impl StateWriter {
 
     fn json(&self, name: &str, value: &impl Serialize) -> Result<(), StateError> {
         let path = self.folder.join(name);
-        let temporary = path.with_extension("json.new");
         instant::begin();
-        // No fsync: it can be made again.
+        // No fsync: the file can be derived again.
         serde_json::to_vec_pretty(value)
             .map_err(io::Error::from)
-            .and_then(|text| std::fs::write(&temporary, text))
-            .and_then(|()| std::fs::rename(&temporary, &path))
+            .and_then(|text| Replace::new().quick().bytes(&path, &text))
             .map_err(|source| StateError::System { path, source })
     }
 }
 
-/// The journal of the run, beside `run.json`.
+/// The journal of the run, next to `run.json`.
 pub(super) const MAIN_JOURNAL: &str = "run.journal.ndjson";
 
-/// The folder of those that have a worktree of their own.
+/// The folder for tasks with their own worktree.
 pub(super) const WORKERS: &str = "workers";
 
-/// The journal of one of them.
+/// The journal of such a task.
 pub(super) const JOURNAL: &str = "journal.ndjson";
 
 impl Whole {
     fn is_due(&self) -> bool {
         if cfg!(test) {
-            // Every few steps, whatever the clock says, so that tests meet both ways.
+            // Every few steps, whatever the clock says, so that tests cover both ways.
             return self.lines >= 4;
         }
-        self.written.elapsed() >= BEHIND.max(self.took * SHARE)
+        self.written.elapsed() >= MAX_LAG.max(self.took * PAUSE_FACTOR)
     }
 
-    /// Whether something has changed that a person looks for in `run.json`, and that does not change with each task: an
+    /// Whether something has changed that people look for in `run.json` and that does not change with each task: an
     /// end, a wait, a question.
     fn matters_to_people(&self, run: &RunState) -> bool {
         let head = &self.head;
@@ -206,7 +207,7 @@ impl Whole {
     }
 }
 
-/// Begins a journal. Only we may read it.
+/// Creates a journal. Only the owner may read it.
 fn begin(path: &Path) -> io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make(folder)?;
@@ -229,7 +230,7 @@ fn make(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// The folder of a task that has a worktree of its own.
+/// The folder of a task with its own worktree.
 fn worker(folder: &Path, task: &TaskId) -> PathBuf {
     folder.join(WORKERS).join(task.as_str())
 }
@@ -240,8 +241,8 @@ pub(super) fn below(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect()
 }
 
-/// Whether something is gone, whoever removed it.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+/// Ignores that a file to remove did not exist.
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -1,15 +1,15 @@
 //! A folder of Markdown files, one task each, in the order of their names.
 //!
-//! A file may begin with lines between two `---`: `id`, `title`, `needs`, `status`. Else its first heading is the
-//! title, and its name is the task's. What stands below a heading `Acceptance` are conditions. The loop writes
-//! `status: done`.
+//! A file may start with a header between two `---` lines: `id`, `title`, `needs`, `status`. Without it, the first
+//! heading is the title, and the file name is the task's id. The list below a heading `Acceptance` holds the
+//! conditions. The loop writes `status: done`.
 
 use std::path::{Path, PathBuf};
 
 use super::slug::{Namer, is_plain, slug};
 use super::{Task, TaskId};
 
-/// The head of a file: its lines, and the rest.
+/// The header of a file, and the rest.
 struct Head<'a> {
     lines: Vec<(&'a str, &'a str)>,
     body: &'a str,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_done_task_says_so_in_its_head_and_nothing_else_changes() {
+    fn marking_a_task_as_done_changes_only_its_header() {
         let files = files();
         let (_, text) = mark_done(&files, &TaskId::new("01-first")).unwrap();
         assert_eq!(text, format!("---\nstatus: done\n---\n{}", files[0].1));

@@ -1,9 +1,9 @@
 //! The Markdown checklist: `- [ ] what to do`, nested; the leaves are the tasks.
 //!
 //! ```markdown
-//! - [ ] Parser                             a group: it is done when its tasks are
-//!   - [ ] Read quoted fields {#quotes}     a task with a name of its own
-//!     Text below it says more.
+//! - [ ] Parser                             a group: done when its tasks are done
+//!   - [ ] Read quoted fields {#quotes}     a task with a given name
+//!     Details of the task.
 //!     - accept: `cargo test quotes` passes
 //!   - [ ] Report the line of an error
 //!     - needs: quotes
@@ -12,7 +12,7 @@
 use super::slug::{Namer, is_plain};
 use super::{Task, TaskId};
 
-/// A box and what belongs to it.
+/// A checkbox and its content.
 #[derive(Debug)]
 struct Item {
     indent: usize,
@@ -25,10 +25,10 @@ struct Item {
     needs: Vec<String>,
 }
 
-/// A line with a box: its indentation, whether it is checked, and what follows.
+/// A line with a checkbox.
 struct Checkbox<'a> {
     indent: usize,
-    /// Where the letter in the box stands.
+    /// Byte offset of the letter in the box.
     mark: usize,
     done: bool,
     text: &'a str,
@@ -46,11 +46,11 @@ fn checkbox(line: &str) -> Option<Checkbox<'_>> {
     {
         return None;
     }
-    let mark_place = line.len() - inside.len();
-    Some(Checkbox { indent, mark: mark_place, done: mark != ' ', text: text.trim() })
+    let mark_offset = line.len() - inside.len();
+    Some(Checkbox { indent, mark: mark_offset, done: mark != ' ', text: text.trim() })
 }
 
-/// A tab is as wide as four spaces.
+/// The width of indentation. A tab counts as four spaces.
 fn width(space: &str) -> usize {
     space.chars().map(|letter| if letter == '\t' { 4 } else { 1 }).sum()
 }
@@ -89,7 +89,7 @@ fn items(text: &str) -> Vec<Item> {
                     items.last_mut().filter(|item| is_open && (trimmed.is_empty() || indent > item.indent));
                 match item {
                     Some(item) => item.add(trimmed, is_code),
-                    // Text at the edge ends the item: what follows is not a part of it.
+                    // Text that is not indented ends the item.
                     None => is_open &= trimmed.is_empty(),
                 }
             }
@@ -137,7 +137,7 @@ fn ancestors(items: &[Item], place: usize) -> Vec<usize> {
     let Some(mut indent) = items.get(place).map(|item| item.indent) else { return found };
     for (at, item) in items.iter().enumerate().take(place).rev() {
         if indent == 0 {
-            // Nothing is further out.
+            // This is the outermost level.
             break;
         }
         if item.indent < indent {
@@ -156,11 +156,11 @@ fn is_leaf(items: &[Item], place: usize) -> bool {
     }
 }
 
-/// The tasks of a list, with the line of each.
+/// The tasks of a list, each with the index of its item.
 fn leaves(items: &[Item]) -> Vec<(usize, TaskId)> {
     let mut namer = Namer::default();
     let places: Vec<usize> = (0..items.len()).filter(|place| is_leaf(items, *place)).collect();
-    // Names that were given come first, so that none of them is made for another task.
+    // Given names come first, so that none of them is generated for another task.
     let given: Vec<Option<TaskId>> = places
         .iter()
         .map(|place| items.get(*place).and_then(|item| item.name.as_deref()).map(|name| namer.given(name)))
@@ -199,7 +199,7 @@ pub(super) fn parse(text: &str) -> Vec<Task> {
     tasks
 }
 
-/// Checks the box of a task, and those of the groups that are done with it. None if there is no such task.
+/// Checks the box of a task, and of the groups that this completes. `None` if there is no such task.
 pub(super) fn mark_done(text: &str, id: &TaskId) -> Option<String> {
     let mut items = items(text);
     let (place, _) = leaves(&items).into_iter().find(|(_, found)| found == id)?;
@@ -240,7 +240,7 @@ mod tests {
 
     const LIST: &str = "# Plan\n\n\
         - [ ] Parser\n  - [x] Old thing\n  - [ ] Read `quotes` {#quotes}\n    More about it.\n    - accept: tests pass\n    - [ ] not me\n\
-        * [ ] Report errors\n    - needs: not-me\n    ```\n    - [ ] code is no task\n    ```\n";
+        * [ ] Report errors\n    - needs: not-me\n    ```\n    - [ ] code is not a task\n    ```\n";
 
     fn names(text: &str) -> Vec<(String, bool)> {
         parse(text).into_iter().map(|task| (task.id.to_string(), task.done)).collect()
@@ -255,11 +255,11 @@ mod tests {
         assert_eq!(tasks[1].acceptance, ["tests pass"]);
         assert_eq!(tasks[1].details, "More about it.");
         assert_eq!(tasks[2].needs, [TaskId::new("not-me")]);
-        assert!(tasks[2].details.contains("code is no task"));
+        assert!(tasks[2].details.contains("code is not a task"));
     }
 
     #[test]
-    fn a_checked_box_checks_the_groups_that_are_done_with_it_and_nothing_else() {
+    fn marking_a_task_also_checks_the_groups_that_it_completes() {
         let done = mark_done(LIST, &TaskId::new("not-me")).unwrap();
         let expected = LIST
             .replace("- [ ] not me", "- [x] not me")
@@ -267,11 +267,11 @@ mod tests {
             .replace("- [ ] Parser", "- [x] Parser");
         assert_eq!(done, expected);
         assert_eq!(mark_done(&done, &TaskId::new("not-me")).as_ref(), Some(&done));
-        assert_eq!(mark_done(&done, &TaskId::new("nobody")), None);
+        assert_eq!(mark_done(&done, &TaskId::new("missing")), None);
     }
 
     #[test]
-    fn line_ends_and_odd_boxes_stay_as_they_are() {
+    fn line_endings_and_invalid_boxes_are_preserved() {
         let text = "- [ ] one\r\n- [-] no box\r\n- [ ]two\r\n-  [ ] three";
         assert_eq!(names(text), [("one".into(), false), ("three".into(), false)]);
         let done = mark_done(text, &TaskId::new("three")).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checked_group_is_done_with_all_that_is_in_it() {
+    fn all_tasks_in_a_checked_group_are_done() {
         assert_eq!(names("- [x] all\n  - [ ] a\n  - [ ] b\n"), [("a".into(), true), ("b".into(), true)]);
     }
 
@@ -296,9 +296,9 @@ mod tests {
         #[test]
         fn marking_a_task_changes_boxes_only(text in "([ \t]{0,6}[-*] \\[[ xX]\\] [a-c]{1,3}( \\{#[a-z]{1,2}\\})?\r?\n|[ ]{0,4}(needs: )?[a-z`]{0,6}\n){0,12}") {
             let tasks = parse(&text);
-            // A name that is there twice is refused before anything is marked.
-            let is_alone = |id: &TaskId| tasks.iter().filter(|other| other.id == *id).count() == 1;
-            for task in tasks.iter().filter(|task| !task.done && is_alone(&task.id)) {
+            // A duplicate name is refused before anything is marked.
+            let is_unique = |id: &TaskId| tasks.iter().filter(|other| other.id == *id).count() == 1;
+            for task in tasks.iter().filter(|task| !task.done && is_unique(&task.id)) {
                 let done = mark_done(&text, &task.id).unwrap();
                 proptest::prop_assert_eq!(done.len(), text.len());
                 let changed = text.chars().zip(done.chars()).filter(|(a, b)| a != b);

@@ -1,6 +1,6 @@
-//! Task lists: what is to be done, in which order, and how it is marked as done.
+//! Task lists: the tasks, their order, and how they are marked as done.
 //!
-//! Everything in here is text in, text out. The list is edited by the loop and by people, never by the model.
+//! Everything here is text in, text out. The loop and people edit the list, never the model.
 
 mod folder;
 mod markdown;
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) use folder::is_task;
 pub use order::{Readiness, readiness};
 
-/// Names a task, in the list and in all files about it.
+/// Identifies a task, in the list and in all files about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TaskId(String);
 
 impl TaskId {
-    /// A name.
+    /// The id with this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
@@ -38,23 +38,23 @@ impl std::fmt::Display for TaskId {
     }
 }
 
-/// Something to do.
+/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its name.
+    /// Its id.
     pub id: TaskId,
-    /// What to do, in a line.
+    /// What to do, in one line.
     pub title: String,
-    /// What it is a part of, outermost first.
+    /// The groups that it is in, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<String>,
-    /// What to do, at length.
+    /// What to do, in detail.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub details: String,
-    /// When it is done.
+    /// The conditions for being done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acceptance: Vec<String>,
-    /// What must be done before.
+    /// Tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<TaskId>,
     /// Whether the list says that it is done.
@@ -62,7 +62,7 @@ pub struct Task {
     pub done: bool,
 }
 
-/// A list of tasks with the text that it was read from.
+/// A list of tasks with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskList {
     /// The tasks, in order.
@@ -70,7 +70,7 @@ pub struct TaskList {
     source: Source,
 }
 
-/// What a list was read from.
+/// The source of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A Markdown checklist.
@@ -84,52 +84,50 @@ pub enum Source {
 /// Why a list cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
-    /// There is nothing in it.
-    #[error(
-        "there are no tasks in it; write some as `- [ ] what to do`, or make them with `weir loop plan PRD`"
-    )]
+    /// It has no tasks.
+    #[error("it has no tasks; write some as `- [ ] what to do`, or create them with `weir loop plan PRD`")]
     Empty,
-    /// A `prd.json` that is none.
+    /// An invalid `prd.json`.
     #[error(
-        "it is no list of user stories: {0}; it needs {{\"userStories\": [{{\"id\", \"title\", \"passes\"}}]}}"
+        "it is not a valid list of user stories: {0}; it needs {{\"userStories\": [{{\"id\", \"title\", \"passes\"}}]}}"
     )]
     Prd(String),
-    /// Two tasks of one name.
+    /// Two tasks have the same name.
     #[error(
         "two tasks have the name {0}; give one of them another, such as {{#other-name}} at the end of its line"
     )]
     Twice(TaskId),
-    /// A task needs one that is not there.
+    /// A task needs one that does not exist.
     #[error("task {task} needs {needs}, which is not in the list; the names are: {known}")]
     UnknownNeed {
         /// The task.
         task: TaskId,
-        /// What it needs.
+        /// The missing task.
         needs: TaskId,
-        /// What there is.
+        /// The names in the list.
         known: String,
     },
-    /// Tasks need each other.
-    #[error("these tasks need each other, so none can be first: {0}")]
+    /// Tasks depend on each other.
+    #[error("these tasks depend on each other, so none can be first: {0}")]
     Circle(String),
     /// There is no such task.
-    #[error("there is no task {0} in the list; `weir loop status` shows the names")]
+    #[error("no task {0} in the list; `weir loop status` shows the names")]
     NoSuchTask(TaskId),
 }
 
-/// How a list was changed.
+/// A change to a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// The file is now this.
+    /// The new content of the file.
     File(String),
-    /// This file of the folder is now this.
+    /// The new content of this file in the folder.
     InFolder(PathBuf, String),
-    /// It said so already.
+    /// Nothing has to change.
     Nothing,
 }
 
 impl TaskList {
-    /// Reads a list.
+    /// Parses a list.
     pub fn parse(source: Source) -> Result<Self, TaskError> {
         let mut tasks = match &source {
             Source::Markdown(text) => markdown::parse(text),
@@ -141,14 +139,14 @@ impl TaskList {
         }
         order::resolve(&mut tasks)?;
         for task in &mut tasks {
-            // They stay in memory as long as a run.
+            // They stay in memory during the whole run.
             task.title.shrink_to_fit();
             task.details.shrink_to_fit();
         }
         Ok(Self { tasks, source })
     }
 
-    /// A task by its name.
+    /// A task by its id.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id == *id)
     }
@@ -159,10 +157,10 @@ impl TaskList {
     }
 }
 
-/// Marks a task as done in what a list is read from. Marking it again changes nothing.
+/// Marks a task as done in the source of a list. Marking it again changes nothing.
 pub fn mark_done(source: &Source, id: &TaskId) -> Result<Edit, TaskError> {
     if let Source::Markdown(text) = source {
-        // Without making tasks of all its lines: this is done for each task.
+        // Without parsing all tasks, because this is done for each task.
         let edited = markdown::mark_done(text, id).ok_or_else(|| TaskError::NoSuchTask(id.clone()))?;
         return Ok(if edited == *text { Edit::Nothing } else { Edit::File(edited) });
     }

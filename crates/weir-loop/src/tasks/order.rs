@@ -1,21 +1,21 @@
-//! Which task may be worked on: what it needs is done. Pure.
+//! Decides which task may start: one whose needs are done. Pure.
 
 use std::collections::BTreeMap;
 
 use super::{Task, TaskError, TaskId};
 
-/// Whether a task may begin.
+/// Whether a task may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    /// All that it needs is done.
+    /// All tasks that it needs are done.
     Ready,
-    /// Something that it needs is not done yet.
+    /// A task that it needs is not done yet.
     Waits,
-    /// Something that it needs will not be done in this run.
+    /// A task that it needs will not be done in this run.
     Blocked(TaskId),
 }
 
-/// How far a task is, for those that need it.
+/// The progress of a task, for those that need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// It is done.
@@ -26,7 +26,8 @@ pub(crate) enum Progress {
     GivenUp,
 }
 
-/// Whether a task with these needs may begin. `progress` tells about the others.
+/// Whether a task with these needs may start. `progress` says of another task whether it is done, or `None` if it will
+/// not be done.
 pub fn readiness(needs: &[TaskId], progress: impl Fn(&TaskId) -> Option<bool>) -> Readiness {
     let as_progress = |id: &TaskId| match progress(id) {
         Some(true) => Progress::Done,
@@ -44,11 +45,11 @@ pub fn readiness(needs: &[TaskId], progress: impl Fn(&TaskId) -> Option<bool>) -
     if waits { Readiness::Waits } else { Readiness::Ready }
 }
 
-/// Finds the tasks that are meant by `needs`, by name or by title, and refuses lists that cannot be worked through.
+/// Resolves `needs` to tasks, by name or by title, and refuses lists that cannot be completed.
 pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
     let mut names: BTreeMap<String, TaskId> = BTreeMap::new();
     for task in tasks.iter() {
-        // A name that was given wins over the title of another task.
+        // A given name takes precedence over the title of another task.
         names.entry(task.title.to_lowercase()).or_insert_with(|| task.id.clone());
     }
     let mut ids = BTreeMap::new();
@@ -78,11 +79,12 @@ pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
             }
         }
     }
-    circles(tasks)
+    check_cycles(tasks)
 }
 
-/// Takes away what needs nothing that is left, until nothing is left. Each task and each need is looked at once.
-fn circles(tasks: &[Task]) -> Result<(), TaskError> {
+/// Fails if tasks depend on each other. Repeatedly removes tasks that need nothing that is left, and visits each task
+/// and each need once.
+fn check_cycles(tasks: &[Task]) -> Result<(), TaskError> {
     let mut missing: BTreeMap<&TaskId, usize> = BTreeMap::new();
     let mut needed_by: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
     for task in tasks.iter().filter(|task| !task.needs.is_empty()) {
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_cannot_be_worked_through_are_refused() {
+    fn lists_that_cannot_be_completed_are_refused() {
         assert!(matches!(list("- [ ] A\n  needs: z\n"), Err(TaskError::UnknownNeed { .. })));
         assert!(matches!(list("- [ ] A {#x}\n- [ ] B {#x}\n"), Err(TaskError::Twice(_))));
         let circle =
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_blocked_by_what_was_given_up() {
+    fn a_task_is_blocked_by_one_that_was_given_up() {
         let progress = |id: &TaskId| match id.as_str() {
             "done" => Some(true),
             "open" => Some(false),

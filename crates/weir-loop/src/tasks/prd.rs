@@ -36,7 +36,7 @@ impl Default for Story {
             acceptance_criteria: Vec::new(),
             needs: Vec::new(),
             depends_on: Vec::new(),
-            // One without a priority comes after those that have one.
+            // Stories without a priority come last.
             priority: f64::MAX,
             passes: false,
         }
@@ -45,12 +45,12 @@ impl Default for Story {
 
 /// The stories with their names, in the order of the file.
 fn stories(text: &str) -> Result<Vec<(TaskId, Story, &RawValue)>, TaskError> {
-    let wrong = |error: serde_json::Error| TaskError::Prd(error.to_string());
-    let prd: Prd<'_> = serde_json::from_str(text).map_err(wrong)?;
+    let invalid = |error: serde_json::Error| TaskError::Prd(error.to_string());
+    let prd: Prd<'_> = serde_json::from_str(text).map_err(invalid)?;
     let mut namer = Namer::default();
     let mut found = Vec::new();
     for raw in prd.stories {
-        let story: Story = serde_json::from_str(raw.get()).map_err(wrong)?;
+        let story: Story = serde_json::from_str(raw.get()).map_err(invalid)?;
         let name = match &story.id {
             serde_json::Value::String(name) => name.clone(),
             serde_json::Value::Number(number) => number.to_string(),
@@ -64,7 +64,7 @@ fn stories(text: &str) -> Result<Vec<(TaskId, Story, &RawValue)>, TaskError> {
             name if is_plain(name) => namer.given(name),
             name => {
                 return Err(TaskError::Prd(format!(
-                    "the id {name:?} has letters other than a-z, 0-9, - and _"
+                    "the id {name:?} has characters other than a-z, 0-9, - and _"
                 )));
             }
         };
@@ -94,14 +94,14 @@ pub(super) fn mark_done(text: &str, id: &TaskId) -> Result<String, TaskError> {
     let stories = stories(text)?;
     let story = stories.into_iter().find(|(found, _, _)| found == id).map(|(_, _, raw)| raw);
     let Some(story) = story else { return Err(TaskError::NoSuchTask(id.clone())) };
-    let wrong = |error: serde_json::Error| TaskError::Prd(error.to_string());
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(story.get()).map_err(wrong)?;
+    let invalid = |error: serde_json::Error| TaskError::Prd(error.to_string());
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(story.get()).map_err(invalid)?;
     let (from, to, new) = match members.get("passes") {
         Some(value) => {
             let from = offset(text, value.get());
             (from, from + value.get().len(), "true")
         }
-        // It becomes the first member.
+        // Added as the first member.
         None => {
             let from = offset(text, story.get()) + 1;
             (from, from, if members.is_empty() { "\"passes\": true" } else { "\"passes\": true, " })
@@ -111,7 +111,7 @@ pub(super) fn mark_done(text: &str, id: &TaskId) -> Result<String, TaskError> {
     Ok(format!("{before}{new}{after}"))
 }
 
-/// Where a part of a text begins in it.
+/// The byte offset of a part of a text.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
@@ -127,7 +127,7 @@ mod tests {
     ]}"#;
 
     #[test]
-    fn stories_come_by_priority() {
+    fn stories_are_sorted_by_priority() {
         let tasks = parse(PRD).unwrap();
         let names: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
         assert_eq!(names, ["US-1", "US-2", "3"]);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_one_value_is_changed() {
+    fn only_passes_is_changed() {
         let done = mark_done(PRD, &TaskId::new("US-2")).unwrap();
         assert_eq!(done, PRD.replace("\"passes\": false", "\"passes\": true"));
         let done = mark_done(PRD, &TaskId::new("US-1")).unwrap();
@@ -145,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_says_what_it_needs() {
-        for wrong in
+    fn the_error_for_an_invalid_list_says_what_it_needs() {
+        for invalid in
             ["", "[]", "{}", r#"{"userStories": [{}]}"#, r#"{"userStories": [{"id": "../x", "title": "y"}]}"#]
         {
-            let error = parse(wrong).unwrap_err();
-            assert!(error.to_string().contains("userStories"), "{wrong}: {error}");
+            let error = parse(invalid).unwrap_err();
+            assert!(error.to_string().contains("userStories"), "{invalid}: {error}");
         }
     }
 }

@@ -1,26 +1,26 @@
-//! Names for tasks that have none.
+//! Generates names for tasks without one.
 
 use std::collections::BTreeSet;
 
 use super::TaskId;
 
-/// Longest name that is made.
-const LONGEST: usize = 48;
+/// Length at which a generated name is cut, in bytes.
+const MAX_NAME_LENGTH: usize = 48;
 
-/// Makes names that are not used yet.
+/// Generates names that are not used yet.
 #[derive(Debug, Default)]
 pub(super) struct Namer {
     used: BTreeSet<String>,
 }
 
 impl Namer {
-    /// Takes a name that was given. Whether it is there twice is found later, when there is somebody to tell.
+    /// Registers a given name. Duplicates are reported later.
     pub(super) fn given(&mut self, name: &str) -> TaskId {
         self.used.insert(name.to_owned());
         TaskId::new(name)
     }
 
-    /// Makes a name from a title.
+    /// Generates a name from a title.
     pub(super) fn make_from(&mut self, title: &str) -> TaskId {
         let slug = slug(title);
         let mut name = slug.clone();
@@ -42,7 +42,7 @@ pub(super) fn slug(title: &str) -> String {
         } else if !slug.is_empty() && !slug.ends_with('-') {
             slug.push('-');
         }
-        if slug.len() >= LONGEST {
+        if slug.len() >= MAX_NAME_LENGTH {
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! Repositories whose own rules ignore the loop's folder, and work in a repository of its own.
+//! Repositories that ignore the loop's folder, and work in nested repositories.
 
 use weir_loop::event::LoopEvent;
 use weir_loop::outcome::Outcome;
@@ -6,7 +6,7 @@ use weir_loop::state::RunEnd;
 
 use crate::place::{Place, does, task};
 
-/// Where git finds what to ignore.
+/// Where the ignore rule is.
 #[derive(Debug, Clone, Copy)]
 enum Rules {
     InTheTree,
@@ -59,10 +59,10 @@ async fn tasks_side_by_side_run_where_the_folder_is_ignored() {
 }
 
 #[tokio::test]
-async fn the_loops_own_files_are_in_no_commit_whatever_is_not_ignored() {
+async fn the_loops_own_files_are_never_committed() {
     let place = Place::new(&task("One", &does("echo 1 > one.txt")), "").await;
     std::fs::create_dir(place.workspace().join(".ralph")).unwrap();
-    // A person has said that nothing there is ignored.
+    // A person has configured git to ignore nothing there.
     place.write(".ralph/.gitignore", "!*\n");
     let ran = place.run().await;
     assert_eq!(ran.end, RunEnd::Completed);
@@ -85,7 +85,7 @@ async fn files_that_become_folders_and_odd_names_are_committed() {
 }
 
 #[tokio::test]
-async fn work_in_a_worktree_of_its_own_is_not_done() {
+async fn work_in_a_nested_worktree_does_not_count() {
     for config in ["", "[loop]\nparallel = 2"] {
         for also in ["", " && cd .. && git add .", " && cd .. && git add . && git commit -qm mine"] {
             let command = format!("git worktree add -q side && cd side && echo 1 > one.txt{also}");
@@ -95,33 +95,33 @@ async fn work_in_a_worktree_of_its_own_is_not_done() {
             assert_eq!(ran.end, RunEnd::Unfinished, "{:#?}", ran.state);
             let failure = ran.task("one").failure.clone().unwrap();
             assert_eq!(failure.outcome, Outcome::NoChange, "{also}: {failure:?}");
-            assert!(failure.reason.contains("of its own: side"), "{}", failure.reason);
+            assert!(failure.reason.contains("separate repository or worktree: side"), "{}", failure.reason);
             assert_eq!(
                 ran.task("two").outcome(),
                 Some(Outcome::Done),
-                "the next task is not in the way of it"
+                "it does not get in the way of the next task"
             );
             let tree = place.git(&["ls-tree", "-r", "HEAD"]).await;
-            // What a session has committed by itself is its own.
+            // A commit that the session made itself stays.
             assert!(!tree.contains("160000") || also.contains("commit"), "{also}: {tree}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_repository_beside_the_work_is_told_and_not_committed() {
+async fn a_nested_repository_is_reported_and_not_committed() {
     let command = "echo 1 > one.txt; mkdir side; cd side; git init -q";
     let place = Place::new(&task("One", &does(command)), "").await;
     let ran = place.run().await;
     assert_eq!(ran.end, RunEnd::Completed, "{:#?}", ran.state);
     assert_eq!(ran.task("one").receipt.as_ref().unwrap().diff.0, 1);
-    let is_told =
+    let is_reported =
         |event: &LoopEvent| matches!(event, LoopEvent::Warning { text } if text.starts_with("side: "));
-    assert!(ran.events.iter().any(is_told), "{:#?}", ran.events);
+    assert!(ran.events.iter().any(is_reported), "{:#?}", ran.events);
 }
 
 #[tokio::test]
-async fn a_submodule_that_is_declared_is_work() {
+async fn a_declared_submodule_is_committed() {
     let command = "git init -q sub && cd sub && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x \
         && cd .. && printf '[submodule \"sub\"]\\n\\tpath = sub\\n\\turl = ./sub\\n' > .gitmodules";
     let place = Place::new(&task("One", &does(command)), "").await;

@@ -1,4 +1,4 @@
-//! What broke in other loops, each as a test. Those that need no process are in the tests of the machine.
+//! A test for each problem of other loops. Tests that need no process are those of the machine.
 
 use serde_json::json;
 use weir_loop::event::LoopEvent;
@@ -50,7 +50,7 @@ async fn a_gate_has_no_shell_and_a_time_limit() {
     let place = Place::new(&task("A", &does("echo 1 > a")), config).await;
     let ran = place.run().await;
     let before = &ran.task("a").before;
-    assert!(before[0].passed, "words are words: {before:?}");
+    assert!(before[0].passed, "arguments are passed literally: {before:?}");
     assert!(!before[1].passed && before[1].ending.contains("longer than"), "{before:?}");
 }
 
@@ -109,7 +109,7 @@ async fn a_file_that_says_limit_is_no_limit() {
 
 #[tokio::test]
 async fn a_structured_limit_is_waited_for_and_not_counted() {
-    // Each session is refused until a second from now.
+    // Each session is refused for a second.
     let script =
         json!([{"misbehave": {"rate_limit": 1}, "status": 429, "etype": "rate_limit_error", "msg": "limit"}]);
     let config = "[loop.rate_limit]\nmargin = \"100ms\"";
@@ -141,7 +141,7 @@ async fn state_of_another_run_does_not_poison_the_next_one() {
     assert_ne!(first.state.run_id, second.state.run_id);
     assert_eq!((second.end, second.state.budget().iterations), (RunEnd::Completed, 1));
     assert!(place.has(&format!(".ralph/runs/{}.json", first.state.run_id)));
-    // Half a state is refused and kept.
+    // An incomplete state is refused and kept.
     std::fs::write(place.folders().run_file(), "{\"version\":1,\"run").unwrap();
     let error = open(&place.folders(), &place.config, OpenOptions::default()).await.unwrap_err();
     assert!(matches!(error, OpenError::State(_)), "{error}");
@@ -159,7 +159,7 @@ async fn two_loops_do_not_work_in_one_place() {
 }
 
 #[tokio::test]
-async fn a_dirty_tree_is_refused_unless_told() {
+async fn a_dirty_tree_is_refused_unless_allowed() {
     let place = Place::new(&task("A", &does("echo 1 > a.txt")), "").await;
     place.write("README", "changed\n");
     let error = open(&place.folders(), &place.config, OpenOptions::default()).await.unwrap_err();
@@ -168,7 +168,7 @@ async fn a_dirty_tree_is_refused_unless_told() {
     drop(open(&place.folders(), &place.config, options).await.unwrap());
     let ran = place.run().await;
     assert_eq!(ran.end, RunEnd::Completed);
-    assert_eq!(place.commits().await, ["Keep what was there before the run", "A"]);
+    assert_eq!(place.commits().await, ["Keep changes from before the run", "A"]);
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn a_question_waits_for_a_person_who_answers_by_the_mailbox() {
     let place = Place::new(&task("A", &ask), "").await;
     let folders = place.folders();
     let answer = tokio::spawn(async move {
-        let mail = Mail::Answer { question: None, answers: vec!["2".into()], by: "somebody".into() };
+        let mail = Mail::Answer { question: None, answers: vec!["2".into()], by: "alice".into() };
         until("a question", || tell(&folders, &mail).is_ok()).await;
     });
     let ran = place.run().await;
@@ -204,7 +204,7 @@ async fn a_question_waits_for_a_person_who_answers_by_the_mailbox() {
     assert_eq!(ran.end, RunEnd::Completed);
     assert_eq!(ran.task("a").answers.get("Which database?").map(String::as_str), Some("Postgres"));
     let log = std::fs::read_to_string(&place.logs()[0]).unwrap();
-    assert!(log.contains("Postgres"), "the session heard it");
+    assert!(log.contains("Postgres"), "the session received it");
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn a_question_is_skipped_where_that_is_the_policy() {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_the_turn_and_the_next_start_goes_on() {
+async fn an_interrupt_ends_the_turn_and_the_next_start_resumes() {
     let list = task(
         "A",
         &does("if [ -e ../again ]; then echo 1 > a.txt; else touch ../again partial; sleep 300; fi"),
@@ -242,6 +242,6 @@ async fn an_interrupt_ends_the_turn_and_the_next_start_goes_on() {
     assert_eq!((&ran.end, ran.task("a").state), (&RunEnd::Interrupted, TaskState::Active));
     let again = place.run().await;
     assert_eq!((again.end, again.state.run_id), (RunEnd::Completed, ran.state.run_id));
-    assert!(!place.has("partial"), "what was half done was put back");
+    assert!(!place.has("partial"), "partial work was reverted");
     assert_eq!(again.state.tasks[0].counted(), 1);
 }

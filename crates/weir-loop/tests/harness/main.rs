@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot set up its place should stop"
+    reason = "a test that cannot set up its repository should stop"
 )]
 
 mod ignored;

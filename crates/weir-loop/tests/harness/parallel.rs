@@ -1,4 +1,4 @@
-//! Tasks side by side, each in a worktree of its own.
+//! Parallel tasks, each in its own worktree.
 
 use weir_loop::outcome::Outcome;
 use weir_loop::state::RunEnd;

@@ -1,4 +1,4 @@
-//! A small repository with a task list, and the loop in it.
+//! A small repository with a task list, in which the loop runs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,14 +24,14 @@ pub(crate) struct Place {
     folder: TempDir,
     pub(crate) config: Config,
     misbehave: Option<String>,
-    /// How long each step of an end may take.
+    /// How long each step of ending a session may take.
     pub(crate) patience: Duration,
-    /// A real CLI and all of its environment.
+    /// A real CLI and its whole environment.
     real: Option<(PathBuf, Vec<(OsString, OsString)>)>,
     events: Arc<Mutex<Vec<LoopEvent>>>,
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(crate) struct Ran {
     pub(crate) end: RunEnd,
     pub(crate) state: RunState,
@@ -40,9 +40,7 @@ pub(crate) struct Ran {
 
 impl Ran {
     pub(crate) fn task(&self, name: &str) -> &TaskRecord {
-        self.state
-            .task(&TaskId::new(name))
-            .unwrap_or_else(|| panic!("there is no task {name}: {:#?}", self.state))
+        self.state.task(&TaskId::new(name)).unwrap_or_else(|| panic!("no task {name}: {:#?}", self.state))
     }
 }
 
@@ -60,15 +58,15 @@ fn simulated_claude() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().and_then(Path::parent).unwrap();
     let program = built.join("examples").join(format!("simulated-claude{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "{} is not there: `cargo test -p weir-loop` builds it", program.display());
+    assert!(program.is_file(), "{} does not exist: `cargo test -p weir-loop` builds it", program.display());
     program
 }
 
-/// Waits for a condition that nobody tells us about.
+/// Waits for a condition by polling.
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let started = std::time::Instant::now();
     while !condition() {
-        assert!(started.elapsed() < DEADLINE, "in vain: {what}");
+        assert!(started.elapsed() < DEADLINE, "timed out: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -107,7 +105,7 @@ impl Place {
         self
     }
 
-    /// On a real CLI, with nothing else in its environment.
+    /// Uses a real CLI, with only this environment.
     pub(crate) fn on(mut self, program: &Path, environment: Vec<(OsString, OsString)>) -> Self {
         self.real = Some((program.to_owned(), environment));
         self
@@ -179,7 +177,7 @@ impl Place {
         self.run_with(Wanted::default(), |_| {}).await
     }
 
-    /// The same; `started` gets what the run is told to end with.
+    /// Runs the loop to its end. `started` gets the handles that can interrupt it.
     pub(crate) async fn run_with(&self, wanted: Wanted, started: impl FnOnce(Handles)) -> Ran {
         let opened = open(&self.folders(), &self.config, OpenOptions::default())
             .await
@@ -205,12 +203,12 @@ impl Place {
         started(runner.handles());
         let (end, state) = tokio::time::timeout(DEADLINE, runner.run()).await.expect("the run ends").unwrap();
         drop(opened.lock);
-        self.is_clean();
+        self.assert_clean();
         Ran { end, state, events: self.events.lock().unwrap().clone() }
     }
 
-    /// No process is left of it.
-    fn is_clean(&self) {
+    /// Checks that no process is left.
+    fn assert_clean(&self) {
         let left = weir_process::leftovers(&self.folders().state()).unwrap();
         assert!(left.is_empty(), "{left:?}");
         let home = format!("HOME={}\0", self.folder.path().join("home").display());

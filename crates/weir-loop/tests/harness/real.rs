@@ -1,4 +1,4 @@
-//! A run on real CLIs, against the scripted API: what they cost is what the API counted.
+//! Runs on real CLIs against the scripted API: the costs match what the API counted.
 
 use std::collections::BTreeMap;
 
@@ -43,13 +43,14 @@ async fn a_planner_enters_no_worktree_and_has_a_system_prompt_of_its_own() {
         assert_eq!(run.end, weir_loop::agent::AgentEnd::Answered, "{version}: {run:?}");
         assert_eq!(place.git(&["worktree", "list"]).await.lines().count(), 1, "{version}");
         assert!(!place.has(".claude"), "{version}");
-        let asked = api.requests();
-        let said = asked.iter().any(|request| format!("{:?}", request.body).contains("You plan work"));
-        assert!(said, "{version}: the rules of the planner");
-        let told = |request: &weir_testkit::api::RecordedRequest| {
+        let requests = api.requests();
+        let has_planner_rules =
+            requests.iter().any(|request| format!("{:?}", request.body).contains("You plan work"));
+        assert!(has_planner_rules, "{version}: the rules of the planner");
+        let has_coder_rules = |request: &weir_testkit::api::RecordedRequest| {
             format!("{:?}", request.body).contains("You work unattended on one task")
         };
-        assert!(!asked.iter().any(told), "{version}: the rules of the coder");
+        assert!(!requests.iter().any(has_coder_rules), "{version}: the rules of the coder");
     }
 }
 
@@ -83,7 +84,7 @@ async fn three_tasks_on_each_real_cli_cost_what_the_api_counted() {
         );
         assert_eq!(place.commits().await, ["A test that fails", "Make the test pass", "Needs two attempts"]);
 
-        // The API answers each request with 100 tokens in and 50 out. Old versions ask a small model besides.
+        // The API answers each request with 100 tokens in and 50 out. Old versions also use a small model.
         let mut counted: BTreeMap<String, u64> = BTreeMap::new();
         for request in
             api.requests().into_iter().filter(|request| request.is_message() && request.status == 200)
@@ -93,19 +94,20 @@ async fn three_tasks_on_each_real_cli_cost_what_the_api_counted() {
         let budget = ran.state.budget();
         assert_eq!(budget.unknown_costs, 0, "{version}");
         assert_eq!(budget.tokens, counted.values().sum::<u64>(), "{version}: {:#?}", ran.state.tasks);
-        let mut told: BTreeMap<String, (u64, f64)> = BTreeMap::new();
+        let mut reported: BTreeMap<String, (u64, f64)> = BTreeMap::new();
         let models =
             ran.state.tasks.iter().flat_map(|task| &task.attempts).flat_map(|attempt| &attempt.models);
         for model in models {
-            let sum = told.entry(model.model.clone()).or_default();
+            let sum = reported.entry(model.model.clone()).or_default();
             *sum = (sum.0 + model.tokens, sum.1 + model.usd);
         }
-        let tokens: BTreeMap<String, u64> = told.iter().map(|(model, sum)| (model.clone(), sum.0)).collect();
+        let tokens: BTreeMap<String, u64> =
+            reported.iter().map(|(model, sum)| (model.clone(), sum.0)).collect();
         assert_eq!(tokens, counted, "{version}");
-        let by_model: f64 = told.values().map(|sum| sum.1).sum();
+        let by_model: f64 = reported.values().map(|sum| sum.1).sum();
         assert!(
             budget.cost_usd > 0.0 && (budget.cost_usd - by_model).abs() < 1e-9,
-            "{version}: {budget:?} {told:?}"
+            "{version}: {budget:?} {reported:?}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The test plan of the document that the loop implements, by name.
+//! The test plan from the document that the loop implements; the tests have its names.
 
 use serde_json::json;
 use weir_loop::agent::{Agent as _, AgentEnd, AgentRequest, Desk, Hurry, Surroundings, run_from_log};
@@ -46,7 +46,7 @@ async fn missing_result() {
     let ran = place.run().await;
     let record = ran.task("a");
     assert_eq!(record.outcome(), Some(Outcome::Crashed));
-    // A tool had run, so the session is not had again; its log is named and its work is kept.
+    // A tool had run, so the session is not repeated; its log is recorded and its work is kept.
     assert_eq!(record.attempts.len(), 1);
     assert!(record.attempts[0].log.as_ref().is_some_and(|log| log.is_file()));
     assert!(record.kept.is_some() && !place.has("a.txt"));
@@ -129,14 +129,18 @@ async fn continue_and_fork() {
     let first = place.agent().run(request(&place, ID, false), surroundings.clone()).await;
     assert_eq!((first.session_id.as_deref(), first.forked), (Some(ID), false));
     let second = place.agent().run(request(&place, ID, true), surroundings.clone()).await;
-    assert_eq!((second.session_id.as_deref(), second.forked), (Some(ID), false), "the same session goes on");
+    assert_eq!(
+        (second.session_id.as_deref(), second.forked),
+        (Some(ID), false),
+        "the same session continues"
+    );
     let place = place.misbehaving("other_session");
     let third = place.agent().run(request(&place, ID, true), surroundings).await;
     assert!(third.forked && third.session_id.as_deref() != Some(ID), "another id is a fork: {third:?}");
 }
 
 #[tokio::test]
-async fn each_task_has_a_session_of_its_own_and_a_fork_is_followed() {
+async fn each_task_has_its_own_session_and_a_fork_is_followed() {
     let sessions = |place: &Place| -> SessionFile {
         serde_json::from_str(&place.read(".ralph/state/claude-session.json")).unwrap()
     };
@@ -152,7 +156,7 @@ async fn each_task_has_a_session_of_its_own_and_a_fork_is_followed() {
     let attempt = &ran.task("a").attempts[0];
     let log = std::fs::read_to_string(&place.logs()[0]).unwrap();
     let id = attempt.session_id.clone().unwrap();
-    assert!(log.contains(&id), "it is the one that the CLI names: {id}");
+    assert!(log.contains(&id), "the id is the one from the CLI: {id}");
     assert_eq!(sessions(&place).coder_session_id, Some(id));
 }
 
@@ -168,7 +172,7 @@ async fn timeout() {
     assert_eq!(record.outcome(), Some(Outcome::TimedOut), "{record:#?}");
     let log = record.attempts[0].log.clone().unwrap();
     assert!(std::fs::metadata(log).unwrap().len() > 0, "the log is preserved");
-    // That nothing is left of it was looked at when the run ended.
+    // The end of the run has already checked that no process is left.
 }
 
 #[tokio::test]
@@ -186,7 +190,7 @@ async fn a_limit_of_time_holds_for_a_cli_that_responds_to_nothing() {
     let started = std::time::Instant::now();
     let run = place.agent().run(request, surroundings).await;
     assert!(matches!(run.end, AgentEnd::TimedOut { .. }), "{:?}", run.end);
-    // A second or two; the rest is for a busy machine.
+    // It takes a second or two; the rest is for a busy machine.
     assert!(started.elapsed() < limit + std::time::Duration::from_secs(8), "{:?}", started.elapsed());
 }
 
@@ -206,12 +210,12 @@ async fn what_sessions_worked_with_is_in_receipts_and_report() {
     assert!(message.contains("\"permission_mode\":\"default\""), "{message}");
     let report = weir_loop::report::markdown(&ran.state);
     assert!(report.contains("- 2 sessions: CLI "), "{report}");
-    let told = run_from_log(&place.logs()[0], &place.workspace(), &[]).unwrap().unwrap();
-    assert_eq!(told.setup.as_deref(), Some(&*setup), "a run that was killed finds it in the log");
+    let logged = run_from_log(&place.logs()[0], &place.workspace(), &[]).unwrap().unwrap();
+    assert_eq!(logged.setup.as_deref(), Some(&*setup), "a run that was killed finds it in the log");
 }
 
 #[tokio::test]
-async fn whoever_is_in_a_hurry_does_not_wait_for_a_stubborn_cli() {
+async fn ending_at_once_does_not_wait_for_a_stubborn_cli() {
     const ID: &str = "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c12";
     let stubborn = "ignore_sigterm,ignore_sigint,ignore_interrupt,ignore_eof";
     let mut place = Place::new("- [ ] a\n", "").await.misbehaving(stubborn);
@@ -223,7 +227,7 @@ async fn whoever_is_in_a_hurry_does_not_wait_for_a_stubborn_cli() {
     request.timeout = place.patience;
     let agent = place.agent();
     let running = tokio::spawn(async move { agent.run(request, surroundings).await });
-    until("a tool at work", || place.has("began")).await;
+    until("a running tool", || place.has("began")).await;
     for hurried in [Hurry::Interrupt, Hurry::Now] {
         hurry.send(hurried).unwrap();
     }
@@ -240,7 +244,7 @@ async fn a_parse_error_is_recorded_and_the_run_goes_on() {
     assert_eq!(ran.end, RunEnd::Completed);
     assert!(ran.task("a").attempts[0].malformed_lines >= 2);
     let log = std::fs::read_to_string(&place.logs()[0]).unwrap();
-    assert!(log.contains("[SandboxDebug]"), "the line is in the log as it was");
+    assert!(log.contains("[SandboxDebug]"), "the line is in the log unchanged");
 }
 
 #[tokio::test]
@@ -260,12 +264,12 @@ async fn what_the_log_says_is_what_the_session_said() {
     let ran = place.run().await;
     for record in &ran.state.tasks {
         let attempt = &record.attempts[0];
-        let told = run_from_log(attempt.log.as_deref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
-        assert_eq!(told.end, AgentEnd::Answered);
+        let logged = run_from_log(attempt.log.as_deref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
+        assert_eq!(logged.end, AgentEnd::Answered);
         assert_eq!(
-            (told.cost_usd, told.tokens, told.turns),
+            (logged.cost_usd, logged.tokens, logged.turns),
             (attempt.cost_usd, attempt.tokens, attempt.turns)
         );
-        assert_eq!(told.session_id, attempt.session_id);
+        assert_eq!(logged.session_id, attempt.session_id);
     }
 }

@@ -1,4 +1,4 @@
-//! Other lists, attempts, and what is kept.
+//! Other kinds of lists, repeated attempts, and what is kept.
 
 use serde_json::json;
 use weir_loop::outcome::Outcome;
@@ -77,7 +77,7 @@ async fn what_gates_leave_behind_is_not_committed() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_worked_on_can_be_left_out() {
+async fn a_running_task_can_be_skipped() {
     let list = task("A", &does("touch begun; sleep 300")) + &task("B", &does("echo 2 > b.txt"));
     let place = Place::new(&list, "").await;
     let (folders, begun) = (place.folders(), place.workspace().join("begun"));

@@ -1,4 +1,4 @@
-//! Permissions and questions: by reaction, by number, in own words.
+//! Permissions and questions, answered by a reaction, a number or free text.
 
 use matrix_sdk::ruma::OwnedEventId;
 use serde_json::json;
@@ -30,11 +30,11 @@ async fn a_permission_is_given_by_a_reaction(encrypted: bool) {
     anna.sees_joined(&room, &stranger.id).await;
     let steps = json!([{"tool": "Bash", "input": {"command": "touch made.txt"}}, {"text": "It is made."}]);
     anna.says(&room, &format!("{}: {}", place.bot(), script(&steps))).await;
-    let (card, shown) = anna.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    let (card, shown) = anna.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     assert!(shown.text.contains("touch made.txt") && shown.text.contains("1. Allow"), "{}", shown.text);
     sees_choices(&anna, &card, 2).await;
-    // A stranger's reaction does nothing. The bridge has heard it when it answers what came after it.
-    stranger.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    // A stranger's reaction has no effect. Once the bridge answers a later message, it has seen the reaction.
+    stranger.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     stranger.reacts(&room, &card, &number(1)).await;
     anna.says(&room, &format!("{}: !status", place.bot())).await;
     anna.sees("the status", |shown| shown.text.contains("Scope:")).await;
@@ -74,7 +74,7 @@ async fn a_permission_is_denied_in_own_words() {
     anna.sees_joined(&room, place.bot()).await;
     let steps = json!([{"tool": "Bash", "input": {"command": "touch made.txt"}}, {"text": "Then not."}]);
     anna.says(&room, &script(&steps)).await;
-    let (card, _) = anna.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    let (card, _) = anna.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     anna.replies(&room, &card, "not on a Sunday").await;
     anna.sees("the answer", |shown| shown.text.contains("Then not.")).await;
     anna.sees("the closed question", |shown| shown.text.contains("Denied by anna")).await;

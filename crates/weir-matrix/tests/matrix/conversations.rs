@@ -42,7 +42,7 @@ async fn an_answer_in_an_encrypted_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thread_is_a_conversation_of_its_own() {
+async fn each_thread_has_its_own_session() {
     if synapse::is_skipped() {
         return;
     }
@@ -82,14 +82,14 @@ async fn a_burst_is_answered_without_loss() {
     anna.sees("the first answer", |shown| shown.text.contains("First.")).await;
     let outcomes = bridge.settles(20).await;
     let count = |wanted: &str| outcomes.iter().filter(|outcome| *outcome == wanted).count();
-    // What came while the first was answered is one prompt with one answer, or a few where the machine is slow.
+    // Messages that arrived during the first answer become one prompt, or a few if the machine is slow.
     assert_eq!(count("answered") + count("merged"), 20, "{outcomes:?}");
     assert!(count("merged") > 0, "{outcomes:?}");
     bridge.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_before_the_invitation_is_not_answered() {
+async fn messages_before_the_invitation_are_not_answered() {
     if synapse::is_skipped() {
         return;
     }
@@ -127,7 +127,7 @@ async fn stop_and_new_and_model() {
     anna.says(&room, "!stop").await;
     anna.sees("the end of it", |shown| shown.text.contains("word") && shown.text.contains("Stopped.")).await;
     anna.says(&room, "!new").await;
-    anna.sees("the news", |shown| shown.text.contains("A new conversation begins")).await;
+    anna.sees("the confirmation", |shown| shown.text.contains("starts a new session")).await;
     anna.says(&room, "!model haiku").await;
     anna.sees("the model", |shown| shown.text.contains("The next turn uses `haiku`")).await;
     bridge.end().await;

@@ -16,7 +16,7 @@ const HOMESERVER: &str = "WEIR_TEST_MATRIX_HOMESERVER";
 const BOT: &str = "WEIR_TEST_MATRIX_BOT";
 const PERSON: &str = "WEIR_TEST_MATRIX_PERSON";
 
-/// The bridge that is killed: this program again, with nothing but this test.
+/// The bridge that is killed: this program, running only this test.
 #[tokio::test(flavor = "multi_thread")]
 async fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -69,7 +69,7 @@ async fn nothing_is_lost_and_nothing_is_answered_twice(encrypted: bool) {
     anna.says(&room, &script(&json!([{"text": "word ".repeat(2_000), "wdelay": 0.1}]))).await;
     anna.sees("the beginning", |shown| shown.text.contains("word word")).await;
     first.kill();
-    // Each with a script of its own: what has none plays the one before it, which is long.
+    // Each has its own script: a message without one plays the previous script, which is long.
     for number in 0..30 {
         anna.says(&room, &script(&json!([{"text": format!("After {number}.")}]))).await;
     }
@@ -78,7 +78,7 @@ async fn nothing_is_lost_and_nothing_is_answered_twice(encrypted: bool) {
         shown.text.contains("The bridge was restarted while this was being answered")
     })
     .await;
-    // Each message has its outcome, also those that were said meanwhile.
+    // Each message has its outcome, including those that were sent in the meantime.
     bridge.settles(32).await;
     anna.says(&room, &script(&json!([{"text": "The last."}]))).await;
     anna.sees("the last answer", |shown| shown.text.contains("The last.")).await;

@@ -1,4 +1,4 @@
-//! Logins: kept, wrong, by token, ended.
+//! Logins: stored ones, wrong passwords, tokens, and logouts.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ async fn the_same_device_comes_back() {
     anna.sees("the answer", |shown| shown.text.contains("Once.")).await;
     bridge.end().await;
     let before = device(&place);
-    // It is answered when the bridge is back, and what was answered is not answered again.
+    // It is answered when the bridge is back, and earlier messages are not answered again.
     anna.says(&room, &script(&json!([{"text": "Twice."}]))).await;
     let bridge = place.plan.start().await;
     anna.sees("the second answer", |shown| shown.text.contains("Twice.")).await;
@@ -48,12 +48,12 @@ async fn a_check_says_who_is_logged_in() {
     let place = Place::new(&[]).await;
     let channel = MatrixChannel::new(place.plan.options());
     let lines = channel.check().await.unwrap().join("\n");
-    assert!(lines.contains(&format!("the password of {} is right", place.bot())), "{lines}");
+    assert!(lines.contains(&format!("the password of {} is correct", place.bot())), "{lines}");
     assert!(!place.path("matrix/login.json").exists(), "a check leaves nothing behind");
     let mut bridge = place.plan.start().await;
     let anna = Person::new("anna").await;
     let _room = anna.makes_room(false, &[place.bot()]).await;
-    // Then it has logged in.
+    // This shows that it has logged in.
     bridge.notes("may not invite").await;
     let lines = channel.check().await.unwrap().join("\n");
     assert!(lines.contains(&format!("logged in as {}, device {}", place.bot(), device(&place))), "{lines}");
@@ -61,7 +61,7 @@ async fn a_check_says_who_is_logged_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_is_said() {
+async fn a_wrong_password_is_reported() {
     if synapse::is_skipped() {
         return;
     }
@@ -74,7 +74,7 @@ async fn a_wrong_password_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_enough_until_it_is_ended() {
+async fn a_token_works_until_it_is_revoked() {
     if synapse::is_skipped() {
         return;
     }
@@ -96,11 +96,11 @@ async fn a_token_is_enough_until_it_is_ended() {
     let error = bridge.fails().await;
     assert!(error.contains("the homeserver has ended this login"), "{error}");
     let error = MatrixChannel::new(options).check().await.unwrap_err().to_string();
-    assert!(error.contains("does not take the access token"), "{error}");
+    assert!(error.contains("refuses the access token"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_homeserver_that_is_not_there_is_waited_for() {
+async fn an_unreachable_homeserver_is_retried() {
     if synapse::is_skipped() {
         return;
     }

@@ -1,7 +1,7 @@
-//! Conversations on Matrix, with a real homeserver (`scripts/setup-synapse.sh`) and the simulated CLI.
+//! Chats on Matrix, with a real homeserver (`scripts/setup-synapse.sh`) and the simulated CLI.
 #![cfg(test)]
 #![cfg(unix)]
-// The futures of the SDK are nested deeply.
+// The futures of the SDK are deeply nested.
 #![recursion_limit = "256"]
 
 mod asks;

@@ -1,4 +1,4 @@
-//! Who may talk to the agent, and who is let in.
+//! Who may talk to the agent, and how people are paired.
 
 use matrix_sdk::ruma::events::Mentions;
 use matrix_sdk::ruma::events::room::message::RoomMessageEventContent;
@@ -10,7 +10,7 @@ use crate::place::Place;
 use crate::{script, synapse};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_is_not_followed_and_not_answered() {
+async fn strangers_cannot_invite_the_bot_and_are_not_answered() {
     if synapse::is_skipped() {
         return;
     }
@@ -28,7 +28,7 @@ async fn a_stranger_is_not_followed_and_not_answered() {
             .add_mentions(Mentions::with_user_ids([place.bot().to_owned()]));
         stranger.sends(&room, asked).await;
     }
-    // What is not meant for the bot is not answered either, and a program never is.
+    // Messages that are not addressed to the bot are not answered either, nor are notices of programs.
     anna.says(&room, &script(&json!([{"text": "Not asked."}]))).await;
     let notice = RoomMessageEventContent::notice_plain(script(&json!([{"text": "For programs."}])));
     anna.sends(&room, notice.add_mentions(Mentions::with_user_ids([place.bot().to_owned()]))).await;
@@ -36,7 +36,7 @@ async fn a_stranger_is_not_followed_and_not_answered() {
         anna.says(&room, &format!("{}, {}", place.bot(), script(&json!([{"text": "For friends."}])))).await;
     let (answer, shown) = anna.sees("the answer", |shown| shown.text.contains("For friends.")).await;
     assert_eq!(shown.reply_to, Some(asked));
-    // A reply to the bot is meant for it.
+    // A reply to the bot is addressed to it.
     anna.replies(&room, &answer, &script(&json!([{"text": "Still for friends."}]))).await;
     anna.sees("the second answer", |shown| shown.text.contains("Still for friends.")).await;
     assert_eq!(anna.count_of(place.bot()), 2, "{:#?}", anna.seen().messages);
@@ -46,7 +46,7 @@ async fn a_stranger_is_not_followed_and_not_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_code_lets_somebody_in() {
+async fn a_pairing_code_admits_a_person() {
     if synapse::is_skipped() {
         return;
     }
@@ -55,7 +55,7 @@ async fn a_code_lets_somebody_in() {
     let mut bridge = place.plan.start().await;
     let room = newcomer.makes_room(true, &[place.bot()]).await;
     bridge.notes(&format!("{} may not invite", newcomer.id)).await;
-    // While a code is open, people can come and say it.
+    // While a code is valid, anyone can invite the bot to use it.
     bridge.store.add_code("ABCDEFGH", Role::User, i64::MAX).unwrap();
     newcomer.sees_joined(&room, place.bot()).await;
     newcomer.says(&room, "hello").await;

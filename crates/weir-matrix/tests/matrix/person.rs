@@ -1,4 +1,4 @@
-//! A person on Matrix, with a client of their own: what they do, and what they see.
+//! A person on Matrix with their own client: what they do, and what they see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,19 +31,19 @@ use tokio::task::JoinHandle;
 
 use crate::synapse::synapse;
 
-/// How long to wait for anything.
-const PATIENCE: Duration = Duration::from_secs(300);
-/// Everybody's password.
-pub(crate) const PASSWORD: &str = "nobody knows this";
+/// Time limit for anything to happen.
+const TIMEOUT: Duration = Duration::from_secs(300);
+/// The password of all accounts.
+pub(crate) const PASSWORD: &str = "the test password";
 
 static NUMBER: AtomicU32 = AtomicU32::new(1);
 
-/// A name that nobody has: the homeserver is shared.
+/// A unique name, because the homeserver is shared.
 pub(crate) fn fresh_name(name: &str) -> String {
     format!("{name}{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Makes an account without logging in.
+/// Creates an account without logging in.
 pub(crate) async fn register(name: &str) -> OwnedUserId {
     let client = Client::builder().homeserver_url(&synapse().await.url).build().await.unwrap();
     let mut request = registration(name);
@@ -122,7 +122,7 @@ impl Seen {
         let (thread, reply_to) = match content.relates_to {
             Some(Relation::Replacement(change)) => {
                 if let Some(shown) = self.messages.get_mut(&change.event_id) {
-                    assert_eq!(shown.sender, sender, "nobody edits what others wrote");
+                    assert_eq!(shown.sender, sender, "people edit only their own messages");
                     shown.edits += 1;
                     (shown.text, shown.html) = text_of(&change.new_content.msgtype);
                 }
@@ -177,7 +177,7 @@ impl Person {
         Self { id, client, seen, changed, listening }
     }
 
-    /// Another client of the same homeserver, where nobody is logged in.
+    /// Another client of the same homeserver that is not logged in.
     pub(crate) async fn homeserver_client(&self) -> Client {
         Client::builder().homeserver_url(self.client.homeserver()).build().await.unwrap()
     }
@@ -186,7 +186,7 @@ impl Person {
         self.seen.lock().unwrap()
     }
 
-    /// Waits until something can be seen.
+    /// Waits until something is seen.
     pub(crate) async fn waits<T>(&self, what: &str, found: impl Fn(&Seen) -> Option<T>) -> T {
         let mut changed = self.changed.clone();
         let waiting = async {
@@ -198,11 +198,11 @@ impl Person {
                 changed.changed().await.unwrap();
             }
         };
-        let waited = tokio::time::timeout(PATIENCE, waiting).await;
-        waited.unwrap_or_else(|_| panic!("{} does not see {what}: {:#?}", self.id, self.seen().messages))
+        let waited = tokio::time::timeout(TIMEOUT, waiting).await;
+        waited.unwrap_or_else(|_| panic!("{} did not see {what}: {:#?}", self.id, self.seen().messages))
     }
 
-    /// Waits for a message of somebody else.
+    /// Waits for a message of another sender.
     pub(crate) async fn sees(&self, what: &str, wanted: impl Fn(&Shown) -> bool) -> (OwnedEventId, Shown) {
         let found = |seen: &Seen| {
             let others = seen.messages.iter().filter(|(_, shown)| shown.sender != self.id);
@@ -211,7 +211,7 @@ impl Person {
         self.waits(what, found).await
     }
 
-    /// What somebody has written, as it can be seen now.
+    /// The texts of a sender, as they are shown now.
     pub(crate) fn texts_of(&self, sender: &UserId) -> Vec<String> {
         let seen = self.seen();
         seen.messages
@@ -221,12 +221,12 @@ impl Person {
             .collect()
     }
 
-    /// How many messages of somebody can be seen.
+    /// The number of messages of a sender.
     pub(crate) fn count_of(&self, sender: &UserId) -> usize {
         self.texts_of(sender).len()
     }
 
-    /// A room with these people, who are invited.
+    /// Creates a room and invites these people.
     pub(crate) async fn makes_room(&self, encrypted: bool, invited: &[&UserId]) -> Room {
         let mut request = create_room::v3::Request::new();
         request.preset = Some(create_room::v3::RoomPreset::PrivateChat);
@@ -244,7 +244,7 @@ impl Person {
 
     pub(crate) async fn sees_joined(&self, room: &Room, who: &UserId) {
         let who = (room.room_id().to_owned(), who.to_owned());
-        self.waits("that somebody joined", |seen| seen.joined.contains(&who).then_some(())).await;
+        self.waits("a person joining", |seen| seen.joined.contains(&who).then_some(())).await;
     }
 
     pub(crate) fn room(&self, room: &Room) -> Room {
@@ -278,13 +278,13 @@ impl Person {
         self.sends(room, content).await;
     }
 
-    /// Gives somebody the right to do everything in a room, also to upgrade it.
+    /// Gives a person all rights in a room, including the right to upgrade it.
     pub(crate) async fn makes_admin(&self, room: &Room, who: &UserId) {
         let room = self.room(room);
         room.update_power_levels(vec![(who, matrix_sdk::ruma::int!(150))]).await.unwrap();
     }
 
-    /// Makes a new room of a room, as a person does in the settings of theirs.
+    /// Upgrades a room, as people do in its settings.
     pub(crate) async fn upgrades(&self, room: &Room) -> Room {
         let version = room.version().unwrap_or(matrix_sdk::ruma::RoomVersionId::V10);
         let request = upgrade_room::v3::Request::new(room.room_id().to_owned(), version);

@@ -31,11 +31,15 @@ fn simulated_claude() -> PathBuf {
     let built = test.parent().and_then(Path::parent).unwrap();
     let program =
         built.join("examples").join(format!("matrix-simulated-claude{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "{} is not there: `cargo build -p weir-matrix --examples`", program.display());
+    assert!(
+        program.is_file(),
+        "{} is missing: run `cargo build -p weir-matrix --examples`",
+        program.display()
+    );
     program
 }
 
-/// What a bridge works with. It can be put into words, for a bridge in a process of its own.
+/// The settings of a bridge. They can be passed to a bridge in another process.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) folder: PathBuf,
@@ -85,7 +89,7 @@ impl Plan {
             };
             options
         };
-        // Without a folder for its lock: after a kill, what is left of the one before may hold that for a while.
+        // Without a lock folder: after a kill, leftovers of the killed process may hold the lock for a while.
         Host::open(HostOptions::new(Arc::new(store), recipe).root(self.folder.join("work"))).await.unwrap()
     }
 
@@ -111,13 +115,13 @@ impl Plan {
     }
 }
 
-/// A place with a bridge of its own: an account, a folder.
+/// The place for a bridge: an account and a folder.
 pub(crate) struct Place {
     _folder: TempDir,
     pub(crate) plan: Plan,
 }
 
-/// A bridge at work.
+/// A running bridge.
 pub(crate) struct Running {
     stop: oneshot::Sender<()>,
     driver: JoinHandle<Result<(), BridgeError>>,
@@ -161,7 +165,7 @@ impl Running {
         tokio::time::timeout(Duration::from_secs(300), waiting).await.unwrap()
     }
 
-    /// Waits until so many messages have their outcome and none is without, and gives the outcomes.
+    /// Waits until this many messages have their outcome and none is open, and returns the outcomes.
     pub(crate) async fn settles(&self, count: usize) -> Vec<String> {
         let started = std::time::Instant::now();
         loop {
@@ -179,7 +183,7 @@ impl Running {
         }
     }
 
-    /// Waits until it ends by itself, and says why.
+    /// Waits until it ends by itself, and returns the error.
     pub(crate) async fn fails(self) -> String {
         let ended = tokio::time::timeout(Duration::from_secs(300), self.driver).await.unwrap();
         self.host.shut_down(Duration::from_secs(5)).await;

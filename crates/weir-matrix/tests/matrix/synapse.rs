@@ -1,6 +1,6 @@
 //! A real homeserver on the loopback, shared by all tests of this program.
 //!
-//! It ends with this program, however that ends: a shell holds it, and waits for the end of its own input, which only
+//! It ends with this program, however that ends: a shell runs it and waits for the end of its own input, which only
 //! this program keeps open.
 
 use std::net::TcpListener;
@@ -12,20 +12,20 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-/// How long it may take to start: it makes its database, and the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(180);
-/// Set by somebody who has no Synapse.
+/// Time limit for starting: it creates its database, and the machine may be busy.
+const START_TIMEOUT: Duration = Duration::from_secs(180);
+/// Set to 1 to skip these tests if Synapse is not installed.
 const SKIP: &str = "WEIR_SKIP_SYNAPSE";
 
 static SYNAPSE: OnceCell<Synapse> = OnceCell::const_new();
 
 pub(crate) struct Synapse {
     pub(crate) url: String,
-    /// While it is open, the homeserver runs.
+    /// The homeserver runs while its input is open.
     _shell: Child,
 }
 
-/// Whether the tests are to do without a homeserver.
+/// Whether the tests that need a homeserver are skipped.
 pub(crate) fn is_skipped() -> bool {
     let skipped = std::env::var_os(SKIP).is_some_and(|value| value == "1");
     if skipped {
@@ -39,12 +39,13 @@ pub(crate) async fn synapse() -> &'static Synapse {
     SYNAPSE.get_or_init(Synapse::start).await
 }
 
-/// Waits and starts are done by a shell, which is there on every system that Synapse runs on. The folder goes with it.
+/// Runs the homeserver until its own input ends, then removes the folder. Every system that Synapse runs on has a
+/// shell.
 const SHELL: &str = r#"
 python3 -m synapse.app.homeserver --config-path "$1/homeserver.yaml" </dev/null >"$1/output" 2>&1 &
 server=$!
 cat >/dev/null
-# What the shell says about the kill is of no interest.
+# Hide the message of the shell about the kill.
 exec 2>/dev/null
 kill -KILL "$server"
 wait "$server"
@@ -55,7 +56,7 @@ impl Synapse {
     async fn start() -> Self {
         let installed = installed();
         for attempt in 1.. {
-            // Nothing can be told to take a free port and say which, so somebody else may be faster.
+            // Synapse cannot choose a free port itself, so another program may take this one first.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let folder = tempfile::Builder::new().prefix("weir-synapse-").tempdir().unwrap();
             configure(folder.path(), port);
@@ -69,7 +70,7 @@ impl Synapse {
             let output = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
             drop(synapse.shell_input());
             synapse._shell.wait().unwrap();
-            assert!(attempt < 4, "Synapse does not start:\n{output}");
+            assert!(attempt < 4, "Synapse did not start:\n{output}");
         }
         unreachable!("there is always another attempt");
     }
@@ -81,7 +82,7 @@ impl Synapse {
     async fn answers(&self, folder: &Path) -> bool {
         let client = weir_bridge::http::client(Duration::from_secs(5)).unwrap();
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < START_TIMEOUT {
             let health = client.get(format!("{}/health", self.url)).send().await;
             if health.is_ok_and(|health| health.status().is_success()) {
                 return true;
@@ -107,7 +108,7 @@ fn shell(installed: &Path, folder: &TempDir) -> Child {
         .unwrap()
 }
 
-/// Where the set-up script puts it.
+/// Where the setup script installed it.
 fn installed() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "the script says where it has put it, and ends")]
     let mut script =
@@ -117,7 +118,7 @@ fn installed() -> PathBuf {
     String::from_utf8(output.stdout).unwrap().trim().into()
 }
 
-/// Anybody can register, nothing is limited, nothing leaves the machine.
+/// Anyone can register, nothing is rate limited, and nothing leaves the machine.
 fn configure(folder: &Path, port: u16) {
     let unlimited = json!({"per_second": 100_000, "burst_count": 100_000});
     let file = |name: &str| folder.join(name).display().to_string();

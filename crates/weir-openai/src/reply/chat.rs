@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use super::{Answer, End, Usage, event};
 use crate::request::{Request, ToolCall};
 
-/// A chat completion while it is written.
+/// A chat completion in progress.
 #[derive(Debug)]
 pub struct ChatReply {
     id: String,
     model: String,
     created: i64,
     include_usage: bool,
-    /// A call was demanded and given.
+    /// Whether a required call was made.
     has_call: bool,
 }
 
@@ -61,7 +61,7 @@ impl ChatReply {
             "model": self.model,
             "choices": choices,
         });
-        // With usage wanted, each chunk has the field, and the last one has the numbers.
+        // If usage is requested, each chunk has the field, and the last one has the numbers.
         if self.include_usage
             && let Some(chunk) = chunk.as_object_mut()
         {

@@ -1,4 +1,4 @@
-//! Replies: in one piece, or as a stream of events.
+//! Replies: complete, or as a stream of events.
 
 mod chat;
 mod responses;
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::request::{Endpoint, Request, Role, ToolCall, Turn};
 
-/// What was used for a reply.
+/// Token usage of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens that went in, cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Those of them that came from a cache.
+    /// Input tokens that came from a cache.
     pub cached_tokens: u64,
-    /// Tokens that came out.
+    /// Output tokens.
     pub output_tokens: u64,
 }
 
@@ -24,20 +24,20 @@ impl Usage {
     }
 }
 
-/// An answer in one piece.
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// What the agent did meanwhile, where that is told.
+    /// What the agent did meanwhile, if reported.
     pub reasoning: Option<String>,
-    /// What is said in place of an answer that was refused.
+    /// Text of a refusal, instead of an answer.
     pub refusal: Option<String>,
-    /// The call that was demanded, in place of a text.
+    /// The required call, instead of text.
     pub call: Option<ToolCall>,
-    /// Why it ends.
+    /// Why it ended.
     pub end: End,
-    /// Whether the CLI's result was empty, so that the text is what was said in the turn.
+    /// Whether the CLI's result was empty, so that the text was taken from the turn.
     pub degraded: bool,
 }
 
@@ -53,7 +53,7 @@ impl Answer {
     }
 }
 
-/// Why an answer ends.
+/// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum End {
     /// It is complete.
@@ -65,7 +65,7 @@ pub enum End {
     Filter,
 }
 
-/// Writes a reply: call the steps in their order, and send what each gives.
+/// Writes a reply: call the methods in order, and send what each one returns.
 #[derive(Debug)]
 pub enum Reply {
     /// For `POST /v1/chat/completions`.
@@ -75,8 +75,8 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// A reply to a request. `id` is any text of letters and digits that no other reply has; `created` is the time in
-    /// seconds since 1970.
+    /// A reply to a request. `id` is any unique text of letters and digits; `created` is the time in seconds since
+    /// 1970.
     pub fn new(request: &Request, id: &str, created: i64) -> Self {
         match request.endpoint {
             Endpoint::Chat => Self::Chat(chat::ChatReply::new(request, id, created)),
@@ -84,7 +84,7 @@ impl Reply {
         }
     }
 
-    /// The id that the client gets to see.
+    /// The id that the client sees.
     pub fn id(&self) -> &str {
         match self {
             Self::Chat(reply) => reply.id(),
@@ -92,7 +92,7 @@ impl Reply {
         }
     }
 
-    /// The stream begins.
+    /// Starts the stream.
     pub fn start(&mut self) -> String {
         match self {
             Self::Chat(reply) => reply.start(),
@@ -100,7 +100,7 @@ impl Reply {
         }
     }
 
-    /// More of the answer.
+    /// Adds text to the answer.
     pub fn text(&mut self, text: &str) -> String {
         match self {
             Self::Chat(reply) => reply.text(text),
@@ -108,7 +108,7 @@ impl Reply {
         }
     }
 
-    /// What the agent does meanwhile, as reasoning.
+    /// Adds what the agent does meanwhile, as reasoning.
     pub fn reasoning(&mut self, text: &str) -> String {
         match self {
             Self::Chat(reply) => reply.reasoning(text),
@@ -116,7 +116,7 @@ impl Reply {
         }
     }
 
-    /// What is said in place of an answer that was refused.
+    /// Text of a refusal, instead of an answer.
     pub fn refusal(&mut self, text: &str) -> String {
         match self {
             Self::Chat(reply) => reply.refusal(text),
@@ -124,7 +124,7 @@ impl Reply {
         }
     }
 
-    /// The call that was demanded. Only chat completions have one.
+    /// Adds the required call. Only chat completions have one.
     pub fn call(&mut self, call: &ToolCall) -> String {
         match self {
             Self::Chat(reply) => reply.call(call),
@@ -132,7 +132,7 @@ impl Reply {
         }
     }
 
-    /// The stream ends with an answer.
+    /// Ends the stream with an answer.
     pub fn finish(&mut self, usage: Usage, end: End) -> String {
         match self {
             Self::Chat(reply) => reply.finish(usage, end),
@@ -140,7 +140,7 @@ impl Reply {
         }
     }
 
-    /// The stream ends with an error.
+    /// Ends the stream with an error.
     pub fn fail(&mut self, error: &crate::OpenAiError) -> String {
         match self {
             Self::Chat(_) => event(None, &error.body()),
@@ -148,7 +148,7 @@ impl Reply {
         }
     }
 
-    /// The whole reply in one piece.
+    /// The complete reply.
     pub fn whole(&self, answer: &Answer, usage: Usage) -> Value {
         match self {
             Self::Chat(reply) => reply.whole(answer, usage),

@@ -1,6 +1,6 @@
-//! Responses, in their basic form: messages with texts, and between them what the agent did, as reasoning.
+//! Responses, in their basic form: text messages, and between them what the agent did, as reasoning.
 //!
-//! A response is a list of items. Of a stream one item is open at a time; what belongs to another one closes it.
+//! A response is a list of items. In a stream, one item is open at a time; content of another kind closes it.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::{Answer, End, Usage, event};
 use crate::OpenAiError;
 use crate::request::{OutputFormat, Request, Role, Turn};
 
-/// A response while it is written.
+/// A response in progress.
 #[derive(Debug)]
 pub struct ResponsesReply {
     id: String,
@@ -18,13 +18,13 @@ pub struct ResponsesReply {
     instructions: Option<String>,
     metadata: Map<String, Value>,
     format: Value,
-    /// Items that are whole.
+    /// Complete items.
     items: Vec<Value>,
     open: Option<Item>,
     sequence: u64,
 }
 
-/// An item while it is written.
+/// An item in progress.
 #[derive(Debug)]
 struct Item {
     kind: Kind,
@@ -36,7 +36,7 @@ struct Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Message,
-    /// A message that says why there is no answer.
+    /// A message that explains a refusal.
     Refusal,
     Reasoning,
 }
@@ -51,7 +51,7 @@ impl Item {
         Self { kind, id, index, text: String::new() }
     }
 
-    /// The one part that an item has.
+    /// The item's only part.
     fn part(&self) -> Value {
         match self.kind {
             Kind::Message => json!({"type": "output_text", "text": self.text, "annotations": []}),
@@ -60,7 +60,7 @@ impl Item {
         }
     }
 
-    /// The item, without its part while that is to come.
+    /// The item, without its part if it is not complete.
     fn value(&self, is_whole: bool) -> Value {
         let parts = if is_whole { vec![self.part()] } else { Vec::new() };
         let status = if is_whole { "completed" } else { "in_progress" };
@@ -74,7 +74,7 @@ impl Item {
         }
     }
 
-    /// What an event about the item's part has, with one thing more.
+    /// Data of an event about the item's part, with one additional field.
     fn about(&self, name: &str, value: &Value) -> Value {
         let place = match self.kind {
             Kind::Message | Kind::Refusal => "content_index",
@@ -187,7 +187,7 @@ impl ResponsesReply {
         self.write(Kind::Reasoning, text)
     }
 
-    /// More of an item of this kind, which is begun if another one is open.
+    /// Adds to an item of this kind, starting one if needed.
     fn write(&mut self, kind: Kind, text: &str) -> String {
         let (mut events, mut item) = match self.open.take() {
             Some(item) if item.kind == kind => (String::new(), item),
@@ -213,7 +213,7 @@ impl ResponsesReply {
         .concat()
     }
 
-    /// Ends the item that is open.
+    /// Closes the open item.
     fn close(&mut self) -> String {
         let Some(item) = self.open.take() else { return String::new() };
         let whole = item.value(true);
@@ -233,7 +233,7 @@ impl ResponsesReply {
     }
 
     pub(super) fn finish(&mut self, usage: Usage, end: End) -> String {
-        // There is a message in each response, also if it is empty.
+        // Each response has a message, even an empty one.
         let is_message = self.open.as_ref().is_some_and(|item| item.kind != Kind::Reasoning);
         let last = if is_message { String::new() } else { self.write(Kind::Message, "") };
         let closed = self.close();
@@ -279,7 +279,7 @@ mod tests {
     const USAGE: Usage = Usage { input_tokens: 3, cached_tokens: 1, output_tokens: 2 };
 
     #[test]
-    fn a_response_is_numbered_and_whole_in_the_end() {
+    fn a_response_is_numbered_and_complete_at_the_end() {
         let request =
             read(Endpoint::Responses, br#"{"model":"m","input":"x"}"#, &Leniency::default()).unwrap();
         let mut reply = Reply::new(&request, "1", 5);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_words_has_a_message_all_the_same() {
+    fn an_answer_without_text_still_has_a_message() {
         let request =
             read(Endpoint::Responses, br#"{"model":"m","input":"x"}"#, &Leniency::default()).unwrap();
         let mut reply = Reply::new(&request, "1", 5);
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_no_text() {
+    fn a_refusal_is_not_text() {
         let refused = Answer { refusal: Some("No.".into()), end: End::Filter, ..Answer::default() };
         let choice = reply(Endpoint::Chat).whole(&refused, USAGE)["choices"][0].clone();
         assert_eq!(
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_demanded_is_a_call() {
+    fn a_required_call_is_returned_as_a_call() {
         let call = ToolCall { id: "call_1".into(), name: "User".into(), arguments: "{}".into() };
         let answer = Answer { call: Some(call.clone()), ..Answer::default() };
         let choice = reply(Endpoint::Chat).whole(&answer, USAGE)["choices"][0].clone();

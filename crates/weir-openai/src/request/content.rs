@@ -15,7 +15,7 @@ pub(super) fn messages(name: &str, value: Option<&Value>) -> Result<Vec<Turn>, O
             format!("'{name}' must be a list with at least one message."),
         ));
     };
-    // What the agent did meanwhile comes back with what it said. The session knows it.
+    // Clients send reasoning items back with the messages. The session already knows them.
     let said =
         list.iter().enumerate().filter(|(_, item)| item.get("type").is_none_or(|kind| kind != "reasoning"));
     said.map(|(index, message)| item(&format!("{name}[{index}]"), message)).collect()
@@ -66,7 +66,7 @@ fn message(name: &str, message: &Value) -> Result<Turn, OpenAiError> {
     };
     match message.get("content") {
         Some(Value::Null) | None if role == Role::Assistant => {
-            // A refusal stands where the content would.
+            // A refusal takes the place of the content.
             turn.parts.extend(word("refusal").map(Part::Text));
         }
         value => content(&format!("{name}.content"), value, &mut turn)?,
@@ -99,7 +99,7 @@ fn calls(name: &str, message: &Value) -> Result<Vec<ToolCall>, OpenAiError> {
 fn text_of(place: &str, value: &Value, key: &str) -> Result<String, OpenAiError> {
     let text = value.get(key).and_then(Value::as_str).map(str::to_owned);
     text.ok_or_else(|| {
-        OpenAiError::invalid(format!("{place}.{key}"), format!("'{place}.{key}' must be a text."))
+        OpenAiError::invalid(format!("{place}.{key}"), format!("'{place}.{key}' must be a string."))
     })
 }
 
@@ -111,7 +111,7 @@ fn content(place: &str, value: Option<&Value>, turn: &mut Turn) -> Result<(), Op
                 turn.parts.push(part(&format!("{place}[{index}]"), value)?);
             }
         }
-        _ => return Err(OpenAiError::invalid(place, "The content must be a text or a list of parts.")),
+        _ => return Err(OpenAiError::invalid(place, "The content must be a string or a list of parts.")),
     }
     Ok(())
 }
@@ -137,10 +137,10 @@ fn part(name: &str, part: &Value) -> Result<Part, OpenAiError> {
 }
 
 fn image(name: &str, url: &str) -> Result<Image, OpenAiError> {
-    // Fetching an address that a client names would let it look into our network.
+    // Fetching a URL given by a client would let it probe our network.
     let data = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
     let Some((media_type, data)) = data else {
-        let text = "Pictures must be data URLs, as in data:image/png;base64,…; addresses are not fetched.";
+        let text = "Pictures must be data URLs, as in data:image/png;base64,…; other URLs are not fetched.";
         return Err(OpenAiError::invalid(name, text));
     };
     if !matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp") {

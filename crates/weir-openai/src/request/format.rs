@@ -1,21 +1,21 @@
-//! The form that an answer is wanted in: text, JSON, or the arguments of one function.
+//! The requested output format: text, JSON, or the arguments of one function.
 
 use serde_json::{Map, Value, json};
 
 use super::{Endpoint, Leniency, schema};
 use crate::error::OpenAiError;
 
-/// The form of an answer.
+/// Format of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputFormat {
-    /// Whatever the agent says.
+    /// Plain text.
     Text,
-    /// JSON that fits a schema.
+    /// JSON that matches a schema.
     Json {
         /// The JSON Schema.
         schema: Value,
     },
-    /// A call of the one function that the client demands: its arguments fit a schema.
+    /// A call of the one function that the client requires, with arguments that match a schema.
     Call {
         /// The function.
         name: String,
@@ -25,7 +25,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// The schema that the answer must fit.
+    /// The schema that the answer must match.
     pub fn schema(&self) -> Option<&Value> {
         match self {
             Self::Text => None,
@@ -37,14 +37,14 @@ impl OutputFormat {
 const NO_TOOLS: &str = "the agent uses its own tools, and cannot call yours; one function that `tool_choice` demands \
                         is answered with its arguments";
 
-/// Reads the form of the answer. Adds to `ignored` what is left out.
+/// Reads the output format. Adds ignored parameters to `ignored`.
 pub(super) fn read(
     endpoint: Endpoint,
     body: &Map<String, Value>,
     leniency: &Leniency,
     ignored: &mut Vec<String>,
 ) -> Result<OutputFormat, OpenAiError> {
-    let call = demanded_call(endpoint, body, leniency, ignored)?;
+    let call = required_call(endpoint, body, leniency, ignored)?;
     let (place, format) = match endpoint {
         Endpoint::Chat => ("response_format", body.get("response_format")),
         Endpoint::Responses => {
@@ -66,7 +66,7 @@ pub(super) fn read(
     match (call, format) {
         (Some(call), OutputFormat::Text) => Ok(call),
         (None, format) => Ok(format),
-        (Some(_), _) => Err(OpenAiError::unsupported(place, "`tool_choice` demands another form already")),
+        (Some(_), _) => Err(OpenAiError::unsupported(place, "`tool_choice` already requires another format")),
     }
 }
 
@@ -89,10 +89,10 @@ fn json_format(endpoint: Endpoint, place: &str, format: &Value) -> Result<Output
     }
 }
 
-/// Longest schema, in bytes: it is kept with the settings of its session.
+/// Maximum size of a schema in bytes: it is stored with the settings of its session.
 const MAX_SCHEMA: usize = 128 << 10;
 
-/// The CLI answers with objects only, as OpenAI's own API does.
+/// The CLI can only answer with objects, like OpenAI's own API.
 fn object_schema(place: &str, given: Option<&Value>) -> Result<Value, OpenAiError> {
     match given {
         Some(given @ Value::Object(members)) if members.get("type").is_some_and(|kind| kind == "object") => {
@@ -106,8 +106,8 @@ fn object_schema(place: &str, given: Option<&Value>) -> Result<Value, OpenAiErro
     }
 }
 
-/// The one function that the client demands a call of.
-fn demanded_call(
+/// The one function that the client requires a call of.
+fn required_call(
     endpoint: Endpoint,
     body: &Map<String, Value>,
     leniency: &Leniency,
@@ -126,7 +126,7 @@ fn demanded_call(
     let refused = || OpenAiError::unsupported("tools", NO_TOOLS);
     let function = |tool: &Value| match endpoint {
         Endpoint::Chat => tool.get("function").cloned(),
-        // There is no item for a call in what is answered there.
+        // Responses have no item for a call here.
         Endpoint::Responses => None,
     };
     let functions: Vec<Value> = tools.iter().filter_map(function).collect();
@@ -141,7 +141,7 @@ fn demanded_call(
     let wanted = wanted.ok_or_else(refused)?;
     let found = functions.iter().find(|function| name_of(function).as_deref() == Some(wanted.as_str()));
     let Some(found) = found else {
-        let text = format!("There is no function '{wanted}' among the tools.");
+        let text = format!("No function '{wanted}' found among the tools.");
         return Err(OpenAiError::invalid("tool_choice", text));
     };
     let schema = object_schema("tools.function.parameters", found.get("parameters"))?;

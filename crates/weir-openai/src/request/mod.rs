@@ -1,4 +1,4 @@
-//! Requests: what was asked, and what of it cannot be honoured.
+//! Requests: what the client wants, and which parameters are not supported.
 
 mod content;
 mod format;
@@ -32,33 +32,33 @@ impl Endpoint {
     }
 }
 
-/// A request that can be honoured.
+/// A valid, supported request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// Which API was called.
     pub endpoint: Endpoint,
     /// The model.
     pub model: String,
-    /// All that was said, oldest first. It ends with what the user says now, or with the result of a tool.
+    /// All messages, oldest first. The last one is the user's, or the result of a tool.
     pub turns: Vec<Turn>,
-    /// The reply is to be streamed.
+    /// Whether the reply is streamed.
     pub stream: bool,
-    /// A streamed reply ends with what was used.
+    /// Whether a streamed reply ends with the token usage.
     pub include_usage: bool,
-    /// The response that this one continues, by its id.
+    /// Id of the response that this one continues.
     pub previous: Option<String>,
-    /// What the client wants to find in the response again.
+    /// Metadata that is returned with the response.
     pub metadata: Map<String, Value>,
-    /// The form of the answer.
+    /// Format of the answer.
     pub format: OutputFormat,
-    /// Parameters that are ignored.
+    /// Ignored parameters.
     pub ignored: Vec<String>,
 }
 
 /// Reads the body of a request.
 ///
 /// # Errors
-/// In OpenAI's words what is wrong, with the parameter.
+/// What is wrong in OpenAI's format, with the parameter.
 pub fn read(endpoint: Endpoint, body: &[u8], leniency: &Leniency) -> Result<Request, OpenAiError> {
     let body: Value = serde_json::from_slice(body).map_err(|error| OpenAiError {
         param: None,
@@ -83,10 +83,7 @@ pub fn read(endpoint: Endpoint, body: &[u8], leniency: &Leniency) -> Result<Requ
     let last = turns.iter().rev().find(|turn| turn.role != Role::System);
     if last.is_none_or(|turn| turn.role == Role::Assistant) {
         let name = if endpoint == Endpoint::Chat { "messages" } else { "input" };
-        return Err(OpenAiError::invalid(
-            name,
-            format!("The last of '{name}' must be a message of the user."),
-        ));
+        return Err(OpenAiError::invalid(name, format!("The last item of '{name}' must be a user message.")));
     }
     let options = object("stream_options", body.get("stream_options"))?;
     Ok(Request {
@@ -102,7 +99,7 @@ pub fn read(endpoint: Endpoint, body: &[u8], leniency: &Leniency) -> Result<Requ
     })
 }
 
-/// A value that must be true or false, and is false where there is none.
+/// A boolean; false if missing.
 fn yes_or_no(name: &str, value: Option<&Value>) -> Result<bool, OpenAiError> {
     match value {
         None | Some(Value::Null) => Ok(false),
@@ -115,7 +112,7 @@ fn text(name: &str, value: Option<&Value>) -> Result<Option<String>, OpenAiError
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(OpenAiError::invalid(name, format!("'{name}' must be a text."))),
+        Some(_) => Err(OpenAiError::invalid(name, format!("'{name}' must be a string."))),
     }
 }
 

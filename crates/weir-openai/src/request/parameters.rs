@@ -1,12 +1,12 @@
-//! Parameters: which are read, which change nothing, which are ignored, which are refused.
+//! Parameters: which are used, which have no effect, which are ignored, and which are refused.
 
 use serde_json::{Map, Value};
 
 use super::Endpoint;
 use crate::error::OpenAiError;
 
-/// What happens to parameters that cannot be honoured. By default those that tune an answer are ignored with a warning,
-/// and those without which the answer would mean something else are refused.
+/// What happens to unsupported parameters. By default tuning parameters are ignored with a warning, and parameters that
+/// change the meaning of the answer are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Leniency {
     strict: bool,
@@ -14,41 +14,41 @@ pub struct Leniency {
 }
 
 impl Leniency {
-    /// Refuses what tunes an answer, too.
+    /// Also refuses tuning parameters.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Ignores these, whatever they are.
+    /// Always ignores these parameters.
     #[must_use]
     pub fn ignoring<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.ignored.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Whether the owner of the server said that this one is to be ignored.
+    /// Whether the operator chose to ignore this parameter.
     pub(super) fn ignores(&self, name: &str) -> bool {
         self.ignored.iter().any(|ignored| ignored == name)
     }
 }
 
-/// What becomes of a parameter.
+/// How a parameter is treated.
 enum Rule {
-    /// It is read elsewhere, or changes nothing that could be seen.
+    /// Used elsewhere, or without visible effect.
     Fine,
-    /// It tunes an answer: with this value nothing changes, with others it is ignored.
+    /// Tunes an answer: this value has no effect, others are ignored.
     Tunes(Option<Value>, &'static str),
     /// The same with several values.
     TunesBut(&'static [&'static str], &'static str),
-    /// The answer would mean something else without it, except with this value.
+    /// Changes the meaning of the answer, except with this value.
     Matters(Option<Value>, &'static str),
 }
 
 const SAMPLING: &str = "the CLI decides how the model samples";
 const TOOLS: &str = "the agent uses its own tools, and cannot call yours";
-const LENGTH: &str = "the CLI has no limit for the length of an answer";
+const LENGTH: &str = "the CLI cannot limit the length of an answer";
 const THINKING: &str = "the CLI decides how the model thinks";
 
 fn rule(endpoint: Endpoint, name: &str) -> Rule {
@@ -69,9 +69,9 @@ fn rule(endpoint: Endpoint, name: &str) -> Rule {
         "input" | "instructions" | "previous_response_id" | "text" if endpoint == Endpoint::Responses => {
             Rule::Fine
         }
-        "service_tier" => Rule::TunesBut(&["auto", "default"], "there are no tiers here"),
-        // The CLI sums up what no longer fits.
-        "truncation" => Rule::TunesBut(&["auto"], "the CLI sums up what no longer fits"),
+        "service_tier" => Rule::TunesBut(&["auto", "default"], "there are no service tiers here"),
+        // The CLI summarizes what no longer fits.
+        "truncation" => Rule::TunesBut(&["auto"], "the CLI summarizes what no longer fits"),
         "include" => Rule::Tunes(is(serde_json::json!([])), "there is nothing to add to the answer"),
         "temperature" | "top_p" => Rule::Tunes(is(1.0.into()), SAMPLING),
         "presence_penalty" | "frequency_penalty" => Rule::Tunes(is(0.0.into()), SAMPLING),
@@ -82,18 +82,18 @@ fn rule(endpoint: Endpoint, name: &str) -> Rule {
         "max_tokens" | "max_completion_tokens" | "max_output_tokens" => Rule::Tunes(None, LENGTH),
         "stop" => Rule::Tunes(is(serde_json::json!([])), "the CLI has no stop sequences"),
         "reasoning_effort" | "reasoning" | "verbosity" | "thinking" => Rule::Tunes(None, THINKING),
-        "n" => Rule::Matters(is(1.into()), "there is one answer to a prompt"),
-        "background" => Rule::Matters(is(false.into()), "use a session of this server for that"),
+        "n" => Rule::Matters(is(1.into()), "there is only one answer per prompt"),
+        "background" => Rule::Matters(is(false.into()), "use a session of this server instead"),
         "modalities" => Rule::Matters(is(serde_json::json!(["text"])), "the agent answers in text"),
         "functions" => Rule::Matters(is(serde_json::json!([])), TOOLS),
         "function_call" => Rule::Matters(is("auto".into()), TOOLS),
         "audio" => Rule::Matters(None, "the agent answers in text"),
-        "conversation" | "prompt" => Rule::Matters(None, "there are no stored objects of OpenAI's here"),
-        _ => Rule::Tunes(None, "it is not known"),
+        "conversation" | "prompt" => Rule::Matters(None, "objects stored at OpenAI are not available here"),
+        _ => Rule::Tunes(None, "it is unknown"),
     }
 }
 
-/// Refuses what cannot be done without, and names what is ignored.
+/// Refuses parameters that change the meaning, and returns the ignored ones.
 pub(super) fn check(
     endpoint: Endpoint,
     body: &Map<String, Value>,
@@ -119,7 +119,7 @@ pub(super) fn check(
     Ok(ignored)
 }
 
-/// Whether two values mean the same: numbers by their value, whatever their form.
+/// Whether two values mean the same; numbers are compared by value.
 fn same(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => (one - other).abs() < f64::EPSILON,

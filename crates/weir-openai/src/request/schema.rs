@@ -1,9 +1,9 @@
-//! JSON Schemas as the CLI takes them. It knows draft 07, and uses none that has a keyword it does not know, without a
-//! word about it. Clients send newer drafts and keywords of their own.
+//! JSON Schemas for the CLI. It supports draft 07 and silently ignores a schema with an unknown keyword. Clients send
+//! newer drafts and custom keywords.
 
 use serde_json::{Map, Value};
 
-/// The schema in words of draft 07. What those do not have is left out, which allows more and never less.
+/// Converts a schema to draft 07. Unsupported keywords are dropped, which allows more and never less.
 pub(super) fn tidy(schema: &Value) -> Value {
     let Value::Object(members) = schema else { return schema.clone() };
     let mut tidied = Map::new();
@@ -12,7 +12,7 @@ pub(super) fn tidy(schema: &Value) -> Value {
             "properties" | "patternProperties" | "$defs" | "definitions" => each_member(value),
             "allOf" | "anyOf" | "oneOf" => each_item(value),
             "items" if value.is_array() => each_item(value),
-            // With `prefixItems` it is about the items after those.
+            // With `prefixItems` this applies to the items after those.
             "items" if members.contains_key("prefixItems") => continue,
             "items"
             | "additionalItems"
@@ -63,7 +63,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_the_cli_knows_is_kept() {
+    fn keywords_known_to_the_cli_are_kept() {
         let schema = json!({"type": "object", "title": "P", "required": ["name"], "additionalProperties": false,
             "properties": {"name": {"type": ["string", "null"], "minLength": 1, "format": "email"},
                 "discriminator": {"anyOf": [{"$ref": "#/$defs/N"}, {"const": 1}]}, "list": {"type": "array", "items": {"type": "string"}}},
@@ -71,9 +71,9 @@ mod tests {
         assert_eq!(tidy(&schema), schema);
     }
 
-    /// Each of these made 2.1.325 leave the whole schema out.
+    /// Each of these made 2.1.325 ignore the whole schema.
     #[test]
-    fn what_it_does_not_know_is_left_out() {
+    fn keywords_unknown_to_the_cli_are_dropped() {
         let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "strict": true, "type": "object",
         "properties": {
             "x-name": {"type": "string", "x-order": 1},

@@ -1,4 +1,4 @@
-//! What clients send, and what becomes of it.
+//! What clients send, and how it is read.
 
 use super::{Endpoint, Leniency, OpenAiError, OutputFormat, Request, Role, read};
 
@@ -23,7 +23,7 @@ fn reads_what_clients_send() {
 }
 
 #[test]
-fn reads_the_other_form() {
+fn reads_responses_requests() {
     let body = br#"{"model":"m","instructions":"Be brief.","input":"Hi","store":false}"#;
     let request = read(Endpoint::Responses, body, &Leniency::default()).unwrap();
     assert_eq!(request.turns.len(), 2);
@@ -38,7 +38,7 @@ fn reads_the_other_form() {
 }
 
 #[test]
-fn tuning_is_ignored_by_name_and_refused_where_that_is_wanted() {
+fn tuning_parameters_are_reported_as_ignored_or_refused_if_strict() {
     let strict = Leniency::default().strict(true);
     for (more, name) in [
         (r#""temperature":0.2"#, "temperature"),
@@ -70,7 +70,7 @@ fn tuning_is_ignored_by_name_and_refused_where_that_is_wanted() {
 }
 
 #[test]
-fn what_the_answer_would_lack_is_refused() {
+fn parameters_that_change_the_meaning_are_refused() {
     for (more, param) in [
         (r#""tools":[{"type":"function","function":{"name":"f"}}]"#, "tools"),
         (r#""tools":{}"#, "tools"),
@@ -103,7 +103,7 @@ fn what_the_answer_would_lack_is_refused() {
 }
 
 #[test]
-fn forms_of_answers() {
+fn output_formats() {
     let format = |more: &str| with(more, &Leniency::default()).unwrap().format;
     assert_eq!(
         format(r#""response_format":{"type":"json_object"}"#),
@@ -121,7 +121,7 @@ fn forms_of_answers() {
     for choice in [r#"{"type":"function","function":{"name":"User"}}"#, r#""required""#] {
         assert_eq!(format(&format!(r#""tools":[{tool}],"tool_choice":{choice}"#)), call);
     }
-    // Several tools of which any may be called are the client's own loop, which there is not here.
+    // Optional calls of several tools need a tool loop in the client, which is not supported here.
     let several = format!(r#""tools":[{tool},{tool}],"tool_choice":"required""#);
     assert_eq!(with(&several, &Leniency::default()).unwrap_err().param.as_deref(), Some("tools"));
     let body = format!(
@@ -144,7 +144,7 @@ fn calls_and_their_results_are_part_of_a_history() {
 }
 
 #[test]
-fn says_what_is_wrong() {
+fn errors_name_the_invalid_parameter() {
     for (body, param) in [
         ("nonsense", None),
         ("[]", None),

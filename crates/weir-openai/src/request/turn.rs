@@ -1,6 +1,6 @@
-//! What was said: messages in the form that the rest of the front works with.
+//! Messages in the form used by the rest of the front.
 
-/// Who says something.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Instructions for the model.
@@ -14,7 +14,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// OpenAI's word for it.
+    /// OpenAI's name for the role.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -25,14 +25,14 @@ impl Role {
     }
 }
 
-/// Something that was said.
+/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// By whom.
+    /// Who wrote the message.
     pub role: Role,
-    /// The name that a client gave the author, or the tool.
+    /// The client's name for the author or the tool.
     pub name: Option<String>,
-    /// What, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
     /// The tools that the model called.
     pub calls: Vec<ToolCall>,
@@ -58,10 +58,10 @@ pub struct Image {
     pub data: Vec<u8>,
 }
 
-/// A call of a tool of the client's.
+/// A call of one of the client's tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Names the call.
+    /// Id of the call.
     pub id: String,
     /// The function.
     pub name: String,
@@ -75,7 +75,7 @@ impl Turn {
         Self { role, name: None, parts: vec![Part::Text(text.into())], calls: Vec::new(), call_id: None }
     }
 
-    /// All its texts, a line break between them.
+    /// All its text, separated by line breaks.
     pub fn words(&self) -> String {
         let texts: Vec<&str> = self.parts.iter().filter_map(Part::as_text).collect();
         texts.join("\n")

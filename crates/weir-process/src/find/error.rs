@@ -1,4 +1,4 @@
-//! What to say when there is no CLI.
+//! Errors for a CLI that cannot be found.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ const HELP: &str = "\
 Install it with `npm install -g @anthropic-ai/claude-code`, or set WEIR_CLAUDE to its path.
 To try Weir without it, run `weir demo`, which needs no CLI.";
 
-/// Why there is no CLI to start.
+/// Why no CLI was found.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FindError {
-    /// It was named, and is not there. Another one is not taken in its place.
+    /// A program was named explicitly but does not exist. No other program is used instead.
     #[error("{} is not a program that can be run ({}).\n{HELP}", path.display(), match place {
         Place::Variable => "WEIR_CLAUDE names it",
         _ => "it was given as the path of the claude CLI",
     })]
     NotThere {
-        /// Who named it.
+        /// How it was named.
         place: Place,
-        /// What was named.
+        /// The path or name given.
         path: PathBuf,
     },
-    /// It is nowhere.
+    /// The CLI was not found anywhere.
     #[error("the claude CLI was not found. Looked at:\n{}{HELP}", list(looked))]
     Nowhere {
-        /// Where was looked, in order.
+        /// Paths that were tried, in order.
         looked: Vec<(Place, PathBuf)>,
     },
 }

@@ -1,13 +1,13 @@
-//! Which files exist: the one question that the search asks.
+//! The file system as the search sees it.
 
 use std::path::{Path, PathBuf};
 
-/// Which files exist. Real, or made up by a test.
+/// Which files exist: on the real disk, or made up by a test.
 pub trait Files {
-    /// Whether this is a file that can be run.
+    /// Whether this is an executable file.
     fn is_program(&self, path: &Path) -> bool;
 
-    /// What is in a folder, in any order; nothing if there is no such folder.
+    /// Contents of a folder, in any order; empty if it does not exist.
     fn list(&self, folder: &Path) -> Vec<PathBuf>;
 }
 

@@ -1,4 +1,4 @@
-//! What a CLI that was found has to find in its environment, so that it runs where it was found. Pure.
+//! The environment that a CLI needs to run from where it was found. Pure.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,8 +12,8 @@ use crate::environment::Environment;
 const GIT_BASH: &str = "CLAUDE_CODE_GIT_BASH_PATH";
 
 impl Found {
-    /// The environment for this CLI: what is given, and the folders and programs that it was found to need. What the
-    /// user has set comes first in `PATH`, and a Git Bash that exists is kept.
+    /// The environment for this CLI: the given one, plus the folders and programs that it needs. Folders set by
+    /// the user come first in `PATH`, and an existing Git Bash setting is kept if it is valid.
     pub fn environment(&self, given: &Environment) -> Environment {
         let needs_bash = cfg!(windows);
         if self.search_path.is_none() && !needs_bash {
@@ -24,7 +24,7 @@ impl Found {
     }
 }
 
-/// `known` is what the environment comes to, `bash` says where to look for a Git Bash, if one is needed.
+/// `known` is the resolved environment; `bash` is where to look for a Git Bash, if one is needed.
 fn completed(
     given: &Environment,
     known: &BTreeMap<OsString, OsString>,
@@ -46,7 +46,8 @@ fn completed(
     environment
 }
 
-/// Both lists of folders, each folder once. None where they cannot be one list, or the first has it all.
+/// Both lists of folders joined, without duplicates. `None` if they cannot be joined or the second adds
+/// nothing.
 fn joined(path: &OsStr, more: &OsStr) -> Option<OsString> {
     let mut folders: Vec<_> =
         std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect();
@@ -93,7 +94,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn folders_of_a_login_shell_follow_those_that_are_set() {
+    fn login_shell_folders_follow_those_already_set() {
         let path = [("PATH", "/usr/bin:/bin")];
         assert_eq!(
             check(&path, Some("/home/u/.nvm/bin:/bin:relative:"), None),
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_git_bash_that_is_found_is_handed_over() {
+    fn the_git_bash_found_is_passed_on() {
         const FOUND: &str = "C:\\Program Files\\Git\\bin\\bash.exe";
         const MINE: &str = "D:\\tools\\bash.exe";
         const WSL: &str = "C:\\Windows\\System32\\bash.exe";
@@ -113,7 +114,7 @@ mod tests {
         let handed = format!("CLAUDE_CODE_GIT_BASH_PATH={FOUND}");
         let told = check(&[programs], None, Some(&Made(&[FOUND])));
         assert!(told.contains(&handed), "{told:?}");
-        // One that is set and exists stays; one that does not is replaced, and so is the bash of WSL.
+        // A Bash that is set and exists is kept; a missing one is replaced, and so is WSL's.
         let mine = [programs, ("CLAUDE_CODE_GIT_BASH_PATH", MINE)];
         let told = check(&mine, None, Some(&Made(&[FOUND, MINE])));
         assert!(told.contains(&format!("CLAUDE_CODE_GIT_BASH_PATH={MINE}")), "{told:?}");

@@ -1,4 +1,4 @@
-//! What a CLI that is a script needs.
+//! The interpreter that a script CLI needs.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::Files;
 
-/// The program that `#!/usr/bin/env NAME` looks for, if the file begins like this.
+/// The program that a script starting with `#!/usr/bin/env NAME` runs.
 pub fn interpreter_of(program: &Path) -> Option<String> {
     let mut beginning = [0; 256];
     let count = std::fs::File::open(program).and_then(|mut file| file.read(&mut beginning)).ok()?;
@@ -16,7 +16,7 @@ pub fn interpreter_of(program: &Path) -> Option<String> {
     words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
 }
 
-/// Where a program of this name is in a `PATH`.
+/// Finds a program by name in a `PATH`.
 pub fn find_in_path(name: &str, path: &OsStr, files: &dyn Files) -> Option<PathBuf> {
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
     folders.map(|folder| folder.join(name)).find(|file| files.is_program(file))

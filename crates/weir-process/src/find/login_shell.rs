@@ -1,4 +1,4 @@
-//! The `PATH` that a login shell has.
+//! The `PATH` of a login shell.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use crate::brief;
 use crate::environment::Environment;
 
-/// Profiles print greetings; the answer stands between these.
+/// Shell profiles may print text of their own; the value is printed between two of these.
 const MARKER: &str = "__weir_path__";
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks the user's shell. `None` where there is none or it does not answer in time.
+/// Asks the user's shell. `None` if there is no shell or it does not answer in time.
 pub(super) async fn path() -> Option<OsString> {
     let shell = std::env::var_os("SHELL").filter(|shell| Path::new(shell).is_absolute())?;
     path_of(Path::new(&shell)).await
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn greetings_do_no_harm() {
+    fn greetings_are_ignored() {
         let text = format!("Welcome!\n{MARKER}/a:/b c{MARKER}\nBye\n");
         assert_eq!(extract(&text), Some("/a:/b c"));
         assert_eq!(extract("Welcome!"), None);

@@ -1,9 +1,9 @@
 //! Finds the CLI.
 //!
-//! The order: an explicit path, `WEIR_CLAUDE`, `PATH`, the places where installers put it, and at last the `PATH` of a
-//! login shell, because programs that are started from a desktop have a poor one. What the CLI needs of that `PATH` it is given, too
-//! (`handover`). What is searched is a list that is made
-//! without looking at the disk, so the order is tested without one.
+//! The order: an explicit path, `WEIR_CLAUDE`, `PATH`, the places where installers put it, and finally the
+//! `PATH` of a login shell, because programs started from a desktop have a minimal one. The CLI is also given
+//! the parts of that `PATH` that it needs (`handover`). The list of candidates is built without looking at the
+//! disk, so the order can be tested without one.
 
 mod error;
 mod files;
@@ -20,5 +20,5 @@ pub use interpreter::{find_in_path, interpreter_of};
 pub use search::{Found, Place, find, search};
 pub use windows_places::git_bash;
 
-/// The variable that names the CLI.
+/// Environment variable with the path of the CLI.
 pub const PROGRAM_VARIABLE: &str = "WEIR_CLAUDE";

@@ -1,4 +1,4 @@
-//! The order of the search.
+//! The search order.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,19 +9,19 @@ use super::files::{Files, RealFiles};
 use super::interpreter::{find_in_path, interpreter_of};
 use super::{PROGRAM_VARIABLE, login_shell, unix_places, windows_places};
 
-/// Where a CLI was found, or looked for.
+/// Where a CLI was found or looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// It was given.
+    /// An explicit path.
     Explicit,
     /// The variable `WEIR_CLAUDE`.
     Variable,
-    /// A folder of `PATH`.
+    /// A folder in `PATH`.
     Path,
-    /// Where an installer puts it.
+    /// A folder that installers use.
     Usual,
-    /// A folder of the `PATH` of a login shell.
+    /// A folder in the `PATH` of a login shell.
     LoginShell,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Place {
             Self::Explicit => "given",
             Self::Variable => PROGRAM_VARIABLE,
             Self::Path => "PATH",
-            Self::Usual => "a usual place",
+            Self::Usual => "a common install location",
             Self::LoginShell => "the login shell's PATH",
         })
     }
@@ -44,15 +44,15 @@ pub struct Found {
     pub path: PathBuf,
     /// Where it was found.
     pub place: Place,
-    /// Folders that it needs in its `PATH` and that ours does not have: those of the login shell, or its own, where the
-    /// interpreter of its script is only there. [`Found::environment`] adds them.
+    /// Folders that it needs in its `PATH` and that ours lacks: those of the login shell, or its own folder if
+    /// only that has its interpreter. [`Found::environment`] adds them.
     pub search_path: Option<OsString>,
 }
 
 /// Finds the CLI on this machine. `explicit` is what the user named, if anything.
 ///
-/// Asks a login shell only if it is nowhere else, or if it is a script whose interpreter is, with a limit of some
-/// seconds.
+/// Asks a login shell only if the CLI, or the interpreter of its script, is not found elsewhere, with a limit
+/// of a few seconds.
 pub async fn find(explicit: Option<&Path>) -> Result<Found, FindError> {
     let variable = |name: &str| std::env::var_os(name);
     let looked = match search(explicit, &variable, &RealFiles) {
@@ -65,16 +65,16 @@ pub async fn find(explicit: Option<&Path>) -> Result<Found, FindError> {
     Ok(Found { search_path: Some(path), ..found })
 }
 
-/// Finds the interpreter of a script that `PATH` does not have: beside the script, as managers of node versions put it,
-/// or where a login shell has it. Without it the CLI would die with code 127.
+/// Finds the interpreter of a script if `PATH` does not have it: next to the script, where node version
+/// managers put it, or in the `PATH` of a login shell. Without it the CLI would exit with code 127.
 async fn with_interpreter(found: Found) -> Found {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let missing = interpreter_of(&found.path).filter(|name| find_in_path(name, &path, &RealFiles).is_none());
     let Some(name) = missing else { return found };
     let has_it = |path: &OsString| find_in_path(&name, path, &RealFiles).is_some();
-    let beside =
+    let own_folder =
         std::path::absolute(&found.path).ok().and_then(|path| Some(path.parent()?.as_os_str().to_owned()));
-    let search_path = match beside.filter(has_it) {
+    let search_path = match own_folder.filter(has_it) {
         Some(folder) => Some(folder),
         None => login_shell::path().await.filter(has_it),
     };
@@ -107,7 +107,7 @@ pub fn search(
     first(Place::Usual, usual, files, looked)
 }
 
-/// A program that was named: a path, or a name to look up in `PATH`.
+/// A program that was named explicitly: a path, or a name to look up in `PATH`.
 fn named_program(place: Place, name: &Path, path: &OsStr, files: &dyn Files) -> Result<Found, FindError> {
     let not_there = || FindError::NotThere { place, path: name.to_owned() };
     let is_bare = name.components().count() == 1 && name.parent() == Some(Path::new(""));
@@ -147,8 +147,8 @@ fn first(
     Err(FindError::Nowhere { looked })
 }
 
-/// The absolute folders of a `PATH`. A relative one would mean another folder in each working directory, and so another
-/// program: whoever wants that can name it.
+/// The absolute folders in a `PATH`. Relative ones are skipped: they would mean a different program in each
+/// working directory. Such a program can be named explicitly.
 fn folders(path: &OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(path).filter(|folder| folder.is_absolute())
 }
@@ -204,7 +204,10 @@ mod tests {
         assert_eq!(check(Some("/given/claude"), &variables, &ALL), "given: /given/claude");
         assert_eq!(check(None, &variables, &ALL), "WEIR_CLAUDE: /named/claude");
         assert_eq!(check(None, &variables[1..], &ALL), "PATH: /bin2/claude");
-        assert_eq!(check(None, &variables[2..], &ALL), "a usual place: /home/u/.local/bin/claude");
+        assert_eq!(
+            check(None, &variables[2..], &ALL),
+            "a common install location: /home/u/.local/bin/claude"
+        );
         assert_eq!(check(None, &[], &ALL), "nowhere");
     }
 
@@ -231,18 +234,18 @@ mod tests {
     }
 
     #[test]
-    fn managers_of_node_versions_are_searched_newest_first() {
+    fn node_versions_are_searched_newest_first() {
         let files = [
             "/home/u/.nvm/versions/node/v9.1.0/bin/claude",
             "/home/u/.nvm/versions/node/v22.3.0/bin/claude",
             "/home/u/.nvm/versions/node/v18.20.1/bin/claude",
         ];
-        let expected = "a usual place: /home/u/.nvm/versions/node/v22.3.0/bin/claude";
+        let expected = "a common install location: /home/u/.nvm/versions/node/v22.3.0/bin/claude";
         assert_eq!(check(None, &[("HOME", "/home/u")], &files), expected);
     }
 
     #[test]
-    fn nowhere_says_where_was_looked_and_what_to_do() {
+    fn a_failed_search_lists_what_was_tried_and_what_to_do() {
         let variable = |name: &str| (name == "PATH").then(|| OsString::from("/bin1"));
         let error = search(None, &variable, &Made(Vec::new())).unwrap_err().to_string();
         for part in

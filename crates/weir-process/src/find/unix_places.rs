@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use super::files::Files;
 
-/// The usual programs, likeliest first.
+/// Common locations of the program, likeliest first.
 pub(super) fn programs(variable: &dyn Fn(&str) -> Option<OsString>, files: &dyn Files) -> Vec<PathBuf> {
     let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut folders = Vec::new();
     let home = folder("HOME");
     if let Some(home) = &home {
-        // The native installer, and the older one that keeps a copy of its own.
+        // The native installer, and the older one that keeps its own copy.
         folders.extend([home.join(".local/bin"), home.join(".claude/local"), home.join(".claude/bin")]);
     }
-    // Prefixes that npm, pnpm, bun and volta are told of.
+    // Prefixes configured for npm, pnpm, bun and volta.
     folders.extend(folder("NPM_CONFIG_PREFIX").map(|prefix| prefix.join("bin")));
     folders.extend(folder("PNPM_HOME"));
     folders.extend(folder("BUN_INSTALL").map(|prefix| prefix.join("bin")));
@@ -50,7 +50,7 @@ pub(super) fn programs(variable: &dyn Fn(&str) -> Option<OsString>, files: &dyn 
     folders.into_iter().chain(in_local).map(|folder| folder.join("claude")).collect()
 }
 
-/// Folders named by versions such as `v22.3.0`.
+/// Folders named after versions such as `v22.3.0`.
 fn newest_first(files: &dyn Files, folder: &Path) -> Vec<PathBuf> {
     let mut versions = files.list(folder);
     versions.sort_by_key(|path| std::cmp::Reverse(numbers(path)));

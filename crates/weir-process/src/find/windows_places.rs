@@ -1,4 +1,5 @@
-//! Where things are on Windows. Pure functions over text, tested everywhere; not run on Windows by the project.
+//! Install locations on Windows. Pure functions over text, tested everywhere; never run on Windows by this
+//! project.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn text(variable: Variable<'_>, name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// The usual programs, likeliest first.
+/// Common locations of the program, likeliest first.
 pub(super) fn programs(variable: Variable<'_>) -> Vec<PathBuf> {
     let places = [
         ("USERPROFILE", "\\.local\\bin\\claude.exe"),
@@ -29,11 +30,11 @@ pub(super) fn programs(variable: Variable<'_>) -> Vec<PathBuf> {
     places.iter().filter_map(place).collect()
 }
 
-/// The Git Bash that the CLI needs on Windows, never the `bash.exe` of WSL: that one runs another system, in which
-/// neither the paths nor the programs are those of Windows.
+/// The Git Bash that the CLI needs on Windows. Never WSL's `bash.exe`, which runs another system with other
+/// paths and programs.
 ///
-/// The order: `CLAUDE_CODE_GIT_BASH_PATH`, the usual install folders, next to the `git.exe` in `PATH`, and any other
-/// `bash.exe` in `PATH` that is not WSL's.
+/// The order: `CLAUDE_CODE_GIT_BASH_PATH`, the common install folders, next to the `git.exe` in `PATH`, and any
+/// other `bash.exe` in `PATH` that is not WSL's.
 pub fn git_bash(variable: &dyn Fn(&str) -> Option<OsString>, files: &dyn Files) -> Option<PathBuf> {
     let is_usable = |path: &String| !is_wsl(path) && files.is_program(Path::new(path));
     let named = text(variable, "CLAUDE_CODE_GIT_BASH_PATH");
@@ -48,7 +49,7 @@ pub fn git_bash(variable: &dyn Fn(&str) -> Option<OsString>, files: &dyn Files) 
     let path = text(variable, "PATH").unwrap_or_default();
     let folders: Vec<&str> =
         path.split(';').map(|folder| folder.trim_matches('"').trim_end_matches('\\')).collect();
-    let beside_git = folders.iter().filter_map(|folder| {
+    let next_to_git = folders.iter().filter_map(|folder| {
         let has_git = files.is_program(Path::new(&format!("{folder}\\git.exe")));
         // Git is in `Git\cmd` or `Git\bin`, Bash in `Git\bin`.
         let root = folder.rsplit_once('\\').map(|(root, _)| root);
@@ -56,7 +57,7 @@ pub fn git_bash(variable: &dyn Fn(&str) -> Option<OsString>, files: &dyn Files) 
     });
     let in_path =
         folders.iter().filter(|folder| !folder.is_empty()).map(|folder| format!("{folder}\\bash.exe"));
-    let mut candidates = named.into_iter().chain(installed).chain(beside_git).chain(in_path);
+    let mut candidates = named.into_iter().chain(installed).chain(next_to_git).chain(in_path);
     candidates.find(is_usable).map(PathBuf::from)
 }
 
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_comes_first_if_it_is_right() {
+    fn a_valid_variable_comes_first() {
         let mine = "D:\\tools\\bash.exe";
         let variables = [("CLAUDE_CODE_GIT_BASH_PATH", mine), ("ProgramFiles", "C:\\Program Files")];
         assert_eq!(check(&variables, &[mine, GIT]).as_deref(), Some(mine));
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bash_is_found_beside_git() {
+    fn bash_is_found_next_to_git() {
         let variables = [("PATH", "C:\\x;\"E:\\Git\\cmd\\\"")];
         let files = ["E:\\Git\\cmd\\git.exe", "E:\\Git\\bin\\bash.exe"];
         assert_eq!(check(&variables, &files).as_deref(), Some("E:\\Git\\bin\\bash.exe"));
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_programs_need_their_variables() {
+    fn install_locations_need_their_variables() {
         let variable = |name: &str| (name == "APPDATA").then(|| OsString::from("C:\\Roaming\\"));
         assert_eq!(programs(&variable), [PathBuf::from("C:\\Roaming\\npm\\claude.cmd")]);
     }

@@ -1,10 +1,10 @@
 //! Names and creates the log files of a process.
 
-use std::fs::DirBuilder;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use weir_base::file::create_private_folder;
 
 use super::folder;
 use super::mask::Masker;
@@ -31,11 +31,11 @@ impl LogFiles {
     }
 }
 
-/// How many names are tried before it is called a failure.
+/// How many names are tried before giving up.
 const ATTEMPTS: usize = 1000;
 
-/// Creates the logs. Without options, or where that fails and logs are not required, there are none; the failure is
-/// then reported like one that comes later.
+/// Creates the logs. There are none without options, or if creation fails and logs are not required; the
+/// failure is then reported like a later one.
 pub(crate) fn create(options: Option<&LogOptions>, secrets: &Secrets) -> Result<LogFiles, LogError> {
     let Some(options) = options else { return Ok(none()) };
     let health = LogHealth::new(options.require);
@@ -50,7 +50,7 @@ pub(crate) fn create(options: Option<&LogOptions>, secrets: &Secrets) -> Result<
 }
 
 fn try_create(options: &LogOptions, secrets: &Secrets, health: &Arc<LogHealth>) -> io::Result<LogFiles> {
-    create_directory(&options.directory)?;
+    create_private_folder(&options.directory)?;
     let stamp = clock::file_stamp(SystemTime::now());
     let name = format!("{stamp}-{}-{}", plain(&options.mode), plain(&options.name));
     for attempt in 1..=ATTEMPTS {
@@ -83,35 +83,17 @@ fn try_create(options: &LogOptions, secrets: &Secrets, health: &Arc<LogHealth>) 
             paths: Some(paths),
         });
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a log of every name that was tried"))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "all log file names tried already exist"))
 }
 
-/// Writes a file for its owner alone, whatever the umask says.
-pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    io::Write::write_all(&mut options.open(path)?, content)
-}
-
-/// Makes a folder that only its owner can look into.
-pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-/// What fits into a file name everywhere, never empty, never hidden, never too long.
+/// A name that is valid on every file system: never empty, hidden or too long.
 fn plain(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let plain: String = text.chars().take(80).map(|c| if is_plain(c) { c } else { '_' }).collect();
     if plain.trim_matches('.').is_empty() { "unnamed".to_owned() } else { plain }
 }
 
-/// Logs that nobody asked for.
+/// Logging is off.
 pub(crate) fn none() -> LogFiles {
     without_files(LogWriter::none)
 }

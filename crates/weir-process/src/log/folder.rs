@@ -1,8 +1,8 @@
-//! Keeps a folder of logs small: the oldest go, those that are being written stay.
+//! Limits the size of a folder of logs: deletes the oldest, except those being written.
 //!
-//! Any number of processes share a folder. Whoever writes a log holds a lock on its files, which the system frees with
-//! the process; whoever makes room takes only what it can lock. Two who make room at once take the same files, and one
-//! of them finds them gone.
+//! Any number of processes share a folder. The writer of a log holds a lock on its files, which the system
+//! releases when the process ends; cleanup deletes only files that it can lock. If two cleanups run at once,
+//! they pick the same files and one of them finds them gone.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -11,10 +11,10 @@ use std::time::{Duration, SystemTime};
 
 use super::options::FolderLimits;
 
-/// A file that changed a moment ago may belong to somebody who is about to lock it.
+/// A file modified this recently may belong to a process that is about to lock it.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// The suffixes of a log's files, the longest first.
+/// Suffixes of a log's files, longest first.
 const SUFFIXES: [&str; 3] = [".in.ndjson", ".ndjson", ".stderr"];
 
 /// All files of one log.
@@ -25,13 +25,13 @@ struct Log {
     changed: Option<SystemTime>,
 }
 
-/// Removes the oldest logs of a folder until the limits hold. What cannot be removed stays: this is housekeeping, and no
-/// reason for anybody to fail.
+/// Removes the oldest logs of a folder until it is within its limits. Files that cannot be removed stay:
+/// cleanup must never make its caller fail.
 pub(super) fn make_room(folder: &Path, limits: &FolderLimits, now: SystemTime) {
     let logs = logs_in(folder);
     let mut count = logs.len();
     let mut bytes: u64 = logs.values().map(|log| log.bytes).sum();
-    // By name, which begins with the time: the oldest first.
+    // Oldest first, since names begin with the time.
     for log in logs.values() {
         if count <= limits.logs && bytes <= limits.bytes {
             break;
@@ -49,7 +49,7 @@ pub(super) fn make_room(folder: &Path, limits: &FolderLimits, now: SystemTime) {
     }
 }
 
-/// The logs in a folder by their names. Files of others are not looked at.
+/// The logs in a folder by name. Other files are ignored.
 fn logs_in(folder: &Path) -> BTreeMap<String, Log> {
     let mut logs: BTreeMap<String, Log> = BTreeMap::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -61,7 +61,7 @@ fn logs_in(folder: &Path) -> BTreeMap<String, Log> {
     logs
 }
 
-/// The name of the log that a file is a part of, if it is one.
+/// The name of the log that a file belongs to, if it is a log file.
 fn log_name(file: &str) -> Option<&str> {
     let stem = SUFFIXES.iter().find_map(|suffix| file.strip_suffix(suffix))?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -87,7 +87,7 @@ impl Log {
         age.is_none_or(|age| age < FRESH)
     }
 
-    /// All of its files, locked, unless somebody has one of them.
+    /// Locks all its files. `None` if one of them is in use.
     fn lock(&self) -> Option<Vec<File>> {
         let lock = |path: &PathBuf| {
             let file = File::open(path).ok()?;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_log_are_known_by_their_names() {
+    fn log_files_are_recognised_by_name() {
         let name = "20260102T030405.678Z-run-weir";
         for file in ["{}.ndjson", "{}.in.ndjson", "{}.stderr", "{}.part2.ndjson", "{}.part12.in.ndjson"] {
             assert_eq!(log_name(&file.replace("{}", name)), Some(name), "{file}");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_logs_go_and_other_files_stay() {
+    fn the_oldest_logs_are_deleted_and_other_files_stay() {
         let folder = tempfile::tempdir().unwrap();
         for hour in 1..=4 {
             for suffix in SUFFIXES {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_written_or_is_fresh_stays() {
+    fn logs_being_written_or_recent_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let held = write(folder.path(), "20260102T010000.000Z-run-weir.ndjson", 100);
         write(folder.path(), "20260102T020000.000Z-run-weir.ndjson", 100);
@@ -163,7 +163,7 @@ mod tests {
         drop(writer);
         make_room(folder.path(), &none, SystemTime::now() + LATER);
         assert_eq!(names(folder.path()), [""; 0]);
-        // Nothing is there any more, and no folder either.
+        // Neither logs nor folder exist.
         make_room(&folder.path().join("nowhere"), &none, SystemTime::now());
     }
 }

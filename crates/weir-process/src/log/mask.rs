@@ -1,7 +1,7 @@
 //! Replaces secrets in a stream of bytes.
 //!
-//! Chunks may end anywhere, also inside a secret. What could be the beginning of one is held back until it is
-//! clear; it is never more than the longest secret, and nothing at all for most chunks.
+//! Chunks may end anywhere, even inside a secret. A possible beginning of one is held back until it is clear;
+//! that is never longer than the longest secret, and empty for most chunks.
 
 use crate::secrets::{Entry, Secrets};
 
@@ -19,7 +19,7 @@ impl Masker {
         Self { secrets: secrets.clone(), held: Vec::new(), longest }
     }
 
-    /// Takes a chunk and appends to `target` what is safe to write.
+    /// Takes a chunk and appends what is safe to write to `target`.
     pub(crate) fn push(&mut self, chunk: &[u8], target: &mut Vec<u8>) {
         let mut joined = std::mem::take(&mut self.held);
         let bytes = if joined.is_empty() {
@@ -33,14 +33,14 @@ impl Masker {
         self.held = bytes.get(taken..).unwrap_or_default().to_vec();
     }
 
-    /// No more chunks come: what was held back was no secret.
+    /// Flushes held-back bytes at the end of the stream, where they cannot become a secret any more.
     pub(crate) fn finish(&mut self, target: &mut Vec<u8>) {
         let held = std::mem::take(&mut self.held);
         let taken = self.replace(&held, held.len(), target);
         target.extend_from_slice(held.get(taken..).unwrap_or_default());
     }
 
-    /// Where the earliest secret begins that could go on in the next chunk.
+    /// Start of the earliest secret that could continue in the next chunk.
     fn hold_from(&self, bytes: &[u8]) -> usize {
         let first = bytes.len().saturating_sub(self.longest.saturating_sub(1));
         let could_go_on = |&start: &usize| {
@@ -50,8 +50,8 @@ impl Masker {
         (first..bytes.len()).find(could_go_on).unwrap_or(bytes.len())
     }
 
-    /// Copies `bytes` up to `end`, secrets replaced; gives how many bytes that took. A secret that begins before
-    /// `end` is replaced as a whole.
+    /// Copies `bytes` up to `end` with secrets replaced and returns how many bytes were consumed. A secret that
+    /// begins before `end` is replaced as a whole.
     fn replace(&self, bytes: &[u8], end: usize, target: &mut Vec<u8>) -> usize {
         let mut searches: Vec<Search<'_>> = forms(self.secrets.entries()).map(Search::new).collect();
         let mut done = 0;
@@ -73,8 +73,8 @@ impl Masker {
     }
 }
 
-/// The search for one form. It remembers what it has found, so that text full of one secret is not searched again and
-/// again for all the others.
+/// The search for one form. It remembers its last match, so that text full of one secret is not searched
+/// repeatedly for all the others.
 struct Search<'a> {
     form: &'a [u8],
     name: &'a str,
@@ -93,7 +93,7 @@ impl<'a> Search<'a> {
         Self { form, name, found: Found::NotSearched }
     }
 
-    /// Where the form is next, from `from` on.
+    /// Position of the next match at or after `from`.
     fn next(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         match self.found {
             Found::At(start) if start >= from => return Some(start),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_split_over_reads_is_masked() {
+    fn a_secret_split_across_reads_is_masked() {
         let secrets = secrets(&["sk-ant-12345"]);
         assert_eq!(masked(&secrets, &[b"a sk-a", b"nt-12", b"345 b"]), "a [weir: masked S0] b");
         assert_eq!(masked(&secrets, &[b"a sk-a", b"nt-99"]), "a sk-ant-99");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_of_two_secrets_wins_also_over_a_split() {
+    fn the_longer_of_two_secrets_wins_even_across_a_split() {
         let secrets = secrets(&["abcd", "abcdefgh"]);
         assert_eq!(masked(&secrets, &[b"abcd", b"efgh."]), "[weir: masked S1].");
         assert_eq!(masked(&secrets, &[b"abcd", b"ef."]), "[weir: masked S0]ef.");

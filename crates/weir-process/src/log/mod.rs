@@ -1,8 +1,8 @@
-//! Raw logs: what the CLI wrote, what it was sent, and its diagnostics, each in a file of its own.
+//! Raw logs: the CLI's output, its input and its diagnostics, each in a separate file.
 //!
-//! Bytes are written as they come, with one blocking write for each chunk. A write of a chunk to a local file goes to
-//! the page cache and takes microseconds; a channel to a writing thread would cost more, and what was in the
-//! channel when Weir is killed would be lost. The one change ever made is masking, see [`crate::Secrets`].
+//! Bytes are written as they arrive, with one blocking write per chunk. Writing a chunk to a local file goes to
+//! the page cache and takes microseconds; a channel to a writer thread would cost more, and its content would
+//! be lost if Weir is killed. The only change ever made is masking, see [`crate::Secrets`].
 
 mod files;
 mod folder;
@@ -12,7 +12,7 @@ mod options;
 mod tests;
 mod writer;
 
-pub(crate) use files::{create, create_directory, none, write_private};
+pub(crate) use files::{create, none};
 pub(crate) use mask::Masker;
 pub use options::{FolderLimits, LogError, LogOptions, LogPaths};
 pub(crate) use writer::LogWriter;

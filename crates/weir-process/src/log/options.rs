@@ -1,4 +1,4 @@
-//! Where logs go, and what can go wrong with them.
+//! Log settings, and errors of logging.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,35 +6,35 @@ use std::path::PathBuf;
 /// Where and how a process is logged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogOptions {
-    /// The folder. It is made with mode 0700 if it is not there.
+    /// The folder. Created with mode 0700 if it does not exist.
     pub directory: PathBuf,
-    /// What kind of run it is, for instance `run` or `chat`; the second part of the files' name.
+    /// Kind of run, for instance `run` or `chat`; the second part of the file names.
     pub mode: String,
-    /// Which one it is, for instance the name of a conversation; the last part of the files' name. What does not
-    /// fit into a file name is replaced.
+    /// Name of this log, for instance that of a session; the last part of the file names. Characters that are
+    /// not valid in a file name are replaced.
     pub name: String,
-    /// When a file has this size, the next line goes to another part. `None` for no limit.
+    /// When a file reaches this size, the next line goes to a new part. `None` for no limit.
     pub part_bytes: Option<u64>,
-    /// How many parts of a file are kept, at least one; the oldest are deleted. `None` keeps all.
+    /// How many parts of a file are kept, at least one; older ones are deleted. `None` keeps all.
     pub parts_kept: Option<usize>,
-    /// What the folder may hold: where it is more, the oldest logs are deleted when a new one is made. `None` for no
+    /// Limits of the folder: above them, the oldest logs are deleted when a new one is created. `None` for no
     /// limit.
     pub folder_limits: Option<FolderLimits>,
     /// Whether the run must stop when a log cannot be written.
     pub require: bool,
 }
 
-/// What a folder of logs may hold. Logs that are being written are counted, and never deleted.
+/// Limits of a folder of logs. Logs being written are counted but never deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FolderLimits {
-    /// Most logs; each is up to three files and their parts.
+    /// Maximum number of logs; each is up to three files and their parts.
     pub logs: usize,
-    /// Most bytes of all files.
+    /// Maximum total size of all files, in bytes.
     pub bytes: u64,
 }
 
 impl LogOptions {
-    /// Logs in a folder, in parts of 256 MiB, all of them kept, and not required.
+    /// Logs to a folder, in parts of 256 MiB, all of them kept, and not required.
     pub fn new(directory: impl Into<PathBuf>, mode: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             directory: directory.into(),
@@ -47,8 +47,8 @@ impl LogOptions {
         }
     }
 
-    /// Logs in a folder that stays small whoever uses it: the last 200 logs and 256 MiB of them, and the last 64 MiB of
-    /// each file of a long one.
+    /// Logs to a folder of limited size: the last 200 logs and 256 MiB in total, and the last 64 MiB of each
+    /// file of a long log.
     pub fn bounded(directory: impl Into<PathBuf>, mode: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             part_bytes: Some(32 << 20),
@@ -59,18 +59,18 @@ impl LogOptions {
     }
 }
 
-/// The files of a process. Further parts stand beside them.
+/// Log files of a process. Further parts are in the same folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPaths {
-    /// What the CLI wrote: `….ndjson`.
+    /// The CLI's output: `….ndjson`.
     pub output: PathBuf,
-    /// What it was sent: `….in.ndjson`.
+    /// The CLI's input: `….in.ndjson`.
     pub input: PathBuf,
     /// Its diagnostics: `….stderr`.
     pub stderr: PathBuf,
 }
 
-/// A raw log that cannot be written. It ends where the failure was: a log with a hole would be a lie.
+/// A raw log could not be written. It ends at the failure, because a log with a gap would be misleading.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot write the raw log {}: {source}. Free space or choose another folder for logs; this log ends here",

@@ -1,4 +1,4 @@
-//! Failures of the disk.
+//! Disk failures.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use super::writer::{LogHealth, LogWriter, Parts};
 use crate::output::Output;
 use crate::stream::Source;
 
-/// A log on a disk that is full.
+/// A log on a full disk.
 fn full_disk(health: &Arc<LogHealth>) -> LogWriter {
     let file = OpenOptions::new().append(true).open("/dev/full").unwrap();
     let parts = Parts {
@@ -24,7 +24,7 @@ fn full_disk(health: &Arc<LogHealth>) -> LogWriter {
 }
 
 #[test]
-fn the_first_failure_of_any_log_is_told_once() {
+fn the_first_failure_of_any_log_is_reported_once() {
     let health = LogHealth::new(false);
     let (mut one, mut other) = (full_disk(&health), full_disk(&health));
     one.write(b"lost\n").unwrap();
@@ -38,7 +38,7 @@ fn the_first_failure_of_any_log_is_told_once() {
 }
 
 #[tokio::test]
-async fn the_output_goes_on_without_its_log_unless_that_is_required() {
+async fn the_output_continues_without_its_log_unless_it_is_required() {
     for require in [false, true] {
         let (ours, theirs) = tokio::io::duplex(100);
         let mut output = Output::new(Source::Memory(ours), 100, full_disk(&LogHealth::new(require)));
@@ -46,7 +46,7 @@ async fn the_output_goes_on_without_its_log_unless_that_is_required() {
         tokio::io::AsyncWriteExt::write_all(&mut theirs, b"line\n").await.unwrap();
         let filled = output.fill().await;
         assert_eq!(filled.is_err(), require);
-        // The line is there in any case: nothing is lost but the log.
+        // The line is available in either case: only the log is lost.
         assert_eq!(output.next_frame(), Some(weir_wire::Frame::Line(b"line")));
         assert!(output.take_log_error().is_some());
         assert!(!output.is_ended());

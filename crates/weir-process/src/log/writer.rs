@@ -1,4 +1,4 @@
-//! One log file: appends, begins a new part when one is full, stops at the first failure.
+//! One log file: appends, starts a new part when one is full, and stops at the first failure.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::mask::Masker;
 use super::options::LogError;
 
-/// What the three logs of a process share: the first failure of any of them.
+/// State shared by the three logs of a process: the first failure of any of them.
 #[derive(Debug, Default)]
 pub(crate) struct LogHealth {
     pub(crate) require: bool,
@@ -26,7 +26,7 @@ impl LogHealth {
         Arc::new(Self { require, error: Mutex::default() })
     }
 
-    /// Only the first failure is kept: a full disk fails for all files.
+    /// Keeps only the first failure: a full disk fails for all files.
     pub(crate) fn report(&self, path: &Path, source: io::Error) {
         let mut reported = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         if !reported.has_failed {
@@ -48,18 +48,18 @@ impl LogHealth {
         match &reported.error {
             Some(error) => Err(io::Error::new(error.source.kind(), error.to_string())),
             None if reported.has_failed => {
-                Err(io::Error::other("the raw log, which is required, has failed"))
+                Err(io::Error::other("the raw log has failed, and it is required"))
             }
             None => Ok(()),
         }
     }
 }
 
-/// Appends to one log. Without a file it does nothing.
+/// Appends to one log. Does nothing without a file.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     target: Option<Box<Target>>,
-    /// None where no log was asked for.
+    /// `None` if logging is off.
     health: Option<Arc<LogHealth>>,
 }
 
@@ -74,7 +74,7 @@ struct Target {
     masker: Option<Masker>,
 }
 
-/// How the parts of a log are named and bounded.
+/// Naming and limits of the parts of a log.
 #[derive(Debug)]
 pub(crate) struct Parts {
     /// Everything before the suffix.
@@ -98,26 +98,26 @@ impl Parts {
         PathBuf::from(path)
     }
 
-    /// Creates the file of a part, and holds it while it is open. A file that is there already is never touched.
+    /// Creates the file of a part and locks it while it is open. An existing file is never touched.
     pub(crate) fn open(&self, part: usize) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.append(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(self.path(part))?;
-        // Says that it is in use, to whoever makes room in the folder. Where there are no locks, its age has to do.
+        // Marks the file as in use for cleanup of the folder. Without lock support, cleanup relies on its age.
         let _ = file.try_lock();
         Ok(file)
     }
 }
 
 impl LogWriter {
-    /// A log that nobody asked for.
+    /// Logging is off.
     pub(crate) fn none() -> Self {
         Self { target: None, health: None }
     }
 
-    /// A log that could not be made.
+    /// The log could not be created.
     pub(crate) fn failed(health: &Arc<LogHealth>) -> Self {
         Self { target: None, health: Some(Arc::clone(health)) }
     }
@@ -127,7 +127,8 @@ impl LogWriter {
         Self { target: Some(Box::new(target)), health: Some(Arc::clone(health)) }
     }
 
-    /// Appends a chunk. Fails only if logs are required; otherwise a failure waits in [`LogWriter::take_error`].
+    /// Appends a chunk. Fails only if logs are required; otherwise the failure is kept for
+    /// [`LogWriter::take_error`].
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Some(target) = &mut self.target
             && let Err(error) = target.write(bytes)
@@ -137,7 +138,7 @@ impl LogWriter {
         self.check()
     }
 
-    /// Writes what was held back. Called at the end, and once more on drop.
+    /// Writes bytes held back by masking. Called at the end, and again on drop.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         if let Some(target) = &mut self.target
             && let Err(error) = target.finish()
@@ -190,7 +191,7 @@ impl Target {
         self.append(&masked)
     }
 
-    /// Appends, in as many parts as it takes. A part ends only after a line feed.
+    /// Appends, using as many parts as needed. A part ends only after a line feed.
     fn append(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if !self.in_line && self.is_full() {
@@ -210,7 +211,7 @@ impl Target {
         self.parts.part_bytes.is_some_and(|limit| self.size >= limit.max(1))
     }
 
-    /// Up to the first line feed at or after the limit.
+    /// Bytes up to the first line feed at or after the limit.
     fn length_in_this_part(&self, bytes: &[u8]) -> usize {
         let Some(limit) = self.parts.part_bytes else { return bytes.len() };
         let room = usize::try_from(limit.saturating_sub(self.size)).unwrap_or(usize::MAX).saturating_sub(1);
@@ -226,7 +227,7 @@ impl Target {
             && let Some(oldest) = self.parts.current.checked_sub(kept.max(1))
             && oldest > 0
         {
-            // A part that somebody has already removed is no failure of the log.
+            // It does not matter if the part has already been removed.
             let _ = std::fs::remove_file(self.parts.path(oldest));
         }
         Ok(())

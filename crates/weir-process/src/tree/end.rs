@@ -1,23 +1,23 @@
-//! Ends the members of a tree, with a little patience.
+//! Ends the members of a tree, giving them time to end by themselves.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::{ProcessId, Scan, Signal, Tree, UNCERTAIN_LOOKS, send, sweep};
+use super::{ProcessId, Scan, Signal, Tree, UNCERTAIN_SCANS, send, sweep};
 
 impl Tree {
-    /// Looks at the system, off the runtime's threads.
+    /// Scans the system, off the runtime's threads.
     pub(crate) async fn look(&mut self) -> Scan {
-        // A copy, so that nothing that is known gets lost when this future is dropped.
+        // Works on a copy, so that known members are not lost if this future is dropped.
         let (tree, scan) = sweep::scan(self.clone()).await;
         *self = tree;
         scan
     }
 
-    /// Ends all members: SIGTERM, `terminate` later SIGKILL, and then waits for `kill` at most. Gives how many there
-    /// were, and who is still there.
+    /// Ends all members: SIGTERM, after `terminate` SIGKILL, then waits up to `kill`. Returns how many there
+    /// were, and which are still there.
     pub(crate) async fn end(&mut self, terminate: Duration, kill: Duration) -> (usize, Vec<ProcessId>) {
         let mut met = BTreeSet::new();
         if !terminate.is_zero()
@@ -29,7 +29,7 @@ impl Tree {
         (met.len(), survivors)
     }
 
-    /// Signals each member once and waits until there is none.
+    /// Signals each member once and waits until none is left.
     async fn signal_until_gone(
         &mut self,
         signal: Signal,
@@ -42,7 +42,7 @@ impl Tree {
         let mut signalled = BTreeSet::new();
         loop {
             let scan = self.look().await;
-            let is_settled = !scan.is_uncertain || uncertain >= UNCERTAIN_LOOKS;
+            let is_settled = !scan.is_uncertain || uncertain >= UNCERTAIN_SCANS;
             if scan.alive.is_empty() && is_settled {
                 return Vec::new();
             }

@@ -1,4 +1,4 @@
-//! The process table and signals on Linux, by way of `/proc` and pidfds.
+//! The process table and signals on Linux, using `/proc` and pidfds.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +11,7 @@ use super::members::{self, Entry, Marked, Target};
 use super::{ProcessId, Scan, Signal};
 use crate::mark::LimitMark;
 
-/// The process that has this pid now.
+/// The process that currently has this pid.
 pub(super) fn find(pid: u32) -> Option<ProcessId> {
     read_entry(pid).map(|entry| entry.id)
 }
@@ -27,7 +27,7 @@ pub(super) fn resident_memory(id: ProcessId) -> Option<u64> {
     is_alive(id).then_some(kibibytes * 1024)
 }
 
-/// One look at the system, for any number of targets.
+/// Scans the system once for any number of targets.
 pub(super) fn scan(targets: &mut [&mut Target]) -> Vec<Scan> {
     let table = table();
     let ourselves = std::process::id();
@@ -44,10 +44,10 @@ pub(super) fn scan(targets: &mut [&mut Target]) -> Vec<Scan> {
         .collect()
 }
 
-/// The environments and limits that were read in this look, so that each is read once however many targets there are.
+/// Environments and limits read in this scan, so that each is read only once for all targets.
 #[derive(Default)]
 struct Marks {
-    /// The part of the environment that can hold marks.
+    /// The part of each environment that can hold marks.
     environments: HashMap<ProcessId, Option<Vec<u8>>>,
     limits: HashMap<ProcessId, Option<u64>>,
 }
@@ -69,37 +69,38 @@ impl Marks {
     }
 }
 
-/// The limit of a process that can hold our mark; none if it has none, or is gone.
+/// The limit of a process that can hold our mark; `None` if it is not set or the process is gone.
 fn read_limit(pid: u32) -> Option<u64> {
     parse_limit(&fs::read_to_string(format!("/proc/{pid}/limits")).ok()?)
 }
 
-/// Reads the soft limit of `Max realtime timeout  SOFT  HARD  us`.
+/// Reads the soft limit from `Max realtime timeout  SOFT  HARD  us`.
 fn parse_limit(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Sets the limit that holds our mark. Its hard limit stays; one that is lower than the mark leaves no room for it.
+/// Sets the limit that holds our mark. The hard limit is kept; if it is lower than the mark, there is no room
+/// for one.
 pub(super) fn set_mark(id: ProcessId, mark: LimitMark) {
     let Some(pid) = i32::try_from(id.pid).ok().and_then(Pid::from_raw) else { return };
     let ours = rustix::process::getrlimit(Resource::Rttime);
     if ours.maximum.is_none_or(|maximum| mark.value() < maximum) {
         let limit = Rlimit { current: Some(mark.value()), maximum: ours.maximum };
-        // What is not allowed is not done; the environment has the mark, too.
+        // This may be forbidden; the environment has the mark too.
         let _ = rustix::process::prlimit(Some(pid), Resource::Rttime, limit);
     }
 }
 
-/// The value of our variable in the environment of a process; empty if it has none or is somebody else's. `None`
-/// if its environment is empty, as it is for an instant during `exec`.
+/// The value of our variable in the environment of a process; empty if it is not set or the process belongs to
+/// another user. `None` if its environment is empty, as it is for an instant during `exec`.
 fn read_marks(pid: u32) -> Option<Vec<u8>> {
     let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
-        // Gone, or not ours to look at.
+        // Gone, or not readable for us.
         return Some(Vec::new());
     };
     if environment.is_empty() {
-        // Kernel threads have no environment and no program either.
+        // Kernel threads have no environment, and no program either.
         let has_program = fs::read_link(format!("/proc/{pid}/exe")).is_ok();
         return if has_program { None } else { Some(Vec::new()) };
     }
@@ -120,8 +121,8 @@ fn read_entry(pid: u32) -> Option<Entry> {
     parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads a line of `/proc/PID/stat`. The name of the program stands in parentheses and may hold anything, also
-/// parentheses and line feeds, so the fields are counted from the last one.
+/// Parses a line of `/proc/PID/stat`. The program name is in parentheses and may contain anything, including
+/// parentheses and line feeds, so fields are counted from the last parenthesis.
 fn parse_stat(stat: &[u8]) -> Option<Entry> {
     let pid_end = memchr::memchr(b' ', stat)?;
     let name_end = memchr::memrchr(b')', stat)?;
@@ -131,13 +132,13 @@ fn parse_stat(stat: &[u8]) -> Option<Entry> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // State is field 3, the start time field 22.
+    // State is field 3, start time is field 22.
     let start = fields.nth(16)?.parse().ok()?;
     let is_zombie = matches!(state, "Z" | "X" | "x");
     Some(Entry { id: ProcessId { pid, start }, parent, group, is_zombie })
 }
 
-/// Reaps a child that has ended. It is a zombie of ours, so its pid cannot have been given to another.
+/// Reaps a child that has ended. It is our zombie, so its pid cannot have been reused.
 fn reap(zombie: ProcessId) {
     if let Some(pid) = i32::try_from(zombie.pid).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
@@ -156,12 +157,13 @@ pub(super) fn is_adopting() -> bool {
     ADOPTING.load(Ordering::Relaxed)
 }
 
-/// Sends a signal, if the process is still the same.
+/// Sends a signal if the pid still belongs to this process.
 pub(super) fn send(id: ProcessId, signal: Signal) -> bool {
     let Some(pid) = i32::try_from(id.pid).ok().and_then(Pid::from_raw) else { return false };
     let signal = crate::unix::native(signal);
     match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
-        // The pidfd holds on to whoever has the pid now; if that is who we mean, nothing can come between.
+        // The pidfd refers to the process that has the pid now; if that is the one we mean, its pid cannot be
+        // reused in between.
         Ok(fd) => find(id.pid) == Some(id) && rustix::process::pidfd_send_signal(fd, signal).is_ok(),
         Err(error) if io::Error::from(error).kind() == io::ErrorKind::Unsupported => {
             find(id.pid) == Some(id) && rustix::process::kill_process(pid, signal).is_ok()
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_read_where_there_is_one() {
+    fn a_limit_is_read_if_present() {
         let limits = "Limit  Soft Limit  Hard Limit  Units\n\
             Max realtime priority     0                    0                    \n\
             Max realtime timeout      123456789012345678   unlimited            us        \n";

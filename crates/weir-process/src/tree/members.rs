@@ -1,8 +1,8 @@
-//! The rules by which a process belongs to a launch, over plain data.
+//! Rules that decide whether a process belongs to a launch, over plain data.
 
 #![cfg_attr(
     not(target_os = "linux"),
-    expect(dead_code, reason = "elsewhere there is no process table to apply them to")
+    expect(dead_code, reason = "only used with the process table of Linux")
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{ProcessId, Scan};
 use crate::mark::{LimitMark, Mark};
 
-/// What a launch is known by.
+/// How the processes of a launch are recognised.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     /// The CLI itself, if it is known.
     pub(super) root: Option<ProcessId>,
     pub(super) mark: Mark,
-    /// The same as a resource limit, where the system has them.
+    /// The mark as a resource limit, if the system supports it.
     pub(super) limit: Option<LimitMark>,
-    /// Every process that was found to be a member and may still be there: its children are members even if it
-    /// is gone when they are seen next.
+    /// Every process found to be a member that may still be there: its children are members even if it is gone
+    /// at the next scan.
     pub(super) known: BTreeSet<ProcessId>,
 }
 
@@ -32,12 +32,12 @@ pub(super) struct Entry {
     pub(super) is_zombie: bool,
 }
 
-/// What the environment and the limits of a process say.
+/// Whether the environment and limits of a process carry the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Marked {
     Yes,
     No,
-    /// It is just being replaced.
+    /// The process is just being replaced by `exec`.
     Unknown,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn find(
     let earliest = target.root.map_or(0, |root| root.start);
     let candidates = || table.iter().filter(|entry| entry.id.pid != ourselves && entry.id.start >= earliest);
     if let Some(root) = target.root {
-        // The group is still the one that the root led, unless its number now belongs to somebody else.
+        // The group is still the one that the root led, unless its number has been reused.
         let is_reused = by_pid.get(&root.pid).is_some_and(|entry| entry.id != root);
         members.extend(candidates().filter(|e| e.group == root.pid && !is_reused).map(|entry| entry.id));
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_was_seen_stays_one_after_its_parent_is_gone() {
+    fn a_known_member_stays_one_after_its_parent_is_gone() {
         let mut target = target();
         let before = [entry(100, 1000, 10, 100), entry(101, 1001, 100, 101)];
         find(&before, &mut target, OURSELVES, |_| Marked::No);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pid_or_a_group_that_is_used_again_is_not_ours() {
+    fn a_reused_pid_or_group_is_not_ours() {
         let table = [entry(100, 5000, 1, 100), entry(101, 5001, 100, 100)];
         assert_eq!(pids(&find(&table, &mut target(), OURSELVES, |_| Marked::No)), [0; 0]);
     }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_older_than_the_root_are_not_even_looked_at() {
+    fn processes_older_than_the_root_are_not_examined() {
         let table = [entry(50, 999, 1, 50)];
         let scan = find(&table, &mut target(), OURSELVES, |_| panic!("looked"));
         assert_eq!(scan, Scan::default());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_environment_asks_for_another_look() {
+    fn an_unreadable_environment_needs_another_scan() {
         let table = [entry(101, 1001, 1, 101)];
         assert!(find(&table, &mut target(), OURSELVES, |_| Marked::Unknown).is_uncertain);
     }

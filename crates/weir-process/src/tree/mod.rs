@@ -1,4 +1,4 @@
-//! Process trees: who descends from a process that we started, and how all of them are ended.
+//! Process trees: which processes descend from one that we started, and how all of them are ended.
 //!
 //! Tools of the CLI run in sessions of their own and may outlive their parents, so neither the process group nor
 //! ancestry alone is enough. A process is ours if one of these holds:
@@ -6,8 +6,8 @@
 //! - its environment, or one of its resource limits, holds the mark of the launch, which every descendant inherits;
 //! - it is in the CLI's process group.
 //!
-//! Processes are identified by pid *and* start time, and signalled through a pidfd whose identity was checked, so
-//! a pid that was given to another process in the meantime is never hit.
+//! Processes are identified by pid *and* start time, and signalled through a pidfd whose identity was checked,
+//! so a process that has reused a pid is never hit.
 
 mod end;
 #[cfg(target_os = "linux")]
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::mark::{LimitMark, Mark};
 use members::Target;
 
-/// A process, told apart from a later one with the same pid.
+/// Identifies a process, distinguishing it from a later one with the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcessId {
     /// The pid.
@@ -39,7 +39,7 @@ pub struct ProcessId {
 }
 
 impl ProcessId {
-    /// The process that has this pid now.
+    /// The process that currently has this pid.
     pub fn of(pid: u32) -> Option<Self> {
         system::find(pid)
     }
@@ -50,19 +50,19 @@ impl ProcessId {
         Self::of(pid).unwrap_or(Self { pid, start: 0 })
     }
 
-    /// How much memory it holds, in bytes, without its descendants. `None` if it has ended, or where the system does not
-    /// tell.
+    /// Its resident memory in bytes, without its descendants. `None` if it has ended or the system does not
+    /// say.
     pub fn resident_memory(self) -> Option<u64> {
         system::resident_memory(self)
     }
 
-    /// Whether it has not ended. A zombie has.
+    /// Whether it has not ended. A zombie has ended.
     pub fn is_alive(self) -> bool {
         system::is_alive(self)
     }
 }
 
-/// A signal that we send.
+/// A signal that Weir sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     Interrupt,
@@ -70,25 +70,25 @@ pub(crate) enum Signal {
     Kill,
 }
 
-/// How often a look that is not certain is repeated. A foreign process that really has an empty environment never
-/// makes it certain.
-const UNCERTAIN_LOOKS: usize = 3;
+/// How often an uncertain scan is repeated. A foreign process whose environment really is empty never makes it
+/// certain.
+const UNCERTAIN_SCANS: usize = 3;
 
-/// What belongs to one launch.
+/// The processes of one launch.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree {
     target: Target,
 }
 
-/// What a look at the system found.
+/// Result of a scan of the system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// Live members other than the root, by pid.
     pub(crate) alive: Vec<ProcessId>,
-    /// Members that have ended and that we have to reap, because they were left to us by [`adopt_orphans`].
+    /// Members that have ended and that we have to reap, because [`adopt_orphans`] made them our children.
     pub(crate) adopted_zombies: Vec<ProcessId>,
-    /// Whether a process was seen whose environment could not be told, because it was just being replaced by
-    /// `exec`. Then one more look is needed before "nothing left" can be said.
+    /// Whether a process was seen whose environment could not be read, because it was just being replaced by
+    /// `exec`. Then another scan is needed to be certain that nothing is left.
     pub(crate) is_uncertain: bool,
 }
 
@@ -98,20 +98,20 @@ impl Tree {
         Self { target: Target { root, mark, limit, known: BTreeSet::new() } }
     }
 
-    /// A tree of which this process is one member among others, as a Weir that is gone has written it down.
+    /// A tree with this known member but no root, as recorded by a Weir process that is gone.
     pub(crate) fn with_member(member: Option<ProcessId>, mark: Mark, limit: Option<LimitMark>) -> Self {
         Self { target: Target { root: None, mark, limit, known: member.into_iter().collect() } }
     }
 
-    /// Looks at the system now, on this thread.
+    /// Scans the system now, on this thread.
     pub(crate) fn scan_now(&mut self) -> Scan {
         system::scan(&mut [&mut self.target]).pop().unwrap_or_default()
     }
 
-    /// Ends all members with SIGKILL, on this thread and without waiting: what was sent SIGKILL does not fork any
-    /// more, so it is enough to look again until there is nobody new. Returns whom it hit.
+    /// Ends all members with SIGKILL, on this thread and without waiting: a process that was sent SIGKILL no
+    /// longer forks, so scanning until no new member appears is enough. Returns the processes it hit.
     pub(crate) fn kill_now(&mut self) -> Vec<ProcessId> {
-        /// More rounds than this are a fork bomb, which a later round would not end either.
+        /// More rounds than this mean a fork bomb, which further rounds would not end either.
         const ROUNDS: usize = 100;
         let mut hit = BTreeSet::new();
         let mut uncertain = 0;
@@ -119,7 +119,7 @@ impl Tree {
             let scan = self.scan_now();
             let fresh: Vec<ProcessId> = scan.alive.into_iter().filter(|id| !hit.contains(id)).collect();
             if fresh.is_empty() {
-                if !scan.is_uncertain || uncertain >= UNCERTAIN_LOOKS {
+                if !scan.is_uncertain || uncertain >= UNCERTAIN_SCANS {
                     break;
                 }
                 uncertain += 1;
@@ -136,10 +136,10 @@ impl Tree {
 /// Makes this process the parent of descendants whose own parent has ended, instead of init. Linux only; elsewhere it
 /// does nothing.
 ///
-/// For a binary that is the whole program, above all in a container without an init that reaps. What was found to be
-/// a member of a launch is then reaped by us when the launch is stopped. Other orphans, such as one that ended
-/// before anybody looked, stay zombies until this process ends: they could be children that another part of the
-/// program still waits for.
+/// For a binary that is the whole program, especially in a container without an init that reaps. Members of a
+/// launch are then reaped by us when the launch is stopped. Other orphans, such as one that ended before it was
+/// seen, stay zombies until this process ends: they could be children that another part of the program is still
+/// waiting for.
 pub fn adopt_orphans() -> std::io::Result<()> {
     system::adopt_orphans()
 }
@@ -149,12 +149,13 @@ pub(crate) fn is_adopting() -> bool {
     system::is_adopting()
 }
 
-/// Marks a process that was just started, and with it all that it will start. Does nothing where that is not possible.
+/// Marks a process that was just started, and thereby everything it will start. Does nothing where that is not
+/// possible.
 pub(crate) fn set_mark(id: ProcessId, mark: LimitMark) {
     system::set_mark(id, mark);
 }
 
-/// Sends a signal, if the process is still the same.
+/// Sends a signal if the pid still belongs to this process.
 pub(crate) fn send(id: ProcessId, signal: Signal) -> bool {
     system::send(id, signal)
 }

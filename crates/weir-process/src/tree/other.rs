@@ -1,4 +1,4 @@
-//! Where there is no `/proc`, there is no process table to look at: only the process group is ended.
+//! Without `/proc` there is no process table to scan: only the process group is ended.
 //!
 //! Not run by the project's tests.
 
@@ -6,7 +6,7 @@ use super::members::Target;
 use super::{ProcessId, Scan, Signal};
 use crate::mark::LimitMark;
 
-/// Start times are not known here. Asked for live processes only.
+/// Start times are not known here. Only called for live processes.
 pub(super) fn find(pid: u32) -> Option<ProcessId> {
     Some(ProcessId { pid, start: 0 })
 }

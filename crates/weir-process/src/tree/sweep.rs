@@ -1,7 +1,7 @@
-//! Looks at the system off the runtime's threads, once for all who ask at the same time.
+//! Scans the system off the runtime's threads, once for all concurrent callers.
 //!
-//! A look costs some milliseconds. When hundreds of sessions stop at once, each would pay for all the others'
-//! processes; so requests that come while a look is running share the next one.
+//! A scan costs a few milliseconds. When hundreds of sessions stop at once, each would pay for the processes of
+//! all the others, so requests that arrive during a scan share the next one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,7 +25,7 @@ fn queue() -> MutexGuard<'static, Queue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Looks at the system. The tree comes back with what it has learned.
+/// Scans the system. Returns the tree updated with what was found.
 pub(crate) async fn scan(tree: Tree) -> (Tree, Scan) {
     let (answer, answered) = oneshot::channel();
     let mut fallback = tree.clone();
@@ -34,8 +34,8 @@ pub(crate) async fn scan(tree: Tree) -> (Tree, Scan) {
         queue.waiting.push(Request { tree, answer });
         !std::mem::replace(&mut queue.is_running, true)
     };
-    // A thread of its own and not one of the runtime's: a runtime that shuts down may never run what it was
-    // given, and everybody else would wait for ever. It ends when nobody asks any more.
+    // A separate thread, not one of the runtime's: a runtime that shuts down may never run the work it was
+    // given, and every other caller would wait forever. The thread ends when there are no more requests.
     let builder = std::thread::Builder::new().name("weir-processes".to_owned());
     if must_start && builder.spawn(serve).is_err() {
         serve();
@@ -62,7 +62,7 @@ fn serve() {
         let mut targets: Vec<_> = requests.iter_mut().map(|request| &mut request.tree.target).collect();
         let scans = system::scan(&mut targets);
         for (request, scan) in requests.into_iter().zip(scans) {
-            // Whoever does not wait any more has dropped its future.
+            // A caller that no longer waits has dropped its future.
             let _ = request.answer.send((request.tree, scan));
         }
     }

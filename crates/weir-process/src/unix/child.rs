@@ -1,4 +1,4 @@
-//! How a child is set apart, connected and signalled.
+//! Isolates, connects and signals a child.
 
 use std::io;
 use std::process::Stdio;
@@ -12,18 +12,19 @@ use crate::launch::{Streams, StreamsError, Transport};
 use crate::stream::{Sink, Source};
 use crate::tree::Signal;
 
-/// Puts the child into a process group of its own: a terminal's Ctrl-C is for us, and we decide what the CLI gets.
+/// Puts the child into its own process group: a terminal's Ctrl-C is for Weir, which decides what the CLI
+/// receives.
 pub(crate) fn set_apart(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Sends a signal to a process whose pid is certain.
+/// Sends a signal to a process whose pid is known not to be reused.
 pub(crate) fn signal(pid: u32, signal: Signal) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     rustix::process::kill_process(pid, native(signal)).is_ok()
 }
 
-/// The system's name of a signal.
+/// The system's name for a signal.
 pub(crate) fn native(signal: Signal) -> rustix::process::Signal {
     match signal {
         Signal::Interrupt => rustix::process::Signal::INT,
@@ -60,8 +61,8 @@ impl Connected {
     }
 }
 
-/// The process group that a child leads. Where there is a process table to look at, it is only a part of what
-/// [`crate::tree`] finds; elsewhere it is all that we know of.
+/// The process group that a child leads. With a process table it is only a part of what [`crate::tree`] finds;
+/// without one it is all we know.
 #[derive(Debug)]
 pub(crate) struct Group(Option<Pid>);
 
@@ -70,7 +71,7 @@ impl Group {
         Self(child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)))
     }
 
-    /// Kills the group. Only called while its leader is not reaped, so the number is its own.
+    /// Kills the group. Only called while its leader is not reaped, so the group id cannot have been reused.
     pub(crate) fn kill(&self) {
         if let Some(leader) = self.0 {
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);

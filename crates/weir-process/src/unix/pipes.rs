@@ -13,9 +13,9 @@ use tokio::net::unix::pipe;
 
 use super::large::LargePipe;
 
-/// The end of standard input that we write to.
+/// Our end of standard input.
 ///
-/// Tokio is asked to watch it only while it is full, which is seldom: a session that waits pays nothing for it.
+/// Tokio watches it only while it is full, which is rare: an idle session pays nothing for it.
 #[derive(Debug)]
 pub(crate) struct WritePipe(Option<Writer>);
 
@@ -44,18 +44,18 @@ impl WritePipe {
         }
     }
 
-    /// Nothing is left to write for now.
-    pub(crate) fn rest(&mut self) {
+    /// Stops watching once everything is written.
+    pub(crate) fn release(&mut self) {
         if let Some(Writer::Watched(sender)) = self.0.take_if(|writer| matches!(writer, Writer::Watched(_))) {
             self.0 = sender.into_nonblocking_fd().ok().map(Writer::Unwatched);
         }
     }
 }
 
-/// The end of standard error that we read from.
+/// Our end of standard error.
 pub(crate) type ErrorPipe = pipe::Receiver;
 
-/// The end of standard output that we read from.
+/// Our end of standard output.
 #[derive(Debug)]
 pub(crate) struct ReadPipe {
     receiver: pipe::Receiver,
@@ -63,7 +63,7 @@ pub(crate) struct ReadPipe {
 }
 
 impl ReadPipe {
-    /// Reads what is there now, whether tokio has noticed it or not.
+    /// Reads what is available now, whether or not tokio has noticed it.
     pub(crate) fn read_now(&self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::io::read(self.receiver.as_fd(), buffer)?)
     }
@@ -105,17 +105,17 @@ pub(super) fn input_pipe() -> io::Result<(WritePipe, OwnedFd)> {
     Ok((WritePipe(Some(Writer::Unwatched(ours))), theirs))
 }
 
-/// Waits until there is something to read. `false` if that cannot be found out any more.
+/// Waits until there is something to read. `false` if that can no longer be determined.
 pub(crate) async fn error_pipe_readable(pipe: &ErrorPipe) -> bool {
     poll_fn(|context| pipe.poll_read_ready(context)).await.is_ok()
 }
 
-/// Reads for a task that was told that there is something; tokio learns from it when there is nothing any more.
+/// Reads after a readiness notification; tokio learns from it when the pipe is empty.
 pub(crate) fn read_ready_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::Result<usize> {
     pipe.try_io(|| Ok(rustix::io::read(pipe.as_fd(), buffer)?))
 }
 
-/// Reads what is there now, whether tokio has noticed it or not.
+/// Reads what is available now, whether or not tokio has noticed it.
 pub(crate) fn read_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::io::read(pipe.as_fd(), buffer)?)
 }
@@ -133,7 +133,7 @@ mod tests {
         let (mut writer, reader) = input_pipe().unwrap();
         let chunk = [b'x'; 4096];
         let mut written = 0;
-        // Nobody reads: at some time nothing more fits.
+        // Nothing reads, so the pipe fills up eventually.
         loop {
             let polled = poll_fn(|context| Poll::Ready(writer.poll_write(context, &chunk))).await;
             match polled {
@@ -150,7 +150,7 @@ mod tests {
         // Wakes up by itself once there is room.
         let more = poll_fn(|context| writer.poll_write(context, &chunk)).await.unwrap();
         assert!(more > 0);
-        writer.rest();
+        writer.release();
         assert!(!is_watched(&writer));
         let (first, reader) = read.await.unwrap();
         assert!(poll_fn(|context| writer.poll_write(context, b"end")).await.unwrap() == 3);

@@ -13,8 +13,8 @@ use tokio::net::unix::pipe;
 
 /// Our side of a terminal.
 ///
-/// To tokio it is a pipe: both are a file that becomes readable. Reading is done here, because a pipe that gives less
-/// than was asked for is empty, and a terminal need not be.
+/// Tokio treats it as a pipe, since both are files that become readable. Reading is done here, because a short
+/// read means that a pipe is empty, but not that a terminal is.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     receiver: pipe::Receiver,
@@ -36,7 +36,7 @@ pub(super) fn terminal() -> io::Result<(Terminal, OwnedFd)> {
     let mut attributes = rustix::termios::tcgetattr(&theirs)?;
     attributes.make_raw();
     rustix::termios::tcsetattr(&theirs, OptionalActions::Now, &attributes)?;
-    // Wide, so that nothing that looks at the width wraps a line.
+    // Wide, so that programs that check the width do not wrap lines.
     let size = Winsize { ws_row: 1000, ws_col: 32_000, ws_xpixel: 0, ws_ypixel: 0 };
     rustix::termios::tcsetwinsize(&theirs, size)?;
     rustix::io::ioctl_fionbio(&ours, true)?;
@@ -57,7 +57,7 @@ impl Terminal {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                // Nobody has the other side open any more: the end.
+                // The other side is no longer open: end of stream.
                 Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
                     return Poll::Ready(Ok(()));
                 }
@@ -68,7 +68,7 @@ impl Terminal {
         }
     }
 
-    /// Reads what is there now, whether tokio has noticed it or not.
+    /// Reads what is available now, whether or not tokio has noticed it.
     pub(crate) fn read_now(&self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::io::read(self.receiver.as_fd(), buffer)?)
     }

@@ -11,7 +11,7 @@ const V2_1_61: Version = Version::new(2, 1, 61);
 const V2_1_197: Version = Version::new(2, 1, 197);
 const V2_1_325: Version = Version::new(2, 1, 325);
 
-/// Flags that work although `--help` does not show them, with the oldest version of those tried in which they do.
+/// Flags that work although `--help` does not show them, each with the oldest tested version in which it works.
 const HIDDEN: [(&str, Version); 8] = [
     ("--append-system-prompt-file", V2_0_72),
     ("--max-thinking-tokens", V2_0_72),
@@ -23,8 +23,8 @@ const HIDDEN: [(&str, Version); 8] = [
     ("--thinking", V2_1_61),
 ];
 
-/// Flags that `--help` shows, for when there is no help to read. The version is the oldest of those tried, so a flag may
-/// work in somewhat older ones, too.
+/// Flags that `--help` shows, for when the help cannot be read. Each version is the oldest one tested, so a
+/// flag may also work in somewhat older ones.
 const SHOWN: [(&str, Version); 31] = [
     ("--add-dir", V1_0_124),
     ("--agents", V2_0_72),
@@ -59,7 +59,7 @@ const SHOWN: [(&str, Version); 31] = [
     ("--verbose", V1_0_124),
 ];
 
-/// Control requests to the CLI, with the oldest version of those looked at that handles them.
+/// Control requests to the CLI, each with the oldest examined version that handles it.
 const CONTROLS: [(&str, Version); 20] = [
     ("apply_flag_settings", V2_1_61),
     ("cancel_async_message", V2_1_197),
@@ -83,21 +83,21 @@ const CONTROLS: [(&str, Version); 20] = [
     ("stop_task", V2_1_61),
 ];
 
-/// What a CLI can do, as far as it can be known without trying.
+/// What a CLI supports, as far as that can be known without trying.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     version: Version,
-    /// The flags of its help, if that was read.
+    /// The flags in its help, if that was read.
     flags: Option<BTreeSet<String>>,
 }
 
 impl Capabilities {
-    /// What is known of a version.
+    /// The known capabilities of a version.
     pub fn of(version: Version) -> Self {
         Self { version, flags: None }
     }
 
-    /// Adds what a CLI says about itself in `--help`. A text without flags is not taken for one.
+    /// Adds the flags listed in the CLI's `--help` text. A text that lists no flags is ignored.
     #[must_use]
     pub fn with_help(mut self, text: &str) -> Self {
         self.flags = Some(help::flags(text)).filter(|flags| flags.contains("--print"));
@@ -122,8 +122,8 @@ impl Capabilities {
         is_shown || is_assumed || self.is_known(&HIDDEN, flag)
     }
 
-    /// Whether the CLI handles a control request, such as `interrupt`. Newer versions answer an unknown one with an
-    /// error, older ones not at all.
+    /// Whether the CLI handles a control request, such as `interrupt`. Newer versions answer an unknown one
+    /// with an error, older ones do not answer at all.
     pub fn has_control(&self, subtype: &str) -> bool {
         self.is_known(&CONTROLS, subtype)
     }
@@ -148,17 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn hidden_flags_are_known_in_spite_of_the_help() {
+    fn hidden_flags_are_known_despite_the_help() {
         let help = "Options:\n  -p, --print   Print\n  --new-flag   x\n";
         let capabilities = Capabilities::of(V2_1_61).with_help(help);
         assert!(capabilities.has_flag("--permission-prompt-tool") && capabilities.has_flag("--max-turns"));
         assert!(capabilities.has_flag("--new-flag"));
-        // The help is the truth for what it shows.
+        // The help is authoritative for flags that it would show.
         assert!(!capabilities.has_flag("--agents"));
     }
 
     #[test]
-    fn a_text_that_is_no_help_changes_nothing() {
+    fn a_text_that_is_not_help_changes_nothing() {
         let capabilities = Capabilities::of(V2_1_61).with_help("Segmentation fault");
         assert_eq!(capabilities, Capabilities::of(V2_1_61));
     }

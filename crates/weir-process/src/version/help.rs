@@ -1,11 +1,11 @@
-//! Reads the flags out of `--help`.
+//! Parses the flags in `--help`.
 
 use std::collections::BTreeSet;
 
 /// The long flags that a help text defines. Flags that it only mentions do not count.
 ///
-/// A definition begins after two spaces: `  -r, --resume [value]   …`. Descriptions, and what they go on with in the next
-/// line, are indented further.
+/// A definition begins after two spaces: `  -r, --resume [value]   …`. Descriptions and their continuation
+/// lines are indented further.
 pub(super) fn flags(help: &str) -> BTreeSet<String> {
     help.lines().filter_map(definition).flat_map(names).collect()
 }
@@ -15,8 +15,8 @@ fn definition(line: &str) -> Option<&str> {
     definition.starts_with('-').then_some(definition)
 }
 
-/// The names in `--allowedTools, --allowed-tools <tools...>  Comma …`: separated by commas, up to the first word that
-/// is no flag or to the description, which begins after two spaces.
+/// The names in `--allowedTools, --allowed-tools <tools...>  Comma …`: separated by commas, up to the first
+/// word that is not a flag or to the description, which begins after two spaces.
 fn names(definition: &str) -> impl Iterator<Item = String> {
     let names = definition.split("  ").next().unwrap_or_default();
     names
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn definitions_of_both_layouts_and_no_mentions() {
+    fn both_layouts_of_definitions_are_read_but_not_mentions() {
         let help = "\
 Usage: claude [options] [command] [prompt]
 

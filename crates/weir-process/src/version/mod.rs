@@ -1,7 +1,8 @@
-//! Which CLI it is and what it can do.
+//! Detects the version of a CLI and what it supports.
 //!
-//! The version comes from `--version`, the flags from `--help`. Some flags are hidden from the help, and controls are
-//! not listed anywhere: for those there is a table of what was seen to work in which version.
+//! The version comes from `--version`, the flags from `--help`. Some flags are hidden from the help, and
+//! control requests are not listed anywhere: for those there is a table of the versions in which they were seen
+//! to work.
 
 mod capabilities;
 mod help;

@@ -21,8 +21,8 @@ impl Version {
         Self { major, minor, patch }
     }
 
-    /// Reads what `claude --version` prints, for instance `2.1.325 (Claude Code)`: the first word that is a version.
-    /// Warnings around it and a suffix such as `-beta.1` do no harm.
+    /// Parses the output of `claude --version`, for instance `2.1.325 (Claude Code)`: the first word that is a
+    /// version. Surrounding warnings and a suffix such as `-beta.1` are ignored.
     pub fn parse(text: &str) -> Option<Self> {
         text.split_whitespace().find_map(Self::parse_word)
     }

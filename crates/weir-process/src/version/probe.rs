@@ -7,21 +7,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use weir_base::file::{Replace, create_private_folder};
 
 use super::{Capabilities, Version, help};
 use crate::brief::{self, Answer};
 use crate::environment::Environment;
-use crate::log::{create_directory, write_private};
 
 /// Older builds take five seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why the version of a CLI is not known.
+/// Why the version of a CLI could not be determined.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// The file cannot be looked at.
-    #[error("cannot look at {}: {source}", program.display())]
+    /// The file cannot be read.
+    #[error("cannot inspect {}: {source}", program.display())]
     File {
         /// The program.
         program: PathBuf,
@@ -29,15 +29,15 @@ pub enum ProbeError {
         #[source]
         source: io::Error,
     },
-    /// It does not run.
+    /// The program does not run.
     #[error("{} --version could not be run: {reason}", program.display())]
     NotRun {
         /// The program.
         program: PathBuf,
-        /// Why.
+        /// Why it could not be run.
         reason: String,
     },
-    /// It runs but says something else.
+    /// It runs but prints no version.
     #[error(
         "{} --version printed no version ({exit}): {said:?}. Is this the claude CLI? Set WEIR_CLAUDE to its path if not",
         program.display()
@@ -47,12 +47,12 @@ pub enum ProbeError {
         program: PathBuf,
         /// How it ended.
         exit: String,
-        /// What it printed, in short.
+        /// The start of what it printed.
         said: String,
     },
 }
 
-/// What a file is recognised by: a CLI that updates itself is another file.
+/// Identifies a file: an updated CLI has a different fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Fingerprint {
     size: u64,
@@ -73,7 +73,7 @@ impl Known {
     }
 }
 
-/// Remembers what CLIs can do, in memory and, if a file is given, over starts.
+/// Remembers what CLIs support, in memory and, if a file is given, across restarts.
 #[derive(Debug, Default)]
 pub struct ProbeCache {
     file: Option<PathBuf>,
@@ -86,14 +86,14 @@ impl ProbeCache {
         Self::default()
     }
 
-    /// A cache that is kept in a file. A file that cannot be read counts as empty.
+    /// A cache that is kept in a file. An unreadable file counts as empty.
     pub fn in_file(file: impl Into<PathBuf>) -> Self {
         let file = file.into();
         let known = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
         Self { file: Some(file), known: Mutex::new(known.unwrap_or_default()) }
     }
 
-    /// What this CLI can do. Runs it with `--version` and `--help` if it is not known yet, or has changed.
+    /// What this CLI supports. Runs it with `--version` and `--help` if it is not known yet or has changed.
     pub async fn probe(&self, program: &Path, environment: &Environment) -> Result<Capabilities, ProbeError> {
         let fingerprint = fingerprint(program)
             .map_err(|source| ProbeError::File { program: program.to_owned(), source })?;
@@ -119,15 +119,12 @@ impl ProbeCache {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A cache that cannot be saved is asked for again next time.
+    /// A failure is ignored: the CLI is then simply probed again next time.
     fn save(&self) {
         let Some(file) = &self.file else { return };
         let Ok(text) = serde_json::to_vec(&*self.lock()) else { return };
-        let temporary = file.with_extension(format!("new-{}", std::process::id()));
-        let _ = file.parent().map_or(Ok(()), create_directory);
-        if write_private(&temporary, text.as_ref()).is_ok() {
-            let _ = std::fs::rename(&temporary, file);
-        }
+        let _ = file.parent().map_or(Ok(()), create_private_folder);
+        let _ = Replace::new().quick().contended().bytes(file, &text);
     }
 }
 

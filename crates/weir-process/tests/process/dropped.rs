@@ -16,7 +16,7 @@ async fn a_dropped_process_leaves_nothing() {
 }
 
 #[test]
-fn also_when_its_runtime_is_gone_first() {
+fn a_process_dropped_after_its_runtime_leaves_nothing() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (process, id, tool) = runtime.block_on(async {
         let mut process = start(TOOL_THAT_STAYS).await;
@@ -34,13 +34,13 @@ fn also_when_its_runtime_is_gone_first() {
 }
 
 #[tokio::test]
-async fn also_when_a_task_panics() {
+async fn a_panicking_task_leaves_nothing() {
     let mut process = start(TOOL_THAT_STAYS).await;
     let id = announced(&mut process.output).await;
     let tool = announced(&mut process.output).await;
     let task = tokio::spawn(async move {
         let _process = process;
-        panic!("a handler of somebody's");
+        panic!("a panicking handler");
     });
     assert!(task.await.is_err());
     gone(id).await;
@@ -53,7 +53,7 @@ async fn a_dropped_spawn_leaves_nothing() {
     let file = folder.path().join("pid");
     let launch = script(&format!("echo $$ > {}.new; mv {0}.new {0}; exec sleep 1000", file.display()));
     {
-        // Polled once, which may or may not have started it, and dropped with whatever it gave.
+        // Polled once, which may or may not have started the process, then dropped with whatever it returned.
         let mut spawn = Box::pin(launch.spawn());
         let _ = std::future::poll_fn(|context| {
             std::task::Poll::Ready(Future::poll(spawn.as_mut(), context).is_ready())
@@ -68,7 +68,7 @@ async fn a_dropped_spawn_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_record_goes_with_its_process() {
+async fn a_record_is_removed_with_its_process() {
     let folder = tempfile::tempdir().unwrap();
     let records = || std::fs::read_dir(folder.path().join("processes")).unwrap().count();
     let mut launch = script("cat");

@@ -1,7 +1,7 @@
 //! What happens when the host itself is killed.
 //!
-//! Each test starts itself once more, as the host: that one starts a CLI with a tool, tells who they are, and waits to
-//! be killed.
+//! Each test runs itself again as the host: that process starts a CLI with a tool, reports their pids, and
+//! waits to be killed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::support::{RUNAWAY, announced, ended, line, script, soon, start_runawa
 
 const FOLDER: &str = "WEIR_TEST_HOST_FOLDER";
 
-/// A CLI that does not end with its input, and a tool that ignores all but SIGKILL.
+/// A CLI that does not end when its input closes, and a tool that ignores everything but SIGKILL.
 const STUBBORN: &str = "trap '' HUP TERM; echo $$; \
     setsid sh -c 'trap \"\" HUP TERM INT; echo $$; while :; do sleep 0.02; done' & \
     while :; do sleep 0.02; done";
 
-/// The folder, if this process is to play the host.
+/// The folder, if this process plays the host.
 fn role() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(PathBuf::from)
 }
@@ -30,16 +30,16 @@ async fn host(test: &str, folder: &Path) -> Process {
     launch.spawn().await.unwrap()
 }
 
-/// Tells the test something. The test runner writes to the same stream.
+/// Reports a process to the test. The test runner writes to the same stream.
 fn tell(what: &str, id: ProcessId) {
     println!("\n{what}={}", id.pid);
 }
 
-/// What the host told.
+/// A process that the host reported.
 async fn told(host: &mut Process, what: &str) -> ProcessId {
     loop {
         if let Some(pid) = line(&mut host.output).await.strip_prefix(&format!("{what}=")) {
-            return ProcessId::of(pid.parse().unwrap()).expect("who was told of lives");
+            return ProcessId::of(pid.parse().unwrap()).expect("the reported process is alive");
         }
     }
 }
@@ -75,7 +75,7 @@ async fn everything_ends_when_the_host_is_killed() {
     ended(cli).await;
     ended(tool).await;
     ended(watcher).await;
-    // The system has freed the lock, and what the next start looks at says that nothing is left.
+    // The system has released the lock, and the next start finds nothing left.
     Lock::acquire(&folder.path().join("lock"), "us").unwrap();
     assert!(weir_process::leftovers(folder.path()).unwrap().is_empty());
     let records = std::fs::read_dir(folder.path().join("processes")).unwrap().count();
@@ -83,7 +83,7 @@ async fn everything_ends_when_the_host_is_killed() {
 }
 
 #[tokio::test]
-async fn the_watcher_ends_by_itself_with_a_host_that_ends_well() {
+async fn the_watcher_ends_by_itself_with_a_host_that_exits_normally() {
     if let Some(folder) = role() {
         let mut process = start_stubborn(&folder).await;
         tell("watcher", ProcessId::of(weir_process::watcher_pid().unwrap()).unwrap());
@@ -94,7 +94,8 @@ async fn the_watcher_ends_by_itself_with_a_host_that_ends_well() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut host = host("hosts::the_watcher_ends_by_itself_with_a_host_that_ends_well", folder.path()).await;
+    let mut host =
+        host("hosts::the_watcher_ends_by_itself_with_a_host_that_exits_normally", folder.path()).await;
     let cli = told(&mut host, "cli").await;
     let tool = told(&mut host, "tool").await;
     let watcher = told(&mut host, "watcher").await;
@@ -107,21 +108,21 @@ async fn the_watcher_ends_by_itself_with_a_host_that_ends_well() {
 }
 
 #[tokio::test]
-async fn the_next_start_finds_and_ends_what_nobody_else_did() {
+async fn the_next_start_finds_and_ends_leftovers() {
     if let Some(folder) = role() {
         let _process = start_stubborn(&folder).await;
         tell("watcher", ProcessId::of(weir_process::watcher_pid().unwrap()).unwrap());
         return std::future::pending().await;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut host = host("hosts::the_next_start_finds_and_ends_what_nobody_else_did", folder.path()).await;
+    let mut host = host("hosts::the_next_start_finds_and_ends_leftovers", folder.path()).await;
     let cli = told(&mut host, "cli").await;
     let tool = told(&mut host, "tool").await;
     let watcher = told(&mut host, "watcher").await;
-    // While the host lives, what it has started is its own business.
+    // While the host is alive, the processes it has started are its own business.
     assert!(weir_process::leftovers(folder.path()).unwrap().is_empty());
 
-    // The worst case: both are killed at once.
+    // The worst case: host and watcher are killed at once.
     kill(watcher).await;
     assert!(host.handle.kill());
     let host_id = host.handle.id().unwrap();
@@ -138,7 +139,7 @@ async fn the_next_start_finds_and_ends_what_nobody_else_did() {
     assert!(weir_process::leftovers(folder.path()).unwrap().is_empty());
 }
 
-/// A host with a tool that does all it can to get away.
+/// A host with a tool that does everything it can to escape.
 async fn play_runaway(folder: &Path) {
     let mut launch = script(RUNAWAY);
     launch.state_directory = Some(folder.to_owned());
@@ -211,8 +212,8 @@ async fn a_host_that_adopts_orphans_reaps_them() {
             }
             crate::support::gone(tool).await;
         }
-        // A child that another part of the program has started is not reaped by us.
-        #[expect(clippy::disallowed_methods, reason = "a child that is not ours is what this is about")]
+        // We do not reap a child that another part of the program started.
+        #[expect(clippy::disallowed_methods, reason = "the test needs a child that is not ours")]
         let mut foreign = tokio::process::Command::new("/bin/sh").args(["-c", "exit 9"]).spawn().unwrap();
         let id = ProcessId::of(foreign.id().unwrap()).unwrap();
         ended(id).await;

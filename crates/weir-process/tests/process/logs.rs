@@ -46,7 +46,7 @@ async fn all_three_streams_are_logged_verbatim() {
 }
 
 #[tokio::test]
-async fn logs_of_the_same_moment_do_not_overwrite_each_other() {
+async fn concurrent_logs_do_not_overwrite_each_other() {
     let folder = tempfile::tempdir().unwrap();
     for i in 0..20 {
         let mut process = logged(&format!("echo {i}"), folder.path()).await;
@@ -68,10 +68,10 @@ async fn logs_of_the_same_moment_do_not_overwrite_each_other() {
 }
 
 #[tokio::test]
-async fn the_log_is_whole_when_the_cli_is_killed() {
+async fn the_log_is_complete_when_the_cli_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let count = folder.path().join("count");
-    // Writes a line, then notes how many it has written: the log has at least as many.
+    // Writes a line, then records how many it has written: the log has at least as many.
     let text = format!(
         "i=0; while :; do i=$((i+1)); echo \"line $i\"; echo $i > {0}.new; mv {0}.new {0}; done",
         count.display()
@@ -94,7 +94,7 @@ fn read_number(path: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn the_log_is_whole_when_nobody_has_read_and_all_is_dropped() {
+async fn the_log_is_complete_when_unread_output_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let done = folder.path().join("done");
     let text =
@@ -108,8 +108,8 @@ async fn the_log_is_whole_when_nobody_has_read_and_all_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_disk_that_fails_is_told_once_and_stops_nothing() {
-    // A folder that is no folder: the log cannot even be made.
+async fn a_disk_failure_is_reported_once_and_stops_nothing() {
+    // The folder is not a folder, so the log cannot even be created.
     let mut launch = script("echo one; echo two");
     launch.log = Some(LogOptions::new("/dev/null/logs", "run", "x"));
     let mut process = launch.clone().spawn().await.unwrap();
@@ -152,7 +152,7 @@ async fn secrets_are_masked_in_all_logs_and_diagnostics_but_not_in_the_stream() 
 }
 
 #[tokio::test]
-async fn a_full_log_goes_on_in_the_next_part_with_whole_lines() {
+async fn a_full_log_continues_in_the_next_part_with_whole_lines() {
     let folder = tempfile::tempdir().unwrap();
     let mut launch = script("i=100; while [ $i -lt 200 ]; do echo line $i; i=$((i+1)); done; printf rest");
     let mut options = LogOptions::new(folder.path(), "run", "parts");
@@ -188,7 +188,7 @@ async fn a_full_log_goes_on_in_the_next_part_with_whole_lines() {
 }
 
 #[tokio::test]
-async fn a_handle_that_is_stopped_leaves_a_whole_log_of_a_tool_that_wrote_last() {
+async fn stopping_a_handle_logs_the_last_output_of_a_tool() {
     let folder = tempfile::tempdir().unwrap();
     let text = "setsid sh -c 'echo $$; trap \"echo bye; exit\" TERM; while :; do sleep 0.02; done' & wait";
     let mut process = logged(text, folder.path()).await;
@@ -203,7 +203,7 @@ async fn a_handle_that_is_stopped_leaves_a_whole_log_of_a_tool_that_wrote_last()
 }
 
 #[tokio::test]
-async fn what_was_not_started_leaves_no_logs() {
+async fn a_failed_start_leaves_no_logs() {
     let folder = tempfile::tempdir().unwrap();
     let mut launch = weir_process::Launch::new("/nowhere/claude");
     launch.log = Some(LogOptions::new(folder.path(), "run", "x"));

@@ -1,4 +1,4 @@
-//! Processes from outside: real ones, started and ended. `/bin/sh` plays the CLI.
+//! Tests with real processes, started and ended. `/bin/sh` plays the CLI.
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Asking a CLI for its version and flags.
+//! Querying a CLI for its version and flags.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn fake_cli(folder: &Path, version: &str) -> PathBuf {
          --help) printf 'Options:\\n  -p, --print   Print\\n  --brand-new   x\\n';;\nesac\n",
         folder.display()
     );
-    // Written beside and moved, so that it is never open for writing while it is started.
+    // Written under another name and moved, so that it is never open for writing while it is started.
     let fresh = folder.join("fresh");
     std::fs::write(&fresh, script).unwrap();
     std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -28,7 +28,7 @@ fn starts(folder: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn a_cli_is_asked_once_and_again_when_it_has_changed() {
+async fn a_cli_is_probed_once_and_again_when_it_has_changed() {
     let folder = tempfile::tempdir().unwrap();
     let cli = fake_cli(folder.path(), "2.1.61 (Claude Code)");
     let file = folder.path().join("cache/probes.json");
@@ -42,7 +42,7 @@ async fn a_cli_is_asked_once_and_again_when_it_has_changed() {
     }
     assert_eq!(starts(folder.path()), 2);
 
-    // Another start of the program reads the file.
+    // Another run of the program reads the file.
     let again = ProbeCache::in_file(&file);
     assert!(soon(again.probe(&cli, &environment)).await.unwrap().has_flag("--brand-new"));
     assert_eq!(starts(folder.path()), 2);
@@ -54,7 +54,7 @@ async fn a_cli_is_asked_once_and_again_when_it_has_changed() {
 }
 
 #[tokio::test]
-async fn what_is_no_claude_is_told() {
+async fn a_program_that_is_not_claude_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let cli = fake_cli(folder.path(), "something else");
     let cache = ProbeCache::in_memory();

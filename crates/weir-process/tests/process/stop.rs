@@ -24,7 +24,7 @@ async fn a_process_that_ends_when_its_input_closes_needs_no_signal() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_is_terminated() {
+async fn a_process_that_stays_after_its_input_closes_is_terminated() {
     let mut process = start("trap 'exit 143' TERM; echo ready; while :; do sleep 0.02; done").await;
     assert_eq!(line(&mut process.output).await, "ready");
     process.input.close();
@@ -33,7 +33,7 @@ async fn one_that_does_not_is_terminated() {
 }
 
 #[tokio::test]
-async fn one_that_ignores_sigterm_is_killed() {
+async fn a_process_that_ignores_sigterm_is_killed() {
     let mut process = start("trap '' TERM; echo $$; while :; do sleep 0.02; done").await;
     let id = announced(&mut process.output).await;
     let report = soon(process.handle.stop(&patience(10, 50))).await;
@@ -43,7 +43,7 @@ async fn one_that_ignores_sigterm_is_killed() {
 }
 
 #[tokio::test]
-async fn without_patience_it_is_killed_at_once() {
+async fn without_a_grace_period_it_is_killed_at_once() {
     let mut process = start("trap 'echo terminated' TERM; echo $$; while :; do sleep 0.02; done").await;
     let id = announced(&mut process.output).await;
     let report = soon(process.handle.stop(&StopOptions::now())).await;
@@ -54,7 +54,8 @@ async fn without_patience_it_is_killed_at_once() {
 
 #[tokio::test]
 async fn signals_reach_the_process_alone() {
-    // A shell cannot trap a signal that was ignored before it began, as it is in the background of a script.
+    // A shell cannot trap a signal that was ignored when it started, as SIGINT is in the background of a
+    // script.
     let script = "trap 'echo interrupted' INT; echo ready; while :; do sleep 0.02; done";
     let launch = Launch::new("/usr/bin/env").args(["--default-signal=INT", "/bin/sh", "-c", script]);
     let mut process = launch.spawn().await.unwrap();
@@ -69,7 +70,7 @@ async fn signals_reach_the_process_alone() {
 }
 
 #[tokio::test]
-async fn a_stop_that_was_cancelled_can_be_done_again() {
+async fn a_cancelled_stop_can_be_repeated() {
     let mut process = start("trap '' TERM; echo $$; while :; do sleep 0.02; done").await;
     let id = announced(&mut process.output).await;
     let options = patience(60_000, 60_000);
@@ -81,7 +82,7 @@ async fn a_stop_that_was_cancelled_can_be_done_again() {
 }
 
 #[tokio::test]
-async fn a_stop_that_was_dropped_with_its_handle_ends_everything() {
+async fn dropping_a_stop_with_its_handle_ends_everything() {
     let mut process = start("trap '' TERM; setsid sleep 1000 & echo $!; echo $$; wait").await;
     let tool = announced(&mut process.output).await;
     let id = announced(&mut process.output).await;

@@ -8,7 +8,7 @@ use weir_wire::Frame;
 use crate::support::{line, lines, script, soon, start};
 
 #[tokio::test]
-async fn lines_come_and_the_end_is_told() {
+async fn lines_arrive_and_the_end_is_reported() {
     let mut process = start("echo one; printf 'two\\nthree'; exit 3").await;
     assert_eq!(lines(&mut process.output).await, ["one", "two", "three"]);
     assert!(process.output.is_ended() && process.output.is_in_line());
@@ -20,7 +20,7 @@ async fn lines_come_and_the_end_is_told() {
 }
 
 #[tokio::test]
-async fn characters_that_are_split_over_writes_are_whole() {
+async fn characters_split_across_writes_are_whole() {
     let mut process =
         start("printf '{\"a\":\"\\303'; sleep 0.05; printf '\\251\"}\\n\\360\\237'; sleep 0.05; printf '\\230\\200\\n'")
             .await;
@@ -28,7 +28,7 @@ async fn characters_that_are_split_over_writes_are_whole() {
 }
 
 #[tokio::test]
-async fn a_line_over_the_limit_is_told_and_the_next_one_read() {
+async fn a_line_over_the_limit_is_reported_and_the_next_one_read() {
     let mut launch = script("head -c 300000 /dev/zero | tr '\\0' x; echo; echo next");
     launch.line_limit = 100_000;
     let mut process = launch.spawn().await.unwrap();
@@ -36,7 +36,7 @@ async fn a_line_over_the_limit_is_told_and_the_next_one_read() {
 }
 
 #[tokio::test]
-async fn much_output_is_whole_and_in_order() {
+async fn large_output_is_complete_and_in_order() {
     let mut process = start("i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done").await;
     let expected: Vec<String> = (0..20_000).map(|i| i.to_string()).collect();
     assert_eq!(lines(&mut process.output).await, expected);
@@ -51,7 +51,8 @@ async fn input_is_written_in_order_and_closed_after_it() {
     process.input.close();
     assert!(!process.input.queue(b"too late"));
     assert!(!process.input.is_closed());
-    // `cat` stops reading while nobody reads from it, so both directions have to go on at the same time.
+    // `cat` stops reading while its output is not read, so both directions have to make progress at the same
+    // time.
     let (flushed, output) = tokio::join!(process.input.flush(), lines(&mut process.output));
     flushed.unwrap();
     assert!(process.input.is_closed());
@@ -86,10 +87,10 @@ async fn a_cancelled_flush_neither_tears_nor_repeats_a_line() {
 }
 
 #[tokio::test]
-async fn a_process_that_does_not_read_is_a_broken_pipe_and_no_hang() {
+async fn a_process_that_does_not_read_is_a_broken_pipe_not_a_hang() {
     let mut process = start("exec <&-; echo closed; cat /dev/zero | head -c 10").await;
     assert_eq!(line(&mut process.output).await, "closed");
-    process.input.queue(b"nobody reads this");
+    process.input.queue(b"never read");
     let error = soon(process.input.flush()).await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
     assert!(process.input.is_closed());
@@ -108,7 +109,7 @@ async fn a_flood_of_diagnostics_blocks_nothing_and_its_tail_is_kept() {
 }
 
 #[tokio::test]
-async fn diagnostics_come_as_lines() {
+async fn diagnostics_arrive_as_lines() {
     let mut process = start("echo one >&2; printf half >&2; read x; echo ' more' >&2; printf rest >&2").await;
     let first = soon(process.stderr.next()).await.unwrap();
     assert_eq!((first.text.as_str(), first.skipped), ("one\n", 0));
@@ -148,7 +149,7 @@ async fn a_terminal_gives_everything_before_its_end() {
 }
 
 #[tokio::test]
-async fn the_environment_and_the_directory_are_what_was_asked_for() {
+async fn the_environment_and_directory_are_as_requested() {
     let folder = tempfile::tempdir().unwrap();
     let mut launch = script("pwd -P; echo \"$GREETING/$HOME/$CLAUDECODE\"");
     launch.cwd = Some(folder.path().to_owned());
@@ -159,7 +160,7 @@ async fn the_environment_and_the_directory_are_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_says_why() {
+async fn a_failed_start_says_why() {
     let error = Launch::new("/nowhere/claude").spawn().await.unwrap_err();
     assert!(matches!(&error, SpawnError::NotFound { .. }), "{error}");
     assert!(error.to_string().contains("WEIR_CLAUDE"));
@@ -177,7 +178,7 @@ async fn what_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
-async fn a_child_has_a_process_group_of_its_own() {
+async fn a_child_has_its_own_process_group() {
     let mut process = start("ps -o pgid= -p $$ 2>/dev/null || cut -d' ' -f5 /proc/$$/stat").await;
     let group = line(&mut process.output).await;
     assert_eq!(group.trim(), process.handle.pid().unwrap().to_string());

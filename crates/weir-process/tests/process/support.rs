@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared test helpers.
 
 use std::future::Future;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use weir_process::{Launch, Output, Process, ProcessId};
 use weir_wire::Frame;
 
-/// Longer than anything takes, even on a busy machine.
+/// Longer than any step takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A launch of a shell script.
@@ -14,12 +14,12 @@ pub(crate) fn script(script: &str) -> Launch {
     Launch::new("/bin/sh").args(["-c", script])
 }
 
-/// A CLI whose tool does all it can to get away: no environment, a session of its own, two forks, and parents that are
-/// gone before anybody looks. It says who the tool is once it was told to begin.
+/// A CLI whose tool does everything it can to escape: no environment, its own session, two forks, and parents
+/// that are gone before anything scans for them. It prints the tool's pid once it is told to begin.
 pub(crate) const RUNAWAY: &str =
     "read -r _; env -i setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000\" & )'; exec cat >/dev/null";
 
-/// Starts such a CLI and waits until its tool is on its own: nothing is left that leads to it.
+/// Starts such a CLI and waits until its tool is orphaned and nothing leads to it any more.
 pub(crate) async fn start_runaway(launch: Launch) -> (Process, ProcessId) {
     let mut process = launch.spawn().await.unwrap();
     assert!(process.input.queue(b"go"));
@@ -49,11 +49,11 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, future).await.expect("this takes too long")
 }
 
-/// Waits for a condition that nobody tells us about.
+/// Waits for a condition that can only be polled.
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let started = std::time::Instant::now();
     while !condition() {
-        assert!(started.elapsed() < DEADLINE, "in vain: {what}");
+        assert!(started.elapsed() < DEADLINE, "timed out waiting for: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -102,17 +102,17 @@ pub(crate) async fn announced(output: &mut Output) -> ProcessId {
     ProcessId::of(pid).expect("the announced process lives")
 }
 
-/// Whether the process is gone, also as a zombie.
+/// Whether the process is gone, not even a zombie.
 pub(crate) fn is_gone(id: ProcessId) -> bool {
     ProcessId::of(id.pid) != Some(id)
 }
 
-/// Waits until a process has ended. One that was adopted may stay a zombie until its new parent reaps it.
+/// Waits until a process has ended. An adopted one may stay a zombie until its new parent reaps it.
 pub(crate) async fn ended(id: ProcessId) {
     until("the end of a process", || !id.is_alive()).await;
 }
 
-/// Waits until a process is gone, also as a zombie.
+/// Waits until a process is gone, not even a zombie.
 pub(crate) async fn gone(id: ProcessId) {
     until("the end of a process", || is_gone(id)).await;
 }

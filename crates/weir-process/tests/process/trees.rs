@@ -1,4 +1,4 @@
-//! Descendants: whatever they did to get away, they are ended.
+//! Descendants are ended, whatever they do to escape.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn brisk() -> StopOptions {
 }
 
 #[tokio::test]
-async fn a_tool_in_a_session_of_its_own_that_ignores_everything_is_ended() {
+async fn a_tool_in_its_own_session_that_ignores_signals_is_ended() {
     let mut process =
         start("setsid sh -c 'trap \"\" HUP TERM INT; echo $$; while :; do sleep 0.02; done' & wait").await;
     let tool = announced(&mut process.output).await;
@@ -29,14 +29,14 @@ async fn a_tool_in_a_session_of_its_own_that_ignores_everything_is_ended() {
 
 #[tokio::test]
 async fn an_orphan_whose_parents_are_long_gone_is_ended() {
-    // The usual way of a daemon: two forks, a session of its own, the parents gone.
+    // How daemons usually detach: two forks, their own session, the parents gone.
     let mut process = start("(setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000\" &) ' &) ; cat").await;
     let daemon = announced(&mut process.output).await;
     process.input.close();
     let options = StopOptions { grace: Duration::from_secs(30), ..brisk() };
     let report = soon(process.handle.stop(&options)).await;
     assert_eq!((report.step, report.exit), (StopStep::Ended, Exit::with_code(0)));
-    // One of its parents may still be on its way out.
+    // One of its parents may still be ending.
     assert!(report.descendants >= 1, "{report:?}");
     assert!(!daemon.is_alive());
     ended(daemon).await;
@@ -64,7 +64,7 @@ async fn tools_of_a_cli_that_was_killed_are_ended() {
 }
 
 #[tokio::test]
-async fn a_tool_that_forks_all_the_time_does_not_get_away() {
+async fn a_tool_that_keeps_forking_does_not_escape() {
     let forks = "n=0; while :; do (sleep 1000 &); n=$((n + 1)); [ $n = 20 ] && echo busy; sleep 0.005; done";
     let mut process = start(&format!("setsid sh -c 'trap \"\" TERM HUP; echo $$; {forks}' & wait")).await;
     let tool = announced(&mut process.output).await;
@@ -73,7 +73,7 @@ async fn a_tool_that_forks_all_the_time_does_not_get_away() {
     let report = soon(process.handle.stop(&StopOptions::now())).await;
     assert_eq!(report.survivors, []);
     ended(tool).await;
-    // A second look finds nobody.
+    // A second scan finds nothing.
     assert_eq!(soon(process.handle.stop(&StopOptions::now())).await.descendants, 0);
 }
 
@@ -91,7 +91,7 @@ async fn another_launch_is_left_alone() {
 }
 
 #[tokio::test]
-async fn many_stops_at_once_share_their_looks() {
+async fn concurrent_stops_share_their_scans() {
     let mut processes = Vec::new();
     for _ in 0..20 {
         let mut process = start("setsid sleep 1000 & echo $!; wait").await;
@@ -145,7 +145,7 @@ async fn an_orphan_without_an_environment_belongs_to_its_own_launch() {
 }
 
 #[tokio::test]
-async fn what_a_plain_command_leaves_without_an_environment_is_ended() {
+async fn an_orphan_of_a_plain_command_without_an_environment_is_ended() {
     let tool = "read -r _; env -i setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000 >/dev/null\" & )' | \
         { read -r tool; echo $tool; }";
     let command = weir_process::PlainCommand::new("/bin/sh").args(["-c", tool]).input("go\n");

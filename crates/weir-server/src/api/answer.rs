@@ -1,4 +1,4 @@
-//! How handlers answer.
+//! Responses of handlers.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,13 +7,13 @@ use serde::Serialize;
 use crate::auth::TokenFileError;
 use crate::problem::Problem;
 
-/// A JSON answer, or a problem.
+/// A JSON response, or a problem.
 pub(crate) type Answer<T> = Result<Done<T>, Problem>;
 
-/// A JSON answer with the status 200.
+/// A JSON response with status 200.
 pub(crate) struct Done<T>(T);
 
-/// Answers with this.
+/// Responds with this value.
 pub(crate) fn ok<T>(value: T) -> Answer<T> {
     Ok(Done(value))
 }
@@ -24,7 +24,7 @@ impl<T: Serialize> IntoResponse for Done<T> {
     }
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => {
@@ -35,7 +35,7 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     }
 }
 
-/// Works with the token file away from the tasks that answer.
+/// Accesses the token file outside of the async tasks.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TokenFileError> + Send + 'static,
 ) -> Result<T, Problem> {

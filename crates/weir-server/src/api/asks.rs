@@ -1,4 +1,4 @@
-//! Decisions of people: permissions, plans and questions. The first one counts, and later ones hear whose it was.
+//! Decisions of people: permissions, plans and questions. The first one counts; later ones are told whose it was.
 
 use axum::Extension;
 use axum::extract::State;
@@ -21,22 +21,22 @@ use crate::guard::Audited;
 use crate::problem::{Details, Problem};
 use crate::state::App;
 
-/// What the model is told when a person denies something and says nothing.
+/// What the model is told when a person denies a request without a message.
 const DENIED: &str = "A person looked at this and did not allow it.";
 
-/// What the model is told when a person declines questions and says nothing. It is never told nothing at all.
+/// What the model is told when a person declines questions without a reason. The model always gets some text.
 const DECLINED: &str = "A person looked at this and did not answer it.";
 
 /// Decides on a request for permission, or on a plan.
 ///
-/// The role `approver` allows or denies what is asked, as it is asked. Other arguments, a rule for the session and
-/// another permission mode take the role `driver`; a rule that is stored takes the role `admin`. A rule is named by
-/// its place in the request's suggestions, and the server makes the change of the settings from it.
+/// The role `approver` can allow or deny the request as it is. Changed arguments, a rule for the session and another
+/// permission mode need the role `driver`; a stored rule needs the role `admin`. A rule is given by its index in the
+/// request's suggestions, and the server derives the change of the settings from it.
 #[utoipa::path(post, path = "/v1/sessions/{id}/permissions/{request_id}", tag = "answers",
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     request_body = AnswerPermission, responses(
-        (status = 200, description = "It is answered.", body = Answered),
-        (status = 409, description = "Another decision came first: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The decision was accepted.", body = Answered),
+        (status = 409, description = "There was an earlier decision: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn permission(
     State(app): State<App>,
@@ -53,7 +53,7 @@ pub(crate) async fn permission(
     if body.behavior == Behavior::Deny {
         let asked = app.host().request(&id, &RequestId::from(request.as_str())).await?;
         if asked.is_some_and(|asked| matches!(asked.kind, RequestKind::Elicitation { .. })) {
-            let detail = "a form of an MCP server is declined with `elicitations`, and has no message";
+            let detail = "decline a form of an MCP server with `elicitations`, without a message";
             return Err(Problem::unprocessable("bad_answer", detail));
         }
         let message = body.message.filter(|message| !message.trim().is_empty());
@@ -69,7 +69,7 @@ pub(crate) async fn permission(
     let remember = remembered(&app, &who, &body, &asked)?;
     let mut said = format!("allow {request}");
     for update in &remember {
-        // Whoever reads the audit log later wants to know what else was allowed.
+        // The audit log also records what else was allowed.
         said.push_str(&format!(" {}", update.as_value()));
     }
     if body.updated_input.is_some() {
@@ -79,7 +79,7 @@ pub(crate) async fn permission(
     decide(&app, &who, &id, request, decision, said).await
 }
 
-/// The changes of rules and mode that come with an approval.
+/// The changes of rules and mode that an approval makes.
 fn remembered(
     app: &App,
     who: &Principal,
@@ -89,7 +89,7 @@ fn remembered(
     let bad = |detail: &str| Err(Problem::unprocessable("bad_answer", detail));
     match &asked.kind {
         RequestKind::Permission { .. } if body.permission_mode.is_some() => bad(
-            "only the approval of a plan has a permission_mode; a mode that is suggested is named by remember",
+            "only the approval of a plan can have a permission_mode; use remember to accept a suggested mode",
         ),
         RequestKind::Permission { suggestions, context, .. } => {
             let roots = &app.host().options().roots;
@@ -101,41 +101,41 @@ fn remembered(
         RequestKind::Plan { .. } => {
             let mode = body.permission_mode.as_deref().unwrap_or(ASKS);
             if mode == "plan" {
-                return bad("a plan is not carried out in the mode plan; deny it to keep planning");
+                return bad("a plan cannot be carried out in plan mode; deny it to keep planning");
             }
-            // Without it the CLI goes back to the mode before the plan, which may ask for nothing.
+            // Without it the CLI returns to the mode before the plan, which may not ask for anything.
             Ok(vec![PermissionUpdate::set_mode(mode, "session")])
         }
-        // The engine says what this kind of request takes instead.
+        // The engine reports what this kind of request needs instead.
         _ if body.remember.is_empty() && body.permission_mode.is_none() => Ok(Vec::new()),
-        _ => bad("only a request for permission has suggestions, and only a plan has a permission_mode"),
+        _ => bad("only a permission request has suggestions, and only a plan has a permission_mode"),
     }
 }
 
-/// What a call that waits for permission would do to the file that it writes.
+/// Previews what a call that waits for permission would do to the file it writes.
 ///
-/// The file is read only where it lies below a root of the server after all links were followed, and up to 1 MiB; of
-/// others it is only told that they exist.
+/// The file is only read if it is below a root of the server after resolving all links, and up to 1 MiB; for other
+/// files the preview only says that they exist.
 #[utoipa::path(get, path = "/v1/sessions/{id}/permissions/{request_id}/preview", tag = "answers",
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     responses(
-        (status = 200, description = "What would become of the file.", body = FilePreview),
-        (status = 404, description = "There is no such open request, or it writes no file.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The file after the change.", body = FilePreview),
+        (status = 404, description = "No such open request, or it does not write a file.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn preview(
     State(app): State<App>,
     Path((id, request)): Path<(String, String)>,
 ) -> Answer<FilePreview> {
     let preview = app.host().preview(&session_id(&id)?, &RequestId::from(request.as_str())).await?;
-    answer::ok(preview.ok_or_else(|| Problem::not_found("this request writes no file"))?)
+    answer::ok(preview.ok_or_else(|| Problem::not_found("this request does not write a file"))?)
 }
 
 /// Answers questions, or declines them with a reason.
 #[utoipa::path(post, path = "/v1/sessions/{id}/questions/{request_id}", tag = "answers",
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     request_body = AnswerQuestion, responses(
-        (status = 200, description = "It is answered.", body = Answered),
-        (status = 409, description = "Another answer came first: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The decision was accepted.", body = Answered),
+        (status = 409, description = "There was an earlier answer: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn question(
     State(app): State<App>,
@@ -161,19 +161,19 @@ pub(crate) async fn question(
             (Decision::deny(reason), format!("decline {request}"))
         }
         _ => {
-            let detail = "give either answers, or decline with a reason";
+            let detail = "give either answers, or a reason to decline";
             return Err(Problem::unprocessable("bad_answer", detail));
         }
     };
     decide(&app, &who, &id, request, decision, said).await
 }
 
-/// Answers what an MCP server asks: a form, or that a link was visited.
+/// Answers an elicitation of an MCP server: a form, or a link to visit.
 #[utoipa::path(post, path = "/v1/sessions/{id}/elicitations/{request_id}", tag = "answers",
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     request_body = AnswerElicitation, responses(
-        (status = 200, description = "It is answered.", body = Answered),
-        (status = 409, description = "Another answer came first: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The decision was accepted.", body = Answered),
+        (status = 409, description = "There was an earlier answer: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn elicitation(
     State(app): State<App>,
@@ -183,13 +183,13 @@ pub(crate) async fn elicitation(
 ) -> Result<Response, Problem> {
     let id = session_id(&id)?;
     if body.action != ElicitationAction::Accept && body.content.is_some() {
-        return Err(Problem::unprocessable("bad_answer", "only an answer that accepts has content"));
+        return Err(Problem::unprocessable("bad_answer", "content is only allowed with the action accept"));
     }
     if body.action == ElicitationAction::Accept {
         let asked = app.host().request(&id, &RequestId::from(request.as_str())).await?;
-        // Nobody could say whether the content fits.
+        // The content could not be validated.
         if let Some(RequestKind::Elicitation { url: None, form: None, .. }) = asked.map(|asked| asked.kind) {
-            let detail = "this form has a shape that cannot be answered here; decline it";
+            let detail = "this kind of form cannot be answered here; decline it";
             return Err(Problem::unprocessable("bad_answer", detail));
         }
     }

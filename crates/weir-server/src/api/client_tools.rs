@@ -1,4 +1,4 @@
-//! Tools of a client: offered to the agent, called by it, answered by the client.
+//! Client tools: offered to the agent, called by it, answered by the client.
 
 use axum::Extension;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use crate::extract::{Json, Path};
 use crate::problem::Details;
 use crate::state::App;
 
-/// Offers tools of the client to the agent, in place of those before, from its next turn on.
+/// Replaces the client tools offered to the agent, from its next turn on.
 #[utoipa::path(put, path = "/v1/sessions/{id}/client-tools", tag = "client tools",
     params(("id" = String, Path, description = "The session.")), request_body = ClientTools,
     responses((status = 200, description = "The session.", body = SessionInfo)))]
@@ -27,7 +27,7 @@ pub(crate) async fn offer(
     answer::ok(app.host().set_client_tools(&session_id(&id)?, tools, &who.actor()).await?)
 }
 
-/// Lists the calls that wait for the client's answer.
+/// Lists the calls that wait for an answer of the client.
 #[utoipa::path(get, path = "/v1/sessions/{id}/tool-calls", tag = "client tools",
     params(("id" = String, Path, description = "The session.")),
     responses((status = 200, description = "The calls.", body = ToolCallList)))]
@@ -48,13 +48,13 @@ fn call(request: Request) -> Option<ToolCall> {
     }
 }
 
-/// Answers a call of the client's tool. The first answer counts.
+/// Answers a call of a client tool. The first answer counts.
 #[utoipa::path(post, path = "/v1/sessions/{id}/tool-calls/{request_id}", tag = "client tools",
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The call.")),
     request_body = ToolAnswer, responses(
-        (status = 200, description = "The agent has it.", body = Answered),
-        (status = 404, description = "No such call waits: it was answered long ago, taken back, or took too long.", body = Details, content_type = "application/problem+json"),
-        (status = 409, description = "Somebody else was first.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The answer was accepted.", body = Answered),
+        (status = 404, description = "No such call is waiting: it was answered long ago, cancelled, or timed out.", body = Details, content_type = "application/problem+json"),
+        (status = 409, description = "The call was already answered.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn give(
     State(app): State<App>,

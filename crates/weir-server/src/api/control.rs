@@ -1,4 +1,4 @@
-//! What happens to a session at once: interrupt, stop, resume, another model, another permission mode.
+//! Immediate control of a session: interrupt, stop, resume, model, permission mode.
 
 use axum::Extension;
 use axum::extract::State;
@@ -16,10 +16,10 @@ use crate::extract::{Json, Path};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Ends the turn at hand: the one that runs, or else the next one, whose message is taken back. Messages that wait
-/// behind it stay, and so does what runs in the background.
+/// Ends the current turn. If none is running, cancels the message of the next one. Other queued messages and background
+/// tasks are not affected.
 #[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "control", params(("id" = String, Path, description = "The session.")),
-    responses((status = 200, description = "Whether there was one.", body = Interrupted)))]
+    responses((status = 200, description = "Whether there was a turn to end.", body = Interrupted)))]
 pub(crate) async fn interrupt(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
@@ -29,7 +29,7 @@ pub(crate) async fn interrupt(
     answer::ok(Interrupted { interrupted })
 }
 
-/// Ends everything that a session does. Answered when no process is left.
+/// Stops a session completely. Responds when no process is left.
 #[utoipa::path(post, path = "/v1/sessions/{id}/stop", tag = "control", params(("id" = String, Path, description = "The session.")),
     responses((status = 200, description = "No process is left.", body = Stopped)))]
 pub(crate) async fn stop(
@@ -41,10 +41,10 @@ pub(crate) async fn stop(
     answer::ok(Stopped { stopped: true })
 }
 
-/// Ends one task that runs in the background, and nothing else.
+/// Stops one background task, and nothing else.
 #[utoipa::path(post, path = "/v1/sessions/{id}/tasks/{task_id}/stop", tag = "control",
-    params(("id" = String, Path, description = "The session."), ("task_id" = String, Path, description = "The task, as the view names it.")),
-    responses((status = 200, description = "It was told to end.", body = StoppedTask)))]
+    params(("id" = String, Path, description = "The session."), ("task_id" = String, Path, description = "The task's id in the view.")),
+    responses((status = 200, description = "The task was told to stop.", body = StoppedTask)))]
 pub(crate) async fn stop_task(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
@@ -55,9 +55,9 @@ pub(crate) async fn stop_task(
     answer::ok(StoppedTask { task_id })
 }
 
-/// Goes on after a restart: held messages are sent, and an interrupted turn is taken up again.
+/// Resumes a session after a restart: sends held messages and continues an interrupted turn.
 #[utoipa::path(post, path = "/v1/sessions/{id}/resume", tag = "control", params(("id" = String, Path, description = "The session.")),
-    responses((status = 202, description = "It goes on.", body = ResumeReport)))]
+    responses((status = 202, description = "The session resumes.", body = ResumeReport)))]
 pub(crate) async fn resume(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
@@ -68,7 +68,7 @@ pub(crate) async fn resume(
     Ok(answer::json(StatusCode::ACCEPTED, &report))
 }
 
-/// Uses another model from now on.
+/// Changes the model from now on.
 #[utoipa::path(put, path = "/v1/sessions/{id}/model", tag = "control", params(("id" = String, Path, description = "The session.")),
     request_body = SetModel, responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn set_model(
@@ -80,7 +80,7 @@ pub(crate) async fn set_model(
     answer::ok(app.host().set_model(&session_id(&id)?, body.model, &who.actor()).await?)
 }
 
-/// Uses another permission mode from now on.
+/// Changes the permission mode from now on.
 #[utoipa::path(put, path = "/v1/sessions/{id}/permission-mode", tag = "control", params(("id" = String, Path, description = "The session.")),
     request_body = SetPermissionMode, responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn set_permission_mode(

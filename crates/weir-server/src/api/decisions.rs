@@ -1,6 +1,6 @@
-//! What a role may decide about a request for permission. No IO.
+//! What a role may decide about a permission request. No IO.
 //!
-//! The table in `docs/server.md` says the same for people, and `tests/http/decisions.rs` goes through it.
+//! The table in `docs/server.md` says the same for people, and `weir-cli/tests/serve/decisions.rs` checks it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(super) const ASKS: &str = "default";
 /// Tools whose rules name files.
 const FILE_TOOLS: [&str; 8] = ["Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "Glob", "Grep", "LS"];
 
-/// Refuses what the role may not decide, whatever is asked.
+/// Refuses what the role may never decide, regardless of the request.
 pub(super) fn check_role(role: Role, answer: &AnswerPermission) -> Result<(), Problem> {
     let needs = |least: Role, detail: &str| {
         if role < least {
@@ -29,27 +29,27 @@ pub(super) fn check_role(role: Role, answer: &AnswerPermission) -> Result<(), Pr
         }
     };
     if answer.updated_input.is_some() {
-        needs(Role::Driver, "changing the arguments takes the role driver; allow or deny it as it is")?;
+        needs(Role::Driver, "changing the arguments needs the role driver; allow or deny the call as it is")?;
     }
     if answer.remember.iter().any(|rule| rule.destination != RuleDestination::Session) {
         needs(
             Role::Admin,
-            "storing a rule takes the role admin; keep it for the session, or allow this one call",
+            "storing a rule needs the role admin; keep it for the session, or allow this one call",
         )?;
     }
     if !answer.remember.is_empty() {
-        needs(Role::Driver, "adding a rule takes the role driver; allow or deny this one call")?;
+        needs(Role::Driver, "adding a rule needs the role driver; allow or deny this one call")?;
     }
     if answer.permission_mode.as_deref().is_some_and(|mode| mode != ASKS) {
         needs(
             Role::Driver,
-            "changing the permission mode takes the role driver; approve the plan without it",
+            "changing the permission mode needs the role driver; approve the plan without it",
         )?;
     }
     Ok(())
 }
 
-/// Refuses members that do not belong to the behavior.
+/// Refuses fields that do not fit the behavior.
 pub(super) fn check_shape(answer: &AnswerPermission) -> Result<(), Problem> {
     let bad = |detail: &str| Err(Problem::unprocessable("bad_answer", detail));
     match answer.behavior {
@@ -58,17 +58,16 @@ pub(super) fn check_shape(answer: &AnswerPermission) -> Result<(), Problem> {
                 || !answer.remember.is_empty()
                 || answer.permission_mode.is_some() =>
         {
-            bad("a denial has no updated_input, no remember and no permission_mode")
+            bad("a denial cannot have updated_input, remember or permission_mode")
         }
         Behavior::Allow if answer.message.is_some() || answer.interrupt.is_some() => {
-            bad("message and interrupt belong to a denial")
+            bad("message and interrupt are only for a denial")
         }
         _ => Ok(()),
     }
 }
 
-/// The changes of the rules that are wanted, each made from a suggestion of the request: nobody may name scopes of
-/// their own.
+/// The requested changes of rules, each derived from a suggestion of the request: clients cannot invent rules.
 pub(super) fn updates(
     role: Role,
     wanted: &[Remember],
@@ -78,25 +77,25 @@ pub(super) fn updates(
 ) -> Result<Vec<PermissionUpdate>, Problem> {
     let bad = |detail: String| Problem::unprocessable("bad_answer", detail);
     if context.suppress_always_allow_rule && !wanted.is_empty() {
-        let detail = "the CLI allows no rule for this request; allow or deny this one call";
+        let detail = "the CLI does not allow a rule for this request; allow or deny this one call";
         return Err(Problem::unprocessable("no_rule", detail));
     }
     let mut updates = Vec::new();
     for (at, Remember { suggestion: place, destination }) in wanted.iter().enumerate() {
         if wanted.iter().take(at).any(|other| other.suggestion == *place) {
-            return Err(bad(format!("suggestion {place} is named twice")));
+            return Err(bad(format!("suggestion {place} is listed twice")));
         }
         let suggestion = suggestions.get(*place).ok_or_else(|| {
-            bad(format!("the request has no suggestion {place}; it has {} of them", suggestions.len()))
+            bad(format!("the request has no suggestion {place}; it has {} suggestions", suggestions.len()))
         })?;
         let suggestion = Suggestion::read(suggestion)
-            .ok_or_else(|| bad(format!("suggestion {place} is not one that can be accepted")))?;
+            .ok_or_else(|| bad(format!("suggestion {place} cannot be accepted")))?;
         if matches!(suggestion.kind, SuggestionKind::SetMode(_)) && *destination != RuleDestination::Session {
-            return Err(bad("a permission mode is kept for the session only".to_owned()));
+            return Err(bad("a permission mode can only be kept for the session".to_owned()));
         }
         if role < Role::Admin && reaches_out(&suggestion.kind, roots) {
             let detail =
-                "a rule for files outside the server's roots takes the role admin; allow this one call";
+                "a rule for files outside the server's roots needs the role admin; allow this one call";
             return Err(Problem::forbidden("role", detail).with("needs", Role::Admin.as_str()));
         }
         updates.push(suggestion.update(*destination));
@@ -117,9 +116,9 @@ fn reaches_out(kind: &SuggestionKind, roots: &[PathBuf]) -> bool {
             let about_files = FILE_TOOLS.contains(&tool_name.as_str());
             match rule_content.as_deref() {
                 _ if !about_files => false,
-                // All files, wherever they are.
+                // All files anywhere.
                 None => true,
-                // Two slashes begin a path from the root of the file system; others are below the session's folder.
+                // Two leading slashes mean an absolute path; other paths are below the session's folder.
                 Some(content) => match content.strip_prefix("//") {
                     Some(path) => is_outside(&Path::new("/").join(path.trim_start_matches('/'))),
                     None => content.starts_with('~') || content.split('/').any(|part| part == ".."),

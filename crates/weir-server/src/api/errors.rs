@@ -1,4 +1,4 @@
-//! What the host says, in words of HTTP.
+//! Translates host errors to HTTP.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use weir_host::{ConversationId, HostError, StoreError};
 
 use crate::problem::Problem;
 
-/// When to try again where the host does not say.
+/// `Retry-After` if the host does not give one.
 const LATER: Duration = Duration::from_secs(5);
 
 impl From<HostError> for Problem {
@@ -15,7 +15,7 @@ impl From<HostError> for Problem {
         let (code, detail) = (error.code(), error.to_string());
         let plain = |status| Self::new(status, code, detail.clone());
         match error {
-            HostError::NotFound(_) => Self::not_found("there is no such session"),
+            HostError::NotFound(_) => Self::not_found("no such session"),
             HostError::NoSuchMessage
             | HostError::NoSuchRequest
             | HostError::NoSuchTool
@@ -42,7 +42,7 @@ impl From<HostError> for Problem {
                 plain(StatusCode::CONFLICT)
             }
             HostError::Session(_) if code == "not_supported" => plain(StatusCode::NOT_IMPLEMENTED),
-            // The CLI did not do it, and says why.
+            // The CLI refused, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::Store(StoreError::Full(_)) => Self::disk_full(),
             HostError::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => {
@@ -56,7 +56,7 @@ impl From<HostError> for Problem {
     }
 }
 
-/// The session that a path names. What cannot be an id names none.
+/// The session id in a path. An invalid id is answered like an unknown one.
 pub(crate) fn session_id(text: &str) -> Result<ConversationId, Problem> {
-    text.parse().map_err(|_| Problem::not_found("there is no such session"))
+    text.parse().map_err(|_| Problem::not_found("no such session"))
 }

@@ -1,4 +1,4 @@
-//! Streams: one session in the words that the client wants, or all sessions at a glance.
+//! Event streams: one session in the requested format, or an overview of all sessions.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
+use weir_base::time::now_ms;
 use weir_host::{
     AllEvent, Bye, Cursor, Format, HeartbeatEvent, HelloEvent, ListSessions, ResumeKind, SessionInfo, Watch,
     WatchAll, WatchEvent, WatchQuery,
@@ -18,26 +19,25 @@ use super::errors::session_id;
 use super::sse::{self, Holder};
 use super::types::{ByeEvent, EventFormat, EventParams, RemovedEvent, SessionsEvent};
 use crate::auth::Principal;
-use crate::clock;
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
 use crate::state::{App, Phase};
 use crate::streams::{NoStream, StreamSlot};
 
-/// How many sessions the stream of all sessions begins with.
+/// How many sessions the stream of all sessions starts with.
 const NEWEST: usize = 100;
 
-/// Follows a session.
+/// Streams the events of a session.
 ///
-/// `hello` comes first and says how the stream goes on: `fresh`, `ok` (after `Last-Event-ID`), or `gap` (that place is
-/// not in this log). With `view` a `snapshot` follows, then `changes`; with the others what the log has after the
-/// place, then what comes. Only events with an `id` are in the log. `heartbeat` comes when nothing else does, and `bye`
-/// with a reason before the server closes.
+/// `hello` comes first and says how the stream continues: `fresh`, `ok` (after `Last-Event-ID`), or `gap` (that event
+/// is not in this log). With `view`, a `snapshot` follows, then `changes`; with the other formats, the logged events
+/// after that point, then live ones. Only events with an `id` are in the log. `heartbeat` is sent when nothing else is,
+/// and `bye` with a reason before the server closes the stream.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "events",
     params(
         ("id" = String, Path, description = "The session."),
         EventParams,
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen."),
+        ("Last-Event-ID" = Option<String>, Header, description = "Id of the last event received."),
     ),
     responses((status = 200, description = "The events.", content_type = "text/event-stream")))]
 pub(crate) async fn session(
@@ -59,23 +59,23 @@ pub(crate) async fn session(
         heartbeat: Some(app.settings().heartbeat),
     };
     let slot = stream_slot(&app, &who)?;
-    // Before the watch: what is revoked in between is noticed.
+    // Before the watch, so that a revocation in between is noticed.
     let holder = Holder::new(app.tokens(), &who);
     let watch = app.host().watch(&id, query).await?;
-    let follower = Follower { app, watch, holder, is_over: false, _slot: slot };
-    Ok(sse::respond(stream::unfold(follower, Follower::next)))
+    let viewer = Viewer { app, watch, holder, is_over: false, _slot: slot };
+    Ok(sse::respond(stream::unfold(viewer, Viewer::next)))
 }
 
 fn cursor(headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
     let Some(value) = headers.get("last-event-id").filter(|value| !value.is_empty()) else { return Ok(None) };
     let parsed = value.to_str().ok().and_then(|text| text.parse().ok());
     parsed.map(Some).ok_or_else(|| {
-        let detail = "Last-Event-ID must be the id of an event of this stream, or must be left out";
+        let detail = "Last-Event-ID must be the id of an event of this stream, or be left out";
         Problem::bad_request("last_event_id", detail)
     })
 }
 
-/// Room for one more stream.
+/// Reserves a slot for another stream.
 pub(crate) fn stream_slot(app: &App, who: &Principal) -> Result<StreamSlot, Problem> {
     let later = Duration::from_secs(10);
     app.streams().take(who, &app.settings().limits).map_err(|refused| match refused {
@@ -84,14 +84,14 @@ pub(crate) fn stream_slot(app: &App, who: &Principal) -> Result<StreamSlot, Prob
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "streams", detail).retry_after(later)
         }
         NoStream::Token => {
-            let detail = "this token has as many streams open as it may; close some";
+            let detail = "this token has reached its limit of open streams; close some";
             Problem::too_many("token_streams", detail, later)
         }
     })
 }
 
-/// Somebody who follows a session.
-struct Follower {
+/// A viewer of one session.
+struct Viewer {
     app: App,
     watch: Watch,
     holder: Holder,
@@ -99,7 +99,7 @@ struct Follower {
     _slot: StreamSlot,
 }
 
-impl Follower {
+impl Viewer {
     async fn next(mut self) -> Option<(Bytes, Self)> {
         if self.is_over {
             return None;
@@ -123,7 +123,8 @@ impl Follower {
     }
 }
 
-/// Follows all sessions that the client may see: `hello`, `sessions` with the newest, then `session` and `removed`.
+/// Streams changes of all sessions that the client may see: `hello`, `sessions` with the newest, then `session` and
+/// `removed`.
 #[utoipa::path(get, path = "/v1/events", tag = "events",
     responses((status = 200, description = "The events.", content_type = "text/event-stream")))]
 pub(crate) async fn all(
@@ -132,7 +133,7 @@ pub(crate) async fn all(
 ) -> Result<Response, Problem> {
     let slot = stream_slot(&app, &who)?;
     let holder = Holder::new(app.tokens(), &who);
-    // Before the list: what changes in between comes after it.
+    // Before the list, so that changes in between follow it.
     let watch = app.host().watch_all();
     let sessions = match &who.session {
         Some(only) => app.host().info(&session_id(only)?).await.into_iter().collect(),
@@ -157,13 +158,13 @@ async fn newest(app: &App) -> Result<Vec<SessionInfo>, Problem> {
     Ok(app.host().list(query).await?.sessions)
 }
 
-/// Somebody who follows all sessions.
+/// A viewer of all sessions.
 struct Observer {
     app: App,
     who: Principal,
     watch: WatchAll,
     holder: Holder,
-    /// What comes before everything else, the first last.
+    /// The initial frames, in reverse order.
     first: Vec<Bytes>,
     beats: Interval,
     is_over: bool,
@@ -191,7 +192,7 @@ impl Observer {
                 reason = self.holder.ended() => return self.bye(reason),
                 _ = phases.wait_for(|phase| *phase == Phase::Closing) => return self.bye("shutdown"),
                 event = self.watch.next() => event,
-                _ = self.beats.tick() => return sse::event("heartbeat", &HeartbeatEvent { at: clock::now() }),
+                _ = self.beats.tick() => return sse::event("heartbeat", &HeartbeatEvent { at: now_ms() }),
             };
             self.beats.reset();
             match event {

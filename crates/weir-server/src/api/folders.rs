@@ -1,4 +1,4 @@
-//! What folders would run by themselves, and trusting them.
+//! What folders would run automatically, and trusting them.
 
 use axum::Extension;
 use axum::extract::State;
@@ -11,7 +11,7 @@ use crate::extract::{Json, Query};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Shows what a folder would run by itself, and whether a person has trusted it.
+/// Shows what a folder would run automatically, and whether a person has trusted it.
 #[utoipa::path(get, path = "/v1/folder", tag = "folders", params(FolderParams),
     responses((status = 200, description = "The folder.", body = Folder)))]
 pub(crate) async fn show(
@@ -23,10 +23,10 @@ pub(crate) async fn show(
     answer::ok(described(app.host().folder(&params.cwd).await?))
 }
 
-/// Trusts a folder as it was seen: its settings, hooks and MCP servers count from the next start of a process on.
+/// Trusts a folder as seen: its settings, hooks and MCP servers apply from the next process start on.
 #[utoipa::path(put, path = "/v1/folder/trust", tag = "folders", request_body = TrustFolder, responses(
-    (status = 200, description = "It is trusted.", body = Folder),
-    (status = 409, description = "It would run something else by now.", body = crate::problem::Details, content_type = "application/problem+json"),
+    (status = 200, description = "The folder is trusted.", body = Folder),
+    (status = 409, description = "The folder has changed and would run something else now.", body = crate::problem::Details, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn trust(
     State(app): State<App>,
@@ -37,9 +37,9 @@ pub(crate) async fn trust(
     answer::ok(described(app.host().trust_folder(&body.cwd, &body.seal, &who.actor()).await?))
 }
 
-/// Forgets that a folder was trusted.
+/// Revokes the trust in a folder.
 #[utoipa::path(delete, path = "/v1/folder/trust", tag = "folders", params(FolderParams),
-    responses((status = 200, description = "It is not trusted.", body = Folder)))]
+    responses((status = 200, description = "The folder is not trusted.", body = Folder)))]
 pub(crate) async fn distrust(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
@@ -53,10 +53,10 @@ fn described(report: FolderReport) -> Folder {
     Folder { seal: report.seal(), report }
 }
 
-/// A folder is not a part of one session.
+/// Folders are not part of any single session.
 fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
     match who.session {
         None => Ok(()),
-        Some(_) => Err(Problem::forbidden("one_session", "this token is good for one session only")),
+        Some(_) => Err(Problem::forbidden("one_session", "this token is valid for one session only")),
     }
 }

@@ -1,4 +1,4 @@
-//! What was said and done: the transcript, the log, exports, differences, whole outputs of tools, pictures.
+//! History of a session: transcript, log, exports, diffs, full tool outputs, pictures.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -17,30 +17,30 @@ use crate::extract::{Path, Query};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Most entries of one page.
-const MOST: usize = 1000;
+/// Maximum entries per page.
+const MAX_LIMIT: usize = 1000;
 
-/// Entries of a page where nobody says how many.
-const USUAL: usize = 100;
+/// Entries per page if the client gives no limit.
+const DEFAULT_LIMIT: usize = 100;
 
-/// What was said and done, the newest first.
+/// The transcript, newest first.
 #[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "history",
     params(("id" = String, Path, description = "The session."), TranscriptParams),
-    responses((status = 200, description = "A page of it.", body = TranscriptPage)))]
+    responses((status = 200, description = "A page of the transcript.", body = TranscriptPage)))]
 pub(crate) async fn transcript(
     State(app): State<App>,
     Path(id): Path<String>,
     Query(params): Query<TranscriptParams>,
 ) -> Answer<TranscriptPage> {
-    let limit = params.limit.unwrap_or(USUAL);
-    if !(1..=MOST).contains(&limit) {
-        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MOST}")));
+    let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MAX_LIMIT}")));
     }
     let page = app.host().transcript(&session_id(&id)?, params.before, limit).await?;
     answer::ok(TranscriptPage { entries: page.entries, next_before: page.next_before, seq: page.seq })
 }
 
-/// The log: an object with `seq`, `at`, `kind` and `payload` a line.
+/// The log: one object with `seq`, `at`, `kind` and `payload` per line.
 #[utoipa::path(get, path = "/v1/sessions/{id}/log", tag = "history",
     params(("id" = String, Path, description = "The session."), LogParams),
     responses((status = 200, description = "The events, the oldest first.", body = String, content_type = "application/x-ndjson")))]
@@ -53,20 +53,20 @@ pub(crate) async fn log(
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], pieces(lines)).into_response())
 }
 
-/// A body that comes piece by piece. One that breaks off tells that it is not whole: its status is long gone.
+/// A streamed body. If reading fails the body is aborted, because the status has already been sent.
 fn pieces(export: Export) -> Body {
     let pieces = stream::unfold(export, |mut export| async move {
         let piece = export.next().await?;
         if let Err(error) = &piece {
-            tracing::error!(%error, "a log could not be read to its end");
+            tracing::error!(%error, "cannot read a log to its end");
         }
         Some((piece, export))
     });
-    // Whoever compresses it asks once more after the end.
+    // The compression layer polls once more after the end.
     Body::from_stream(pieces.fuse())
 }
 
-/// The conversation as a file.
+/// Exports the session as a file.
 #[utoipa::path(get, path = "/v1/sessions/{id}/export", tag = "history",
     params(("id" = String, Path, description = "The session."), ExportParams),
     responses((status = 200, description = "The file.", content(
@@ -83,7 +83,7 @@ pub(crate) async fn export(
         ExportFormat::Ndjson => (HostFormat::Ndjson, "application/x-ndjson", "ndjson"),
     };
     let export = app.host().export(&id, format).await?;
-    // Saved and not shown: what is in it was written by others. An id is safe in a file name.
+    // Downloaded instead of displayed, because the content is untrusted. An id is safe in a file name.
     let headers = [
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"session-{id}.{ending}\"")),
@@ -91,14 +91,14 @@ pub(crate) async fn export(
     Ok((headers, pieces(export)).into_response())
 }
 
-/// All changes of a session to files.
+/// All file changes of a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/diff", tag = "history", params(("id" = String, Path, description = "The session.")),
     responses((status = 200, description = "The files.", body = SessionDiff)))]
 pub(crate) async fn diff(State(app): State<App>, Path(id): Path<String>) -> Answer<SessionDiff> {
     answer::ok(SessionDiff { files: app.host().diff(&session_id(&id)?).await? })
 }
 
-/// The whole output of a tool call, of which the view keeps the beginning and the end.
+/// The full output of a tool call, of which the view keeps the beginning and the end.
 #[utoipa::path(get, path = "/v1/sessions/{id}/tools/{tool_use_id}/output", tag = "history",
     params(("id" = String, Path, description = "The session."), ("tool_use_id" = String, Path, description = "The call.")),
     responses((status = 200, description = "The output.", body = String, content_type = "text/plain")))]
@@ -110,10 +110,10 @@ pub(crate) async fn tool_output(
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], output).into_response())
 }
 
-/// A picture that a tool call gave back.
+/// A picture returned by a tool call.
 #[utoipa::path(get, path = "/v1/sessions/{id}/tools/{tool_use_id}/images/{number}", tag = "history",
     params(("id" = String, Path, description = "The session."), ("tool_use_id" = String, Path, description = "The call."),
-        ("number" = usize, Path, description = "Which one; the first is 0.")),
+        ("number" = usize, Path, description = "Index of the picture, from 0.")),
     responses((status = 200, description = "The picture.", content(
         (PictureBytes = "image/png"), (PictureBytes = "image/jpeg"), (PictureBytes = "image/gif"), (PictureBytes = "image/webp"),
         (PictureBytes = "application/octet-stream")))))]
@@ -124,10 +124,10 @@ pub(crate) async fn tool_image(
     picture(app.host().tool_pictures(&session_id(&id)?, &ToolUseId::from(tool.as_str())).await?, number)
 }
 
-/// A picture that was sent with a message.
+/// A picture sent with a message.
 #[utoipa::path(get, path = "/v1/sessions/{id}/messages/{message_id}/images/{number}", tag = "history",
     params(("id" = String, Path, description = "The session."), ("message_id" = String, Path, description = "The message."),
-        ("number" = usize, Path, description = "Which one; the first is 0.")),
+        ("number" = usize, Path, description = "Index of the picture, from 0.")),
     responses((status = 200, description = "The picture.", content(
         (PictureBytes = "image/png"), (PictureBytes = "image/jpeg"), (PictureBytes = "image/gif"), (PictureBytes = "image/webp"),
         (PictureBytes = "application/octet-stream")))))]
@@ -138,12 +138,12 @@ pub(crate) async fn message_image(
     picture(app.host().message_pictures(&session_id(&id)?, &MessageId::from(message.as_str())).await?, number)
 }
 
-/// One of these pictures. What a tool calls a picture may be anything, a page with scripts as well, so only kinds that
-/// browsers draw and never run keep their name.
+/// One of these pictures. What a tool calls a picture can be anything, even a page with scripts, so only types that
+/// browsers display and never execute keep their content type.
 fn picture(images: Vec<Image>, number: usize) -> Result<Response, Problem> {
     let image = images.into_iter().nth(number);
     let Image { media_type, data } =
-        image.ok_or_else(|| Problem::not_found("there is no picture with this number; the first is 0"))?;
+        image.ok_or_else(|| Problem::not_found("no picture with this number; the first is 0"))?;
     let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     let kind = known.into_iter().find(|kind| *kind == media_type).unwrap_or("application/octet-stream");
     Ok(([(header::CONTENT_TYPE, kind)], data).into_response())

@@ -1,4 +1,4 @@
-//! Sessions by the key that a client gave them, such as `flow::node`.
+//! Sessions by the client's key, such as `flow::node`.
 
 use axum::Extension;
 use axum::extract::State;
@@ -16,12 +16,12 @@ use crate::extract::{Json, Path, Query};
 use crate::problem::{Details, Problem};
 use crate::state::App;
 
-/// Shows the session that has a key.
+/// Shows the session with this key.
 #[utoipa::path(get, path = "/v1/keys/{key}", tag = "sessions",
     params(("key" = String, Path, description = "The key, percent-encoded.")),
     responses(
         (status = 200, description = "The session.", body = SessionInfo),
-        (status = 404, description = "No session has the key.", body = Details, content_type = "application/problem+json"),
+        (status = 404, description = "No session has this key.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn show(
     State(app): State<App>,
@@ -31,7 +31,7 @@ pub(crate) async fn show(
     answer::ok(find(&app, &who, &key).await?)
 }
 
-/// The session that has a key. The same answer for one that the client may not see as for none.
+/// The session with this key. A session that the client may not see is answered like a missing one.
 async fn find(app: &App, who: &Principal, key: &str) -> Result<SessionInfo, Problem> {
     let found = app.host().with_key(key).await?;
     if !who.may_see(&found.id) {
@@ -40,15 +40,16 @@ async fn find(app: &App, who: &Principal, key: &str) -> Result<SessionInfo, Prob
     Ok(found)
 }
 
-/// Sends a message to the session that has a key, and begins that session where there is none and `session` says how.
+/// Sends a message to the session with this key. If there is none, creates it as described by `session`.
 ///
-/// Answered like a message to a session by its id; with `Accept: text/event-stream` by the stream of the message.
+/// The response is the same as for a message to a session by id; with `Accept: text/event-stream` it is the message's
+/// stream.
 #[utoipa::path(post, path = "/v1/keys/{key}/messages", tag = "messages",
     params(("key" = String, Path, description = "The key, percent-encoded."), MessageStreamParams),
     request_body = SendByKey, responses(
-        (status = 200, description = "Its events, where they were asked for.", content_type = "text/event-stream"),
-        (status = 202, description = "It was accepted.", body = Accepted),
-        (status = 404, description = "No session has the key.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The message's events, if requested.", content_type = "text/event-stream"),
+        (status = 202, description = "The message was accepted.", body = Accepted),
+        (status = 404, description = "No session has this key.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn send(
     State(app): State<App>,
@@ -62,7 +63,7 @@ pub(crate) async fn send(
         (Ok(found), _) => found,
         (Err(problem), Some(new)) if problem.code() == "key_not_found" => {
             if new.key.as_ref().is_some_and(|own| *own != key) {
-                let detail = "the session has the key of the address; leave `session.key` out";
+                let detail = "the session gets the key from the path; leave out `session.key`";
                 return Err(Problem::unprocessable("key", detail));
             }
             let new = CreateSession { key: Some(key), ..new };

@@ -1,4 +1,4 @@
-//! The events of one message, as the answer to the request that sent it.
+//! The events of one message, streamed in response to the request that sent it.
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use crate::streams::StreamSlot;
 /// A client that waits for the answer to its message.
 pub(super) struct MessageStream {
     app: App,
-    /// What comes before everything else.
+    /// The first frame.
     first: Option<Bytes>,
     watch: MessageWatch,
     holder: Holder,

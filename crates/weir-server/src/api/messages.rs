@@ -23,17 +23,17 @@ use crate::guard::Audited;
 use crate::problem::{Details, Problem};
 use crate::state::App;
 
-/// Sends a message. It is in the log when this is answered; sent twice under one `client_id` it is one message.
+/// Sends a message. It is in the log before the response; sent twice with the same `client_id`, it is one message.
 ///
-/// With `Accept: text/event-stream` the answer is the stream of this message: `accepted`, the events of the turn that
-/// answers it in the words that `format` names, and at last `message` with its outcome. A client that goes away ends the
-/// stream and not the turn; the same request again tells it from the beginning.
+/// With `Accept: text/event-stream` the response is a stream of this message's events: `accepted`, the events of the
+/// turn that answers it in the given `format`, and finally `message` with its outcome. A client that disconnects ends
+/// the stream, not the turn; repeating the request replays it from the beginning.
 #[utoipa::path(post, path = "/v1/sessions/{id}/messages", tag = "messages",
     params(("id" = String, Path, description = "The session."), MessageStreamParams),
     request_body = SendMessage, responses(
-        (status = 200, description = "Its events, where they were asked for.", content_type = "text/event-stream"),
-        (status = 202, description = "It was accepted.", body = Accepted),
-        (status = 409, description = "Another message has this `client_id`, or the session takes none.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The message's events, if requested.", content_type = "text/event-stream"),
+        (status = 202, description = "The message was accepted.", body = Accepted),
+        (status = 409, description = "Another message has this `client_id`, or the session accepts no messages.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn send(
     State(app): State<App>,
@@ -47,7 +47,7 @@ pub(crate) async fn send(
     send_to(&app, &who, &session_id(&id)?, body, format).await
 }
 
-/// Whether the client wants a stream of events for an answer.
+/// Whether the client wants an event stream as the response.
 pub(super) fn wants_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut ranges = accepted.flat_map(|value| value.split(','));
@@ -57,7 +57,7 @@ pub(super) fn wants_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Sends a message, and answers with its events where a form for them is given.
+/// Sends a message, and responds with its events if a format is given.
 pub(super) async fn send_to(
     app: &App,
     who: &Principal,
@@ -67,7 +67,7 @@ pub(super) async fn send_to(
 ) -> Result<Response, Problem> {
     may_begin(app, who)?;
     if body.client_id.is_empty() || body.client_id.len() > 200 {
-        let detail = "client_id must have 1 to 200 bytes; a random one for each message is right";
+        let detail = "client_id must have 1 to 200 bytes; use a random one for each message";
         return Err(Problem::unprocessable("client_id", detail));
     }
     if let Some(command) = &body.command {
@@ -84,7 +84,7 @@ pub(super) async fn send_to(
     let (accepted, stream) = match format {
         None => (app.host().send(id, message, &who.actor()).await?, None),
         Some(format) => {
-            // Before the message is accepted: one that is refused must not be in the log.
+            // Before the message is accepted: a refused one must not be in the log.
             let slot = events::stream_slot(app, who)?;
             let holder = Holder::new(app.tokens(), who);
             let query = WatchQuery {
@@ -100,7 +100,7 @@ pub(super) async fn send_to(
         }
     };
     if accepted.differs {
-        let detail = "another message was sent under this client_id; send this one under an id of its own";
+        let detail = "another message was sent with this client_id; use a different one";
         return Err(Problem::new(StatusCode::CONFLICT, "client_id_used", detail)
             .with("message_id", accepted.message_id.to_string()));
     }
@@ -114,24 +114,24 @@ pub(super) async fn send_to(
     Ok(response)
 }
 
-/// Whether this token may run this slash command. The CLI has commands that change its owner's settings, so what may
-/// run is the server's list and not the CLI's.
+/// Whether this token may run this slash command. Some CLI commands change the owner's settings, so the server has its
+/// own list of allowed commands.
 fn check_command(app: &App, who: &Principal, name: &str) -> Result<(), Problem> {
     let allowed = app.settings().commands_for(who.role);
     if allowed.iter().any(|allowed| allowed == name) {
         return Ok(());
     }
     let detail = match allowed {
-        [] => "this token may run no slash commands".to_owned(),
+        [] => "this token may not run slash commands".to_owned(),
         some => format!(
-            "the command must be one of {}; whoever starts the server can add others with --slash-command",
+            "the command must be one of {}; the operator can add others with --slash-command",
             some.join(", ")
         ),
     };
     Err(Problem::forbidden("slash_command", detail))
 }
 
-/// Lists files of the session's folder, to send one with a message.
+/// Lists files in the session's folder that can be sent with a message.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "messages",
     params(("id" = String, Path, description = "The session."), FileParams),
     responses((status = 200, description = "The files.", body = FileList)))]
@@ -165,12 +165,12 @@ fn state_named(word: &str) -> Result<MessageState, Problem> {
     })
 }
 
-/// Takes a message back that was not sent yet.
+/// Cancels a message that was not sent to the CLI yet.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/messages/{message_id}", tag = "messages",
     params(("id" = String, Path, description = "The session."), ("message_id" = String, Path, description = "The message.")),
     responses(
-        (status = 200, description = "It was taken back.", body = CancelledMessage),
-        (status = 409, description = "It is too late.", body = Details, content_type = "application/problem+json"),
+        (status = 200, description = "The message was cancelled.", body = CancelledMessage),
+        (status = 409, description = "The message was already sent to the CLI.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn cancel(
     State(app): State<App>,

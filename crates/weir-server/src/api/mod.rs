@@ -1,4 +1,4 @@
-//! The routes under `/v1` and what stands beside them: a file for each family of handlers.
+//! The routes under `/v1`, health and metrics: one file per group of handlers.
 
 mod answer;
 mod asks;

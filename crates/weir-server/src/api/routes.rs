@@ -1,4 +1,4 @@
-//! Which route goes where, and who may take it.
+//! The routes, and the role each one needs.
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, Uri};
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::auth::Role;
 use crate::docs;
-use crate::guard::{authenticate, check_origin, observe, patience, require};
+use crate::guard::{authenticate, check_origin, limit_time, observe, require};
 use crate::openai;
 use crate::page;
 use crate::problem::{Details, Problem};
@@ -41,7 +41,7 @@ pub fn app(app: App) -> Router {
         .with_state(app)
 }
 
-/// What everybody may see.
+/// Routes without authentication.
 fn open(app: &App) -> Router<App> {
     let pages = Router::new()
         .route("/{*file}", get(page::file))
@@ -52,20 +52,20 @@ fn open(app: &App) -> Router<App> {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .merge(pages)
-        .layer(middleware::from_fn_with_state(app.settings().limits.time, patience))
+        .layer(middleware::from_fn_with_state(app.settings().limits.time, limit_time))
 }
 
-/// What takes a token, by the role that it takes.
+/// Routes that need a token, grouped by role.
 fn api(app: &App) -> Router<App> {
     let limits = &app.settings().limits;
     let streams = Router::new()
         .route("/v1/events", get(events::all))
         .route("/v1/sessions/{id}/events", get(events::session));
-    let in_time = |routes: Router<App>| routes.layer(middleware::from_fn_with_state(limits.time, patience));
+    let in_time = |routes: Router<App>| routes.layer(middleware::from_fn_with_state(limits.time, limit_time));
     let viewer = streams.merge(in_time(viewer().layer(CompressionLayer::new())));
     let stop = Router::new()
         .route("/v1/sessions/{id}/stop", post(control::stop))
-        .layer(middleware::from_fn_with_state(limits.stop_time, patience));
+        .layer(middleware::from_fn_with_state(limits.stop_time, limit_time));
     let send = Router::new()
         .route("/v1/sessions/{id}/messages", post(messages::send))
         .route("/v1/keys/{key}/messages", post(keys::send))
@@ -133,23 +133,22 @@ fn admin() -> Router<App> {
 }
 
 async fn nothing() -> Problem {
-    Problem::not_found("there is nothing under this address; /docs lists what there is")
+    Problem::not_found("nothing found at this address; /docs lists all routes")
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Problem {
-    let detail = format!("{method} cannot be done with {}; /docs lists what can", uri.path());
+    let detail = format!("{method} is not supported by {}; /docs lists all routes", uri.path());
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the layer gives it away")]
+#[expect(clippy::needless_pass_by_value, reason = "signature required by the layer")]
 fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text = cause.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| cause.downcast_ref::<&str>().copied());
-    Problem::internal(&format_args!("a handler panicked: {}", text.unwrap_or("without a word")))
-        .into_response()
+    Problem::internal(&format_args!("a handler panicked: {}", text.unwrap_or("no message"))).into_response()
 }
 
-/// Everything that [`document`] describes.
+/// Everything described by [`document`].
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -193,22 +192,22 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         types::RemovedEvent,
     )),
     tags(
-        (name = "sessions", description = "Conversations"),
-        (name = "messages", description = "What is said to the agent"),
-        (name = "answers", description = "What people answer the agent"),
-        (name = "client tools", description = "Tools of a client that the agent calls"),
-        (name = "control", description = "What happens at once"),
-        (name = "folders", description = "Which folders are trusted"),
+        (name = "sessions", description = "Sessions"),
+        (name = "messages", description = "Messages to the agent"),
+        (name = "answers", description = "Decisions and answers of people"),
+        (name = "client tools", description = "Client tools that the agent calls"),
+        (name = "control", description = "Immediate control of a session"),
+        (name = "folders", description = "Trust in folders"),
         (name = "events", description = "Streams of server-sent events"),
-        (name = "history", description = "What was said and done"),
-        (name = "tokens", description = "Who may do what"),
-        (name = "health", description = "How the server is"),
-        (name = "openai", description = "For programs that were made for OpenAI's API"),
+        (name = "history", description = "Transcript, log and exports"),
+        (name = "tokens", description = "Tokens, share links and the audit log"),
+        (name = "health", description = "Health and metrics"),
+        (name = "openai", description = "For clients of OpenAI's API"),
     ),
 )]
 struct Document;
 
-/// The description of the routes, as it is derived.
+/// The OpenAPI document, as derived.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     Document::openapi()
 }

@@ -15,13 +15,13 @@ use crate::guard::Audited;
 use crate::problem::Problem;
 use crate::state::{App, Phase};
 
-/// Most sessions of one page of the list.
-const MOST: usize = 200;
+/// Maximum sessions per page of the list.
+const MAX_LIMIT: usize = 200;
 
-/// Begins a session.
+/// Creates a session.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = CreateSession, responses(
-    (status = 201, description = "The session.", body = SessionInfo, headers(("Location", description = "Where it is."))),
-    (status = 200, description = "The session that has this key already.", body = SessionInfo),
+    (status = 201, description = "The session.", body = SessionInfo, headers(("Location", description = "Path of the session."))),
+    (status = 200, description = "The existing session with this key.", body = SessionInfo),
 ))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -41,7 +41,7 @@ pub(crate) async fn create(
     Ok(response)
 }
 
-/// Begins a session, or finds the one that has the key, if the client may.
+/// Creates a session, or finds the one with the key, if the client may.
 pub(super) async fn begin(
     app: &App,
     who: &Principal,
@@ -84,19 +84,19 @@ pub(super) async fn begin(
     Ok(app.host().create(new, &who.actor()).await?)
 }
 
-/// Whether new work is taken.
+/// Whether new work is accepted.
 pub(crate) fn may_begin(app: &App, who: &Principal) -> Result<(), Problem> {
     if app.phase() != Phase::Serving {
         return Err(weir_host::HostError::ShuttingDown.into());
     }
     if who.budget_left_usd.is_some_and(|left| left <= 0.0) {
-        let detail = "what may be spent with this token is spent; ask for another one";
+        let detail = "the budget of this token is spent; ask for another token";
         return Err(Problem::forbidden("token_budget", detail));
     }
     Ok(())
 }
 
-/// Whether a permission mode may be asked for here.
+/// Whether this server allows a permission mode.
 pub(super) fn check_mode(app: &App, mode: &str) -> Result<(), Problem> {
     let modes = &app.settings().permission_modes;
     if modes.iter().any(|allowed| allowed == mode) {
@@ -106,7 +106,7 @@ pub(super) fn check_mode(app: &App, mode: &str) -> Result<(), Problem> {
     Err(Problem::unprocessable("permission_mode", detail))
 }
 
-/// Refuses a name that would not stay on its line in a list or on a terminal.
+/// Refuses a name that would break out of its line in a list or on a terminal.
 fn check_name(name: Option<&str>) -> Result<(), Problem> {
     if name.is_some_and(|name| name.chars().any(char::is_control)) {
         return Err(Problem::unprocessable("name", "the name must be one line, without control characters"));
@@ -114,7 +114,7 @@ fn check_name(name: Option<&str>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Lists sessions, the one that changed last first.
+/// Lists sessions, most recently changed first.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListParams), responses(
     (status = 200, description = "A page of the list.", body = SessionPage),
 ))]
@@ -124,10 +124,10 @@ pub(crate) async fn list(
     Query(params): Query<ListParams>,
 ) -> Answer<SessionPage> {
     let status = params.status.as_deref().map(status_named).transpose()?;
-    if params.limit.is_some_and(|limit| !(1..=MOST).contains(&limit)) {
-        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MOST}")));
+    if params.limit.is_some_and(|limit| !(1..=MAX_LIMIT).contains(&limit)) {
+        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MAX_LIMIT}")));
     }
-    // Who may see one session sees a list of one.
+    // A token for one session sees only that one.
     if let Some(only) = &who.session {
         let sessions = app.host().info(&session_id(only)?).await.into_iter().collect();
         return answer::ok(SessionPage { sessions, next_cursor: None });
@@ -149,14 +149,14 @@ fn status_named(word: &str) -> Result<SessionStatus, Problem> {
     })
 }
 
-/// A session at a glance.
+/// Shows a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
     responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn show(State(app): State<App>, Path(id): Path<String>) -> Answer<SessionInfo> {
     answer::ok(app.host().info(&session_id(&id)?).await?)
 }
 
-/// Gives a session another name, puts it away or takes it back, keeps it for good.
+/// Renames, archives, unarchives or pins a session.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
     request_body = ChangeSession, responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn change(
@@ -168,7 +168,7 @@ pub(crate) async fn change(
     check_name(body.name.as_deref())?;
     let mut info = None;
     if let Some(name) = body.name {
-        // An empty name is none.
+        // An empty name removes the name.
         info = Some(app.host().rename(&id, Some(name).filter(|name| !name.is_empty())).await?);
     }
     if let Some(pinned) = body.pinned {
@@ -183,9 +183,9 @@ pub(crate) async fn change(
     }
 }
 
-/// Ends a session's process and deletes the session with its log. Links that share it end as well.
+/// Stops a session's process and deletes the session with its log. Its share links stop working too.
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
-    responses((status = 204, description = "It is gone.")))]
+    responses((status = 204, description = "The session was deleted.")))]
 pub(crate) async fn delete(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
     let session = session_id(&id)?;
     app.host().delete(&session).await?;
@@ -194,7 +194,7 @@ pub(crate) async fn delete(State(app): State<App>, Path(id): Path<String>) -> Re
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Begins a session with a copy of this one's history.
+/// Creates a session with a copy of this one's history.
 #[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", params(("id" = String, Path, description = "The session.")),
     request_body = Option<ForkSession>, responses((status = 201, description = "The new session.", body = SessionInfo)))]
 pub(crate) async fn fork(
@@ -205,8 +205,8 @@ pub(crate) async fn fork(
 ) -> Result<Response, Problem> {
     may_begin(&app, &who)?;
     if who.session.is_some() {
-        // The copy would be a session that this token may not see.
-        return Err(Problem::forbidden("one_session", "this token is good for one session only"));
+        // This token could not see the copy.
+        return Err(Problem::forbidden("one_session", "this token is valid for one session only"));
     }
     check_name(body.name.as_deref())?;
     let info = app.host().fork(&session_id(&id)?, body.name, &who.actor()).await?;

@@ -1,4 +1,4 @@
-//! Server-sent events: how a frame is written, and when a stream ends because its token does.
+//! Server-sent events: how a frame is encoded, and how a stream ends with its token.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
 use serde::Serialize;
 use tokio::sync::watch;
+use weir_base::time::now_ms;
 use weir_host::{Cursor, Frame, WatchEvent};
 
 use super::types::ByeEvent;
 use crate::auth::{Principal, Standing, Tokens};
-use crate::clock;
 
-/// A frame of a session's stream as it goes over the wire.
+/// A frame as sent over the wire.
 pub(super) fn encode(frame: &Frame) -> Bytes {
     let (name, id) = (frame.event().name(), frame.id());
     match frame.event() {
@@ -74,7 +74,7 @@ fn head(event: &str, id: Option<&Cursor>, capacity: usize) -> BytesMut {
     text
 }
 
-/// An answer that goes on for as long as there are events. Nobody on the way may keep it back or change it.
+/// A response that lasts as long as there are events. Proxies must not buffer or change it.
 pub(super) fn respond(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
@@ -103,11 +103,11 @@ impl Holder {
         }
     }
 
-    /// Waits until the token is no good any more, and says why. Cancel safe.
+    /// Waits until the token is no longer valid, and returns why. Cancel safe.
     pub(super) async fn ended(&mut self) -> &'static str {
         loop {
             self.changes.borrow_and_update();
-            match self.tokens.standing(&self.id, clock::now()) {
+            match self.tokens.standing(&self.id, now_ms()) {
                 Standing::Revoked => return "revoked",
                 Standing::Expired => return "expired",
                 Standing::Good => {}
@@ -115,7 +115,7 @@ impl Holder {
             tokio::select! {
                 changed = self.changes.changed() => {
                     if changed.is_err() {
-                        // Nobody can revoke anything any more, because the server is gone.
+                        // The server is gone, so nothing can be revoked any more.
                         std::future::pending::<()>().await;
                     }
                 }
@@ -127,8 +127,8 @@ impl Holder {
 
 async fn until(at: Option<i64>) {
     let Some(at) = at else { return std::future::pending().await };
-    let left = u64::try_from(at - clock::now()).unwrap_or(0);
-    // One more, so that it is over by the clock and not only nearly.
+    let left = u64::try_from(at - now_ms()).unwrap_or(0);
+    // One more millisecond, so that the token has really expired by the clock.
     tokio::time::sleep(Duration::from_millis(left + 1)).await;
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_on_the_wire() {
+    fn encoded_events() {
         assert_eq!(write("a", None, &()), "event: a\ndata: null\n\n");
         let place = Cursor::new("e", 7, None);
         assert_eq!(

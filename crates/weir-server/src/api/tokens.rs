@@ -1,29 +1,29 @@
-//! Tokens, share links, and who the client is.
+//! Tokens, share links, the audit log, and the client's own identity.
 
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use weir_base::time::now_ms;
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
 use super::types::{AuditPage, AuditParams, CreateToken, CreatedToken, Me, Share, ShareSession, TokenList};
 use crate::auth::{NewToken, Principal, Role, TokenInfo};
-use crate::clock;
 use crate::extract::{Json, OptionalJson, Path, Query};
 use crate::guard::Audited;
 use crate::problem::{Details, Problem};
 use crate::serve::{link, token_name_problem};
 use crate::state::App;
 
-/// Most entries of one page of the audit log.
-const MOST: usize = 1000;
+/// Maximum entries per page of the audit log.
+const MAX_LIMIT: usize = 1000;
 
-/// Who the client is, and what it may do here.
-#[utoipa::path(get, path = "/v1/me", tag = "tokens", responses((status = 200, description = "That.", body = Me)))]
+/// Shows who the client is and what it may do.
+#[utoipa::path(get, path = "/v1/me", tag = "tokens", responses((status = 200, description = "The client.", body = Me)))]
 pub(crate) async fn me(State(app): State<App>, Extension(who): Extension<Principal>) -> Answer<Me> {
     let settings = app.settings();
-    // Who sees one session only need not know where others work.
+    // A token for one session need not know where others work.
     let roots = if who.session.is_none() { settings.roots.as_slice() } else { &[] };
     answer::ok(Me {
         name: who.name,
@@ -41,7 +41,7 @@ pub(crate) async fn me(State(app): State<App>, Extension(who): Extension<Princip
     })
 }
 
-/// Makes a link by which others may see this session, and nothing else.
+/// Creates a link through which others may see this session, and nothing else.
 #[utoipa::path(post, path = "/v1/sessions/{id}/share", tag = "tokens", params(("id" = String, Path, description = "The session.")),
     request_body = Option<ShareSession>, responses((status = 201, description = "The link.", body = Share)))]
 pub(crate) async fn share(
@@ -59,7 +59,7 @@ pub(crate) async fn share(
         ..NewToken::new(format!("shared by {}", who.name), Role::Viewer)
     };
     let tokens = app.tokens().clone();
-    let (token, secret) = answer::blocking(move || tokens.add(new, clock::now())).await?;
+    let (token, secret) = answer::blocking(move || tokens.add(new, now_ms())).await?;
     let path = link(&app.settings().base_path, &secret, Some(&id));
     let share = Share { token: secret.reveal().to_owned(), token_id: token.id.clone(), path };
     let mut response = answer::json(StatusCode::CREATED, &share);
@@ -71,20 +71,20 @@ fn ends(seconds: Option<u32>) -> Result<Option<i64>, Problem> {
     if seconds == Some(0) {
         return Err(Problem::unprocessable("expires_in_s", "expires_in_s must be above zero"));
     }
-    Ok(seconds.map(|seconds| clock::now() + i64::from(seconds) * 1000))
+    Ok(seconds.map(|seconds| now_ms() + i64::from(seconds) * 1000))
 }
 
 fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     one.into_iter().chain(other).min()
 }
 
-/// Lists tokens. Secrets are not told.
+/// Lists tokens, without their secrets.
 #[utoipa::path(get, path = "/v1/tokens", tag = "tokens", responses((status = 200, description = "The tokens.", body = TokenList)))]
 pub(crate) async fn list(State(app): State<App>) -> Answer<TokenList> {
     answer::ok(TokenList { tokens: app.tokens().list().iter().map(TokenInfo::from).collect() })
 }
 
-/// Makes a token. Its secret is told here and never again.
+/// Creates a token. Its secret is returned here and never again.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = CreateToken,
     responses(
         (status = 201, description = "The token.", body = CreatedToken),
@@ -101,7 +101,7 @@ pub(crate) async fn create(
             Err(_) => false,
         };
         if !is_there {
-            return Err(Problem::unprocessable("token", "there is no such session"));
+            return Err(Problem::unprocessable("token", "no such session"));
         }
     }
     let new = NewToken {
@@ -114,7 +114,7 @@ pub(crate) async fn create(
         requests_per_minute: body.requests_per_minute,
     };
     let tokens = app.tokens().clone();
-    let (token, secret) = answer::blocking(move || tokens.add(new, clock::now())).await?;
+    let (token, secret) = answer::blocking(move || tokens.add(new, now_ms())).await?;
     let created = CreatedToken { token: secret.reveal().to_owned(), info: TokenInfo::from(&token) };
     let mut response = answer::json(StatusCode::CREATED, &created);
     response.extensions_mut().insert(Audited(format!("token {} ({})", token.id, token.role)));
@@ -136,32 +136,32 @@ fn check(body: &CreateToken) -> Result<(), Problem> {
         return bad("requests_per_minute must be above zero");
     }
     if body.role == Role::Admin && body.session.is_some() {
-        return bad("an admin is for all sessions; leave out the session or choose another role");
+        return bad("an admin token is for all sessions; leave out the session or choose another role");
     }
     Ok(())
 }
 
-/// Takes a token back. It is no good from now on, also on open streams.
+/// Revokes a token. It stops working immediately, including on open streams.
 #[utoipa::path(delete, path = "/v1/tokens/{token}", tag = "tokens", params(("token" = String, Path, description = "The id of the token.")),
-    responses((status = 204, description = "It is no good any more.")))]
+    responses((status = 204, description = "The token was revoked.")))]
 pub(crate) async fn revoke(State(app): State<App>, Path(token): Path<String>) -> Result<Response, Problem> {
     let (tokens, id) = (app.tokens().clone(), token.clone());
     let revoked = answer::blocking(move || tokens.revoke(|one| one.id == id)).await?;
     if revoked.is_empty() {
-        return Err(Problem::not_found("there is no such token"));
+        return Err(Problem::not_found("no such token"));
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     response.extensions_mut().insert(Audited(format!("token {token}")));
     Ok(response)
 }
 
-/// Who did what, the newest first.
+/// The audit log, newest first.
 #[utoipa::path(get, path = "/v1/audit", tag = "tokens", params(AuditParams),
-    responses((status = 200, description = "A page of it.", body = AuditPage)))]
+    responses((status = 200, description = "A page of the audit log.", body = AuditPage)))]
 pub(crate) async fn audit(State(app): State<App>, Query(params): Query<AuditParams>) -> Answer<AuditPage> {
     let limit = params.limit.unwrap_or(100);
-    if !(1..=MOST).contains(&limit) {
-        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MOST}")));
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MAX_LIMIT}")));
     }
     let audit = app.audit().clone();
     let read = tokio::task::spawn_blocking(move || audit.read(params.before, limit)).await;

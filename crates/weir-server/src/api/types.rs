@@ -1,8 +1,7 @@
-//! The bodies of requests and answers that are the server's own. What the host and the transcript have to say is
-//! told in their own types.
+//! The server's own request and response bodies. Data of the host and the transcript has types in their crates.
 //!
-//! Members that are not known are refused: a request that names the CLI's path, its flags or a scope of its own
-//! fails instead of being half understood.
+//! Unknown fields are refused: a request with the CLI's path, its flags or an invented scope fails instead of being
+//! half understood.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,22 +20,22 @@ use crate::auth::{Role, TokenInfo};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateSession {
-    /// Where it works: a folder below one of the server's roots.
+    /// Working directory: a folder below one of the server's roots.
     pub(crate) cwd: String,
-    /// The client's own name for it: the second session of that key is the first one.
+    /// The client's own id for the session: creating it again with the same key returns the existing session.
     pub(crate) key: Option<String>,
-    /// What people call it.
+    /// Display name.
     pub(crate) name: Option<String>,
-    /// The model; the CLI's own choice where none is given.
+    /// The model; the CLI's default if left out.
     pub(crate) model: Option<String>,
-    /// What is allowed without asking; one of `permission_modes` of `/v1/me`.
+    /// Permission mode; one of `permission_modes` of `/v1/me`.
     pub(crate) permission_mode: Option<String>,
-    /// The tools that there are, by name: all that the server has where it is left out. What is not named here does not
-    /// exist for the session; what is named and not in `allowed_tools` asks, if it is a tool that asks.
+    /// Names of the available tools; all tools of the server if left out. A tool that is not listed does not exist for
+    /// the session; a listed tool that is not in `allowed_tools` asks for permission, if it is a tool that asks.
     #[schema(example = json!(["Read", "Grep", "Edit", "Bash"]))]
     pub(crate) tools: Option<Vec<String>>,
-    /// Tools that need no permission: reading and searching inside the folder, as `Read` or `Read(src/**)`, and what
-    /// whoever started the server allows besides.
+    /// Tools that need no permission: reading and searching inside the folder, as `Read` or `Read(src/**)`, and others
+    /// that the operator allows.
     #[serde(default)]
     pub(crate) allowed_tools: Vec<String>,
     /// Tools that must not be used.
@@ -44,23 +43,22 @@ pub(crate) struct CreateSession {
     pub(crate) disallowed_tools: Vec<String>,
     /// Replaces the CLI's own system prompt.
     pub(crate) system_prompt: Option<String>,
-    /// Is added to the system prompt.
+    /// Added to the system prompt.
     pub(crate) append_system_prompt: Option<String>,
-    /// What the session may cost, in dollars.
+    /// Maximum cost of the session, in dollars.
     pub(crate) max_cost_usd: Option<f64>,
-    /// Most rounds with the model in a turn.
+    /// Maximum model round trips per turn.
     #[schema(minimum = 1)]
     pub(crate) max_turns: Option<u32>,
-    /// How many seconds a person may take to answer a request before it is denied; the server's own limit where it is
-    /// left out. For programs with no person at hand.
+    /// Seconds until an unanswered request is denied; the server's own limit if left out. For unattended programs.
     #[schema(minimum = 1)]
     pub(crate) ask_timeout_s: Option<u32>,
-    /// Tools of the client that the agent may call, see `/v1/sessions/{id}/client-tools`.
+    /// Client tools that the agent may call, see `/v1/sessions/{id}/client-tools`.
     #[serde(default)]
     pub(crate) client_tools: ClientTools,
-    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
-    /// more messages (409 `not_kept`), and there are no copies of it. A version that cannot do this is refused with the
-    /// first message. The server's own log is kept until the session is deleted.
+    /// Whether the CLI stores nothing of the session on disk. The session then lives only as long as its process:
+    /// afterwards it accepts no messages (409 `not_kept`) and cannot be forked. If the CLI version does not support
+    /// this, the first message is refused. The server's own log is kept until the session is deleted.
     #[serde(default)]
     pub(crate) no_session_persistence: bool,
 }
@@ -70,29 +68,29 @@ pub(crate) struct CreateSession {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListParams {
-    /// Only those that do this.
+    /// Only sessions with this status.
     #[param(value_type = Option<weir_host::SessionStatus>)]
     pub(crate) status: Option<String>,
-    /// Only those with these words in their name, key, folder or text.
+    /// Only sessions with these words in their name, key, folder or text.
     pub(crate) search: Option<String>,
-    /// Those that were put away, instead of those that were not.
+    /// Archived sessions instead of unarchived ones.
     pub(crate) archived: Option<bool>,
-    /// How many.
+    /// Page size.
     #[param(minimum = 1, maximum = 200)]
     pub(crate) limit: Option<usize>,
-    /// Where the last page ended.
+    /// Cursor of the previous page.
     pub(crate) cursor: Option<String>,
 }
 
-/// What to change about a session.
+/// Changes to a session.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangeSession {
-    /// What people call it.
+    /// Display name.
     pub(crate) name: Option<String>,
-    /// Whether it is put away.
+    /// Whether the session is archived.
     pub(crate) archived: Option<bool>,
-    /// Whether it is kept although the server removes old sessions.
+    /// Whether the session is kept when the server removes old sessions.
     pub(crate) pinned: Option<bool>,
 }
 
@@ -100,7 +98,7 @@ pub(crate) struct ChangeSession {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ForkSession {
-    /// What people call it.
+    /// Display name.
     pub(crate) name: Option<String>,
 }
 
@@ -108,39 +106,39 @@ pub(crate) struct ForkSession {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SendMessage {
-    /// The client's own name for it: sent twice, it is one message.
+    /// The client's own id for the message: sent twice, it is one message.
     #[schema(min_length = 1, max_length = 200)]
     pub(crate) client_id: String,
-    /// What it says. The text is inert: an `@` in it reads no file, and a leading `/` runs no command.
+    /// The text. It is inert: an `@` in it does not read a file, and a leading `/` does not run a command.
     #[serde(default)]
     pub(crate) text: String,
     /// Pictures.
     #[serde(default)]
     pub(crate) images: Vec<Image>,
-    /// Files of the session's folder whose content goes with the text: their paths, relative to the folder.
+    /// Files whose content is sent with the text: paths relative to the session's folder.
     #[serde(default)]
     #[schema(max_items = 20)]
     pub(crate) files: Vec<String>,
-    /// A slash command instead of a text and pictures; one of `slash_commands` of `/v1/me`.
+    /// A slash command instead of text and pictures; one of `slash_commands` of `/v1/me`.
     pub(crate) command: Option<SlashCommand>,
-    /// What becomes of it while a turn runs.
+    /// What to do with the message while a turn runs.
     #[serde(default)]
     pub(crate) mode: MessageMode,
 }
 
-/// Calls of the client's tools that wait.
+/// Calls of client tools that wait for an answer.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ToolCallList {
     /// The calls.
     pub(crate) calls: Vec<ToolCall>,
 }
 
-/// A call of a client's tool.
+/// A call of a client tool.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ToolCall {
-    /// Names the call; the answer carries it.
+    /// Id of the call, needed to answer it.
     pub(crate) request_id: String,
-    /// The model's own name for it, where it is known.
+    /// The model's id for the call, if known.
     pub(crate) tool_use_id: Option<String>,
     /// The tool.
     pub(crate) name: String,
@@ -149,28 +147,29 @@ pub(crate) struct ToolCall {
     pub(crate) input: Value,
 }
 
-/// A message to the session that has a key.
+/// A message to the session with a key.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SendByKey {
-    /// The session to begin where none has the key, without a key of its own. Without this, that is 404.
+    /// The session to create if none has the key; its own `key` must be left out. Without this, a missing session is a
+    /// 404.
     pub(crate) session: Option<CreateSession>,
     /// The message.
     pub(crate) message: SendMessage,
 }
 
-/// In which words the events of one message are told.
+/// Format of the events of one message.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MessageStreamParams {
-    /// In which words, if events are asked for; `agent` if nothing is said.
+    /// Format of the events, if they are requested; `agent` by default.
     #[serde(default)]
     #[param(value_type = Option<MessageEventFormat>)]
     pub(crate) format: MessageEventFormat,
 }
 
-/// In which words the events of one message are told.
+/// Format of the events of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MessageEventFormat {
@@ -181,12 +180,12 @@ pub(crate) enum MessageEventFormat {
     Classic,
 }
 
-/// Which files of a session's folder.
+/// Which files of a session's folder to list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FileParams {
-    /// Letters of their path; all files where there are none.
+    /// Letters of the path; empty for all files.
     #[serde(default)]
     pub(crate) query: String,
 }
@@ -194,11 +193,11 @@ pub(crate) struct FileParams {
 /// Files of a session's folder.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FileList {
-    /// Their paths relative to the folder, the likeliest first, at most 50.
+    /// Paths relative to the folder, best match first, at most 50.
     pub(crate) files: Vec<String>,
 }
 
-/// Which folder.
+/// The folder to show.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -212,7 +211,7 @@ pub(crate) struct FolderParams {
 pub(crate) struct Folder {
     #[serde(flatten)]
     pub(crate) report: weir_host::FolderReport,
-    /// Names what the folder would run. Who trusts it sends this, so that what is trusted is what was seen.
+    /// Digest of what the folder would run. It is sent back to trust the folder, so that only what was seen is trusted.
     pub(crate) seal: String,
 }
 
@@ -222,7 +221,7 @@ pub(crate) struct Folder {
 pub(crate) struct TrustFolder {
     /// The folder.
     pub(crate) cwd: String,
-    /// The `seal` of the folder as a person has seen it.
+    /// The `seal` of the folder as the person saw it.
     pub(crate) seal: String,
 }
 
@@ -231,7 +230,7 @@ pub(crate) struct TrustFolder {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MessageParams {
-    /// Only those of which this has become.
+    /// Only messages in this state.
     #[param(value_type = Option<weir_host::MessageState>)]
     pub(crate) state: Option<String>,
 }
@@ -243,7 +242,7 @@ pub(crate) struct MessageList {
     pub(crate) messages: Vec<MessageInfo>,
 }
 
-/// A message that was taken back.
+/// A cancelled message.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CancelledMessage {
     /// The message.
@@ -255,11 +254,11 @@ pub(crate) struct CancelledMessage {
 /// Whether something was interrupted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Interrupted {
-    /// Whether there was a turn: one that ran, or one that had not begun and whose message was taken back.
+    /// Whether there was a turn: a running one, or one that had not started and whose message was cancelled.
     pub(crate) interrupted: bool,
 }
 
-/// A task in the background was told to end.
+/// A background task was told to stop.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StoppedTask {
     /// The task.
@@ -273,35 +272,35 @@ pub(crate) struct Stopped {
     pub(crate) stopped: bool,
 }
 
-/// The decision on a request for permission, or on a plan.
+/// The decision on a permission request or on a plan.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnswerPermission {
-    /// Whether it may.
+    /// Whether the request is allowed.
     pub(crate) behavior: Behavior,
-    /// What the model is told with a denial.
+    /// Message to the model with a denial.
     pub(crate) message: Option<String>,
-    /// Arguments that replace those of the call. Takes the role `driver`.
+    /// Arguments that replace those of the call. Needs the role `driver`.
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     pub(crate) updated_input: Option<serde_json::Map<String, Value>>,
-    /// Suggestions of the request that hold from now on. Takes the role `driver` for the session, and `admin` where
-    /// it is stored.
+    /// Suggestions of the request that apply from now on. Needs the role `driver` for the session, and `admin` to store
+    /// it.
     #[serde(default)]
     pub(crate) remember: Vec<Remember>,
-    /// The permission mode in which a plan is carried out: `default`, which asks for each edit, where nothing is said.
-    /// Other modes take the role `driver`.
+    /// The permission mode in which a plan is carried out; `default`, which asks for each edit, if left out. Other
+    /// modes need the role `driver`.
     pub(crate) permission_mode: Option<String>,
     /// Whether a denial ends the turn.
     pub(crate) interrupt: Option<bool>,
 }
 
-/// A suggestion that holds from now on.
+/// A suggestion that applies from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Remember {
-    /// Its place in the request's `suggestions`, from 0.
+    /// Index in the request's `suggestions`, from 0.
     pub(crate) suggestion: usize,
-    /// Where it is kept.
+    /// Where the rule is kept.
     pub(crate) destination: RuleDestination,
 }
 
@@ -309,56 +308,56 @@ pub(crate) struct Remember {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Behavior {
-    /// It may.
+    /// The tool may be used.
     Allow,
-    /// It may not.
+    /// The tool may not be used.
     Deny,
 }
 
-/// The answer to questions: either the answers, or why there are none.
+/// The response to questions: either answers, or a reason to decline.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnswerQuestion {
-    /// For each question a label, several labels, or a text of one's own.
+    /// For each question a label, several labels, or free text.
     pub(crate) answers: Option<BTreeMap<String, Choice>>,
-    /// Why nobody answers; the model is told.
+    /// Why the questions are declined; the model is told.
     pub(crate) decline: Option<String>,
 }
 
-/// What was chosen.
+/// The answer to one question.
 #[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Choice {
-    /// A label, or a text of one's own.
+    /// A label, or free text.
     One(String),
     /// Several labels.
     Several(Vec<String>),
 }
 
-/// The answer to what an MCP server asks.
+/// The response to an elicitation of an MCP server.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnswerElicitation {
-    /// Whether it is answered.
+    /// Whether the elicitation is accepted.
     pub(crate) action: ElicitationAction,
-    /// The answers, by the names of the form's fields. A link has none.
+    /// The answers, by field name of the form; left out for a link.
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     pub(crate) content: Option<serde_json::Map<String, Value>>,
 }
 
-/// Whether what an MCP server asks is answered.
+/// The decision on an elicitation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ElicitationAction {
-    /// It is: with the content, or at the link.
+    /// Accepted, with the content or at the link.
     Accept,
-    /// It is not.
+    /// Declined.
     Decline,
-    /// It is not, and nothing is said about why.
+    /// Dismissed without a decision.
     Cancel,
 }
 
-/// An answer that was taken.
+/// An accepted decision.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Answered {
     /// The request.
@@ -371,13 +370,13 @@ pub(crate) struct Answered {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SetModel {
-    /// The model; the CLI's own choice for null.
+    /// The model; null for the CLI's default.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required = true)]
     pub(crate) model: Option<String>,
 }
 
-/// What is allowed without asking from now on.
+/// The permission mode to use from now on.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SetPermissionMode {
@@ -385,30 +384,30 @@ pub(crate) struct SetPermissionMode {
     pub(crate) mode: String,
 }
 
-/// Which entries to give.
+/// Which entries of the transcript to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TranscriptParams {
     /// Only entries with a smaller number.
     pub(crate) before: Option<u64>,
-    /// How many.
+    /// Page size.
     #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
 }
 
-/// A part of a conversation.
+/// A page of the transcript.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TranscriptPage {
     /// The entries, the newest first.
     pub(crate) entries: Vec<Arc<Entry>>,
-    /// `before` for the next page; none where there are no older ones.
+    /// `before` for the next page; none if there are no older entries.
     pub(crate) next_before: Option<u64>,
-    /// The number of the newest event.
+    /// Number of the newest event.
     pub(crate) seq: u64,
 }
 
-/// Which part of the log to give.
+/// Which part of the log to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -417,7 +416,7 @@ pub(crate) struct LogParams {
     pub(crate) after: Option<u64>,
 }
 
-/// In which form to give a conversation.
+/// Format of an export.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ExportFormat {
@@ -425,35 +424,35 @@ pub(crate) enum ExportFormat {
     Html,
     /// Markdown.
     Md,
-    /// The log, a JSON object a line.
+    /// The log, one JSON object per line.
     Ndjson,
 }
 
-/// In which form to give a conversation.
+/// Format of an export.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExportParams {
-    /// The form.
+    /// The format.
     pub(crate) format: ExportFormat,
 }
 
-/// How a stream is to be.
+/// Options of an event stream.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventParams {
-    /// In which words events are told; `view` if nothing is said.
+    /// Format of the events; `view` by default.
     #[serde(default)]
     #[param(value_type = Option<EventFormat>)]
     pub(crate) format: EventFormat,
 }
 
-/// In which words events are told.
+/// Format of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EventFormat {
-    /// A snapshot of the conversation, then its changes.
+    /// A snapshot of the session, then its changes.
     #[default]
     View,
     /// `agent-message-start`, `agent-text-delta` and so on.
@@ -464,11 +463,11 @@ pub(crate) enum EventFormat {
     Raw,
 }
 
-/// How long a share link is to be good.
+/// Options of a share link.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShareSession {
-    /// Seconds from now; it does not end by itself where nothing is said.
+    /// Seconds until the link expires; never if left out.
     #[schema(minimum = 1)]
     pub(crate) expires_in_s: Option<u32>,
 }
@@ -476,70 +475,70 @@ pub(crate) struct ShareSession {
 /// A share link.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Share {
-    /// The secret, which is told only here.
+    /// The secret, which is only returned here.
     pub(crate) token: String,
-    /// Names the token, for revoking it.
+    /// Id for revoking the token.
     pub(crate) token_id: String,
-    /// The path of the page, with the token in its fragment.
+    /// Path of the page, with the token in its fragment.
     pub(crate) path: String,
 }
 
-/// Who the client is, and what it may do here.
+/// Who the client is and what it may do.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Me {
     /// The name of the token.
     pub(crate) name: String,
     /// What it may do.
     pub(crate) role: Role,
-    /// The one session that it is good for.
+    /// The only session that it gives access to.
     pub(crate) session: Option<String>,
-    /// When it ends, in milliseconds since 1970.
+    /// Expiry time, in milliseconds since 1970.
     pub(crate) expires_at: Option<i64>,
-    /// What may still be spent with it, in dollars.
+    /// What is left of its budget, in dollars.
     pub(crate) budget_left_usd: Option<f64>,
     /// The version of the server.
     pub(crate) version: &'static str,
     /// Folders below which sessions may work.
     pub(crate) roots: Vec<String>,
-    /// Permission modes that may be asked for.
+    /// Permission modes that this server allows.
     pub(crate) permission_modes: Vec<String>,
     /// Slash commands that this token may run.
     pub(crate) slash_commands: Vec<String>,
     /// Models to offer.
     pub(crate) models: Vec<String>,
-    /// Whether this is the demonstration.
+    /// Whether the server runs in demo mode.
     pub(crate) demo: bool,
-    /// Whether the CLI runs behind a fence: it can neither read nor write outside the root of its session.
+    /// Whether the CLI runs in a sandbox: it can neither read nor write outside its session's root.
     pub(crate) sandbox: bool,
 }
 
-/// A token to make.
+/// A token to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateToken {
-    /// Who gets it.
+    /// Name of the holder.
     #[schema(min_length = 1, max_length = 100)]
     pub(crate) name: String,
     /// What it may do.
     pub(crate) role: Role,
-    /// The one session that it is good for.
+    /// The only session that it gives access to.
     pub(crate) session: Option<String>,
-    /// When it ends, in seconds from now.
+    /// Seconds until the token expires.
     #[schema(minimum = 1)]
     pub(crate) expires_in_s: Option<u32>,
     /// What its holder may spend, in dollars.
     pub(crate) max_cost_usd: Option<f64>,
-    /// How many requests its holder may make in a minute.
+    /// Maximum requests per minute.
     #[schema(minimum = 1)]
     pub(crate) requests_per_minute: Option<u32>,
 }
 
-/// A token that was made.
+/// A created token.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CreatedToken {
-    /// The secret, which is told only here.
+    /// The secret, which is only returned here.
     pub(crate) token: String,
-    /// The rest.
+    /// The token's properties.
     #[serde(flatten)]
     pub(crate) info: TokenInfo,
 }
@@ -551,15 +550,15 @@ pub(crate) struct TokenList {
     pub(crate) tokens: Vec<TokenInfo>,
 }
 
-/// Which entries of the audit log to give.
+/// Which entries of the audit log to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AuditParams {
-    /// How many.
+    /// Page size.
     #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
-    /// `next_before` of the page before.
+    /// `next_before` of the previous page.
     pub(crate) before: Option<u64>,
 }
 
@@ -568,11 +567,11 @@ pub(crate) struct AuditParams {
 pub(crate) struct AuditPage {
     /// The entries, the newest first.
     pub(crate) entries: Vec<AuditEntry>,
-    /// Where the next page begins.
+    /// `before` for the next page.
     pub(crate) next_before: Option<u64>,
 }
 
-/// How the server is.
+/// Health of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
     /// `ok`, `stopping`, `disk_full`, or `store_unusable`.
@@ -580,41 +579,41 @@ pub(crate) struct Health {
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
-    /// What keeps the server from working as fast as it could, in words for people; left out where there is nothing.
+    /// What slows the server down, in words for people; left out if there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reasons: Vec<String>,
 }
 
-/// All changes to files.
+/// All file changes of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SessionDiff {
     /// The files.
     pub(crate) files: Vec<weir_host::FileDiff>,
 }
 
-/// The server closes the stream: the last event.
+/// The last event before the server closes the stream.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ByeEvent {
     /// Why: `lag`, `shutdown`, `revoked`, `expired`, `deleted` or `failed`.
     pub(crate) reason: &'static str,
 }
 
-/// The sessions that the stream of all sessions begins with.
+/// The sessions that the stream of all sessions starts with.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SessionsEvent {
-    /// The newest.
+    /// The newest sessions.
     pub(crate) sessions: Vec<SessionInfo>,
 }
 
 /// A session was deleted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RemovedEvent {
-    /// Which.
+    /// Id of the deleted session.
     pub(crate) id: String,
 }
 
-/// The bytes of a picture, as a file has them.
+/// The bytes of a picture file.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]
-#[expect(dead_code, reason = "it is only described; the bytes go out as they are")]
+#[expect(dead_code, reason = "only used for the description; the bytes are sent as they are")]
 pub(crate) struct PictureBytes(Vec<u8>);

@@ -1,22 +1,22 @@
-//! What tokens may still spend, for all sessions together, asked when a message is handed to the CLI.
+//! What each token may still spend across all sessions, checked when a message is handed to the CLI.
 //!
-//! What a turn costs is known at its end only. So money is set aside for each turn that runs: as much as the most
-//! expensive turn of the token so far. While nothing is known about a token, one of its turns runs at a time. A token
-//! therefore exceeds its budget by at most one turn, or by as much as turns that run at the same time cost more than
-//! any turn before them.
+//! The cost of a turn is only known when it ends. So money is reserved for each running turn: as much as the token's
+//! most expensive turn so far. Until a token's first cost is known, its turns run one at a time. A token therefore
+//! exceeds its budget by at most one turn, or by the amount that concurrent turns cost more than any turn before them.
 //!
-//! The CLI does not say what a turn cost that was interrupted or cut off. Such a turn is charged like the most expensive
-//! one so far: otherwise interrupting every turn would be free. As much is at stake in the file of the tokens while a turn
-//! runs, so that it is charged also if the server is killed.
+//! The CLI does not report the cost of a turn that was interrupted or cut off. Such a turn is charged like the most
+//! expensive one so far: otherwise interrupting every turn would be free. The token file records the same amount as at
+//! stake while a turn runs, so it is charged even if the server is killed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use weir_base::money::dollars;
 use weir_host::{Payment, Purse};
 
 use super::tokens::Tokens;
 
-/// What a turn of unknown cost is charged while no cost of the token is known, as a part of its budget.
+/// Fraction of the budget charged for a turn of unknown cost while none of the token's costs is known.
 const UNKNOWN_PART: f64 = 0.05;
 
 /// The budgets of all tokens of a server.
@@ -32,30 +32,30 @@ struct Accounts {
     last_ticket: u64,
 }
 
-/// What is known of a token beyond its file.
+/// What is known about a token beyond its file.
 #[derive(Debug, Default)]
 struct Account {
-    /// Money that is set aside, by ticket.
+    /// Reserved money, by ticket.
     set_aside: HashMap<u64, Ticket>,
     /// The most expensive turn so far.
     largest: Option<f64>,
-    /// What was spent and could not be written to the file. It counts all the same.
+    /// Spending that could not be written to the file. It counts all the same.
     unwritten: f64,
 }
 
-/// Money for a turn that runs.
+/// Money for a running turn.
 #[derive(Debug, Clone, Copy)]
 struct Ticket {
-    /// What it will cost, as far as anybody knows. None where nothing is known: all that is left.
+    /// Expected cost. None if nothing is known: all that is left.
     amount: Option<f64>,
-    /// What it is charged if nobody hears of its end.
+    /// Amount charged if the end of the turn is never reported.
     at_stake: f64,
 }
 
-/// What to do about one more turn.
+/// Whether one more turn may run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdict {
-    /// Set this much aside.
+    /// Reserve this amount.
     Pays(Option<f64>),
     Waits,
     Spent,
@@ -80,15 +80,15 @@ impl Account {
 }
 
 impl Budgets {
-    /// The budgets of a server that starts. What turns of a server that was killed had at stake is spent.
+    /// The budgets of a starting server. What was at stake when an earlier server was killed counts as spent.
     pub(crate) fn new(tokens: Tokens) -> Self {
         if let Err(error) = tokens.lose_stakes() {
-            tracing::error!(%error, "what turns cost that a kill has cut off is not counted");
+            tracing::error!(%error, "cannot charge the turns that were cut off when the server was killed");
         }
         Self { tokens, accounts: Mutex::default() }
     }
 
-    /// What a turn of unknown cost is charged.
+    /// Amount charged for a turn of unknown cost.
     fn assumed_cost(&self, account: &str) -> f64 {
         let limit = self.tokens.find(account).and_then(|token| token.max_cost_usd);
         let largest = self.lock().by_token.get(account).and_then(|known| known.largest);
@@ -101,13 +101,13 @@ impl Budgets {
             return;
         }
         if let Err(error) = self.tokens.settle(account, cost_usd, staked) {
-            tracing::error!(%error, token = account, cost_usd, "a cost is counted in memory only");
+            tracing::error!(%error, token = account, cost_usd, "cannot write a cost to the token file; it is counted in memory only");
             self.lock().by_token.entry(account.to_owned()).or_default().unwritten += cost_usd;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Accounts> {
-        // No statement under the lock can panic half way.
+        // No statement under the lock can panic halfway through.
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,15 +131,17 @@ impl Purse for Budgets {
                 known.set_aside.insert(ticket, Ticket { amount, at_stake });
                 drop(accounts);
                 if let Err(error) = self.tokens.stake(account, at_stake) {
-                    tracing::error!(%error, token = account, "a turn that a kill cuts off will cost nothing");
+                    tracing::error!(%error, token = account, "cannot record what is at stake; the turn will cost nothing if the server is killed");
                 }
                 Payment::Reserved(ticket)
             }
             Verdict::Waits => Payment::Wait,
             Verdict::Spent => Payment::Refused(format!(
-                "the budget of the token `{}` is spent: ${spent:.4} of ${limit:.4}; use a token with a larger one \
+                "the budget of the token `{}` is spent: {} of {}; use a token with a larger one \
                  (`weir token add NAME --max-cost USD`)",
-                token.name
+                token.name,
+                dollars(spent),
+                dollars(limit)
             )),
         }
     }
@@ -152,7 +154,7 @@ impl Purse for Budgets {
         let known_cost = cost_usd.filter(|cost| cost.is_finite());
         let ticket_of = |known: &Account| known.set_aside.get(&ticket).map_or(0.0, |ticket| ticket.at_stake);
         let at_stake = self.lock().by_token.get(account).map_or(0.0, ticket_of);
-        // Before the reservation is released, or the same money could be spent twice.
+        // Must come before the reservation is released, or the same money could be spent twice.
         self.spend(account, known_cost.unwrap_or_else(|| self.assumed_cost(account)), at_stake);
         let mut accounts = self.lock();
         let Some(known) = accounts.by_token.get_mut(account) else { return };
@@ -186,12 +188,12 @@ mod tests {
     }
 
     #[test]
-    fn one_turn_at_a_time_while_nothing_is_known() {
+    fn one_turn_at_a_time_until_a_cost_is_known() {
         let (_folder, budgets, id) = budgets(1.0);
         let first = reserved(budgets.reserve(&id));
         assert_eq!(budgets.reserve(&id), Payment::Wait);
         budgets.settle(&id, first, Some(0.125));
-        // Now it is known what a turn costs: seven more fit, and no eighth.
+        // Now the cost of a turn is known: seven more fit, an eighth does not.
         let more: Vec<u64> = (0..7).map(|_| reserved(budgets.reserve(&id))).collect();
         assert_eq!(budgets.reserve(&id), Payment::Wait);
         for ticket in more {
@@ -201,10 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn twenty_turns_of_more_than_half_the_budget_are_two() {
+    fn turns_of_more_than_half_the_budget_run_twice() {
         let (_folder, budgets, id) = budgets(1.0);
         let (mut running, mut ran) = (Vec::new(), 0);
-        // As many as may, as soon as they may.
+        // Start as many turns as allowed, as early as allowed.
         loop {
             match budgets.reserve(&id) {
                 Payment::Reserved(ticket) => running.push(ticket),
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_a_kill_cuts_off_is_charged_at_the_next_start() {
+    fn a_turn_cut_off_by_a_kill_is_charged_at_the_next_start() {
         let (folder, first, id) = budgets(1.0);
         let known = reserved(first.reserve(&id));
         first.settle(&id, known, Some(0.25));
@@ -231,9 +233,9 @@ mod tests {
         assert_eq!(
             again().find(&id).unwrap().spent_usd,
             0.25,
-            "not before it is known that they are cut off"
+            "not charged before it is known that they were cut off"
         );
-        // Another server on the same file: nobody will hear of their end.
+        // Another server on the same file: it will never hear how they ended.
         let second = Budgets::new(again());
         let token = second.tokens.find(&id).unwrap();
         assert_eq!((token.spent_usd, token.at_stake_usd), (0.75, 0.0));
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ran_costs_nothing_and_makes_room() {
+    fn a_turn_that_never_ran_costs_nothing() {
         let (_folder, budgets, id) = budgets(1.0);
         let first = reserved(budgets.reserve(&id));
         budgets.settle(&id, first, Some(0.0));
@@ -253,14 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn who_interrupts_every_turn_pays_all_the_same() {
+    fn interrupted_turns_are_charged() {
         let again = budgets(1.0);
         let (_folder, budgets, id) = budgets(1.0);
         let mut turns = 0;
         while let Payment::Reserved(ticket) = budgets.reserve(&id) {
             budgets.settle(&id, ticket, None);
             turns += 1;
-            assert!(turns < 30, "for ever");
+            assert!(turns < 30, "runs forever");
         }
         let (_folder, budgets, id) = again;
         let ticket = reserved(budgets.reserve(&id));
@@ -279,10 +281,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_counts_all_the_same() {
+    fn costs_that_cannot_be_written_still_count() {
         let (folder, budgets, id) = budgets(1.0);
         let first = reserved(budgets.reserve(&id));
-        // A folder in place of the lock: nothing can be changed any more.
+        // A directory in place of the lock file: nothing can be changed any more.
         let lock = folder.path().join("tokens.lock");
         std::fs::remove_file(&lock).unwrap();
         std::fs::create_dir(&lock).unwrap();

@@ -1,24 +1,25 @@
-//! The file with the tokens: read whole, changed under a lock, replaced in one step, readable for its owner only.
+//! The token file: read whole, changed under a lock, replaced atomically, readable by its owner only.
 //!
-//! The server and `weir token` both change it, so nobody may rely on what was read before the lock was taken.
+//! The server and `weir token` both change it, so anything read before the lock was taken may be stale.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use weir_base::file::{Replace, private};
 
 use super::token::Token;
 
-/// The newest version of the file that this program knows. Version 2 has share links that know their maker.
+/// Newest version of the file that this program knows. Version 2 records which token made a share link.
 const VERSION: u32 = 2;
 
 /// Why the tokens cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenFileError {
-    /// The system said no.
+    /// The file cannot be read or written.
     #[error("cannot use the token file {}: {source}", path.display())]
     System {
         /// The file.
@@ -27,37 +28,37 @@ pub enum TokenFileError {
         #[source]
         source: io::Error,
     },
-    /// It is not a token file.
+    /// The file is not a token file.
     #[error("{} is not a token file: {source}; move it away to begin with a new one", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Parse error.
         #[source]
         source: serde_json::Error,
     },
-    /// It was written by a newer version.
-    #[error("{} has version {version}, and this program knows {VERSION}; use the newer program", path.display())]
+    /// The file was written by a newer version.
+    #[error("{} has version {version}, but this program only knows versions up to {VERSION}; use the newer program", path.display())]
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         version: u32,
     },
-    /// Others may read it.
-    #[error("others may read {}; run `chmod 600` on it, and revoke its tokens if others may have seen them", path.display())]
+    /// Other users may read the file.
+    #[error("other users may read {}; run `chmod 600` on it, and revoke its tokens if others may have seen them", path.display())]
     Open {
         /// The file.
         path: PathBuf,
     },
     /// Another token has this name.
-    #[error("there is a token named `{name}` already; choose another name, or revoke that one first")]
+    #[error("there is already a token named `{name}`; choose another name, or revoke that one first")]
     NameTaken {
         /// The name.
         name: String,
     },
-    /// There are no random numbers.
-    #[error("the system gives no random numbers: {0}")]
+    /// The system's random number generator failed.
+    #[error("cannot get random numbers from the system: {0}")]
     Random(getrandom::Error),
 }
 
@@ -67,7 +68,7 @@ struct Content {
     tokens: Vec<Token>,
 }
 
-/// Tells one content of the file from another without reading it.
+/// Detects a changed file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: Option<SystemTime>,
@@ -75,7 +76,7 @@ pub(super) struct Stamp {
     inode: u64,
 }
 
-/// The file with the tokens.
+/// The token file.
 #[derive(Debug, Clone)]
 pub(super) struct TokenFile {
     path: PathBuf,
@@ -90,7 +91,7 @@ impl TokenFile {
         TokenFileError::System { path: self.path.clone(), source }
     }
 
-    /// What the file looks like from outside; none where there is none.
+    /// Stamp of the file; none if there is no file.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let metadata = std::fs::metadata(&self.path).ok()?;
         #[cfg(unix)]
@@ -100,7 +101,7 @@ impl TokenFile {
         Some(Stamp { modified: metadata.modified().ok(), length: metadata.len(), inode })
     }
 
-    /// The tokens; none where there is no file.
+    /// The tokens; empty if there is no file.
     pub(super) fn read(&self) -> Result<Vec<Token>, TokenFileError> {
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
@@ -129,7 +130,7 @@ impl TokenFile {
         Ok(())
     }
 
-    /// Changes the tokens. Nobody else changes them meanwhile.
+    /// Changes the tokens under the lock.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Vec<Token>) -> T) -> Result<T, TokenFileError> {
         let _lock = self.lock().map_err(|error| self.system(error))?;
         let mut tokens = self.read()?;
@@ -141,7 +142,7 @@ impl TokenFile {
         Ok(done)
     }
 
-    /// Held while the file is changed. The file of the lock stays: removing it would let two in.
+    /// Held while the file is changed. The lock file is never removed: that would let two writers in.
     fn lock(&self) -> io::Result<File> {
         let file = private(OpenOptions::new().create(true).truncate(false).write(true))
             .open(self.path.with_extension("lock"))?;
@@ -150,32 +151,14 @@ impl TokenFile {
     }
 
     fn write(&self, tokens: Vec<Token>) -> io::Result<()> {
-        // An older program can read it as long as there is nothing in it that it does not know.
+        // An older program can read the file as long as it holds nothing that only version 2 knows.
         let version = if tokens.iter().any(|token| token.maker.is_some()) { VERSION } else { 1 };
         let text = serde_json::to_vec_pretty(&Content { version, tokens })?;
         write_private(&self.path, &text)
     }
 }
 
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-/// Writes a file that only its owner may read, in one step: there is the old one or the new one.
+/// Atomically writes a file that only its owner may read: there is always either the old one or the new one.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let new = PathBuf::from(name);
-    // One that a killed process left may have another mode.
-    let _ = std::fs::remove_file(&new);
-    let mut file = private(OpenOptions::new().create_new(true).write(true)).open(&new)?;
-    let written = file.write_all(content).and_then(|()| file.sync_all());
-    drop(file);
-    let done = written.and_then(|()| std::fs::rename(&new, path));
-    if done.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    done
+    Replace::new().contended().bytes(path, content)
 }

@@ -1,4 +1,4 @@
-//! Who may do what: tokens with roles, how they are kept, and how often they may be used.
+//! Access control: tokens with roles, how they are stored, and how often they may be used.
 
 mod budgets;
 mod file;

@@ -1,14 +1,14 @@
-//! How often something may be done: a bucket for each name, filled at a steady rate. Pure: time is an argument.
+//! Rate limits: a token bucket for each name, refilled at a steady rate. Pure: time is an argument.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How often something may be done.
+/// A rate limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// On the average.
+    /// Average rate.
     pub per_minute: u32,
-    /// At once.
+    /// Allowed at once.
     pub burst: u32,
 }
 
@@ -24,14 +24,14 @@ pub struct Buckets {
     buckets: HashMap<String, Bucket>,
 }
 
-/// When there are more names than this, those with a full bucket are forgotten.
-const MANY: usize = 1024;
+/// With more names than this, names with a full bucket are forgotten.
+const MAX_NAMES: usize = 1024;
 
 impl Buckets {
     /// Takes one out of the bucket, or says how long to wait for it.
     ///
     /// # Errors
-    /// How long to wait, where the bucket is empty.
+    /// How long to wait if the bucket is empty.
     pub fn take(&mut self, name: &str, rate: Rate, now: Instant) -> Result<(), Duration> {
         let left = self.fill(name, rate, now);
         if *left < 1.0 {
@@ -41,22 +41,22 @@ impl Buckets {
         Ok(())
     }
 
-    /// How long to wait until one could be taken; nothing is taken.
+    /// How long to wait until one can be taken, without taking it.
     pub fn wait(&mut self, name: &str, rate: Rate, now: Instant) -> Option<Duration> {
         let left = *self.fill(name, rate, now);
         (left < 1.0).then(|| Duration::from_secs_f64((1.0 - left) / per_second(rate)))
     }
 
     fn fill(&mut self, name: &str, rate: Rate, now: Instant) -> &mut f64 {
-        let most = f64::from(rate.burst.max(1));
-        if self.buckets.len() > MANY && !self.buckets.contains_key(name) {
+        let max = f64::from(rate.burst.max(1));
+        if self.buckets.len() > MAX_NAMES && !self.buckets.contains_key(name) {
             self.buckets.retain(|_, bucket| {
-                bucket.left + now.duration_since(bucket.at).as_secs_f64() * per_second(rate) < most
+                bucket.left + now.duration_since(bucket.at).as_secs_f64() * per_second(rate) < max
             });
         }
-        let bucket = self.buckets.entry(name.to_owned()).or_insert(Bucket { left: most, at: now });
+        let bucket = self.buckets.entry(name.to_owned()).or_insert(Bucket { left: max, at: now });
         let more = now.duration_since(bucket.at).as_secs_f64() * per_second(rate);
-        bucket.left = (bucket.left + more).min(most);
+        bucket.left = (bucket.left + more).min(max);
         bucket.at = now;
         &mut bucket.left
     }
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(buckets.take("a", RATE, start), Ok(()));
         assert_eq!(buckets.take("a", RATE, start), Ok(()));
         assert_eq!(buckets.take("a", RATE, start), Err(Duration::from_secs(1)));
-        assert_eq!(buckets.take("b", RATE, start), Ok(()), "each name has its own");
+        assert_eq!(buckets.take("b", RATE, start), Ok(()), "each name has its own bucket");
         assert_eq!(buckets.take("a", RATE, start + Duration::from_secs(1)), Ok(()));
         let later = start + Duration::from_secs(100);
         assert_eq!(buckets.wait("a", RATE, later), None);
@@ -88,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_pile_up() {
+    fn names_are_bounded() {
         let (mut buckets, start) = (Buckets::default(), Instant::now());
         for name in 0..3000 {
             let at = start + Duration::from_secs(name);
             assert_eq!(buckets.take(&name.to_string(), RATE, at), Ok(()));
         }
-        assert!(buckets.buckets.len() <= MANY + 1);
+        assert!(buckets.buckets.len() <= MAX_NAMES + 1);
     }
 }

@@ -6,25 +6,25 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a token may do. Each role may do what the ones before it may.
+/// What a token may do. Each role includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// See.
+    /// See sessions.
     Viewer,
     /// Answer permissions and questions, interrupt and stop.
     Approver,
-    /// Begin conversations, send messages, change and delete.
+    /// Create sessions, send messages, change and delete.
     Driver,
-    /// Give out tokens and take them back, read the audit log.
+    /// Create and revoke tokens, read the audit log.
     Admin,
 }
 
 impl Role {
-    /// All roles, the least first.
+    /// All roles, the least powerful first.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Approver, Self::Driver, Self::Admin];
 
-    /// Its name.
+    /// The role's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -47,6 +47,6 @@ impl FromStr for Role {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let names = || Self::ALL.map(Self::as_str).join(", ");
         let found = Self::ALL.into_iter().find(|role| role.as_str() == text);
-        found.ok_or_else(|| format!("there is no role `{text}`; the roles are {}", names()))
+        found.ok_or_else(|| format!("unknown role `{text}`; the roles are {}", names()))
     }
 }

@@ -1,4 +1,4 @@
-//! The secret part of a token: made, hashed, compared. It is never kept and never shown twice.
+//! The secret part of a token: generated, hashed, compared. It is never stored and never shown twice.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// How every token begins, so that people and secret scanners recognise one.
+/// Prefix of every token, so that people and secret scanners recognise one.
 const PREFIX: &str = "weir_";
 
-/// A token as its holder has it: 256 random bits as text.
+/// A token as given to its holder: 256 random bits as text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A new one.
+    /// Generates a new secret.
     ///
     /// # Errors
-    /// If the system gives no random numbers.
+    /// If the system's random number generator fails.
     pub fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes)?;
         Ok(Self(format!("{PREFIX}{}", hex(&bytes))))
     }
 
-    /// The text, for the one who gets it.
+    /// The text, to be shown to the holder.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -36,18 +36,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is kept of a token. One round of SHA-256 is enough: there is nothing to guess in 256 random bits.
+/// What is stored of a secret. One round of SHA-256 is enough: 256 random bits cannot be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SecretHash([u8; 32]);
 
 impl SecretHash {
-    /// The hash of what somebody presented.
+    /// Hashes a presented secret.
     pub fn of(presented: &str) -> Self {
         Self(Sha256::digest(presented.as_bytes()).into())
     }
 
-    /// Whether it is the same, in a time that does not depend on where the two differ.
+    /// Whether both hashes are equal, compared in constant time.
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_survives_its_text() {
+    fn a_hash_round_trips_as_text() {
         let hash = SecretHash::of("weir_a");
         let text = String::from(hash.clone());
         assert_eq!(text.len(), 64);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn two_secrets_differ_and_hide() {
+    fn secrets_differ_and_are_not_printed() {
         let (one, other) = (Secret::random().unwrap(), Secret::random().unwrap());
         assert_ne!(one, other);
         assert_eq!(one.reveal().len(), PREFIX.len() + 64);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_is_refused() {
+    fn invalid_hashes_are_refused() {
         for text in ["", "zz", &"g".repeat(64), &"a".repeat(63)] {
             assert!(SecretHash::try_from(text.to_owned()).is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Tokens as they are kept, and who somebody with a token is.
+//! Tokens as stored, and the principal behind a request.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,25 +7,25 @@ use weir_host::Actor;
 use super::role::Role;
 use super::secret::SecretHash;
 
-/// A token as it stands in the file. The secret itself is not there.
+/// A token as stored in the file, without its secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
-    /// Names it, for revoking; not secret.
+    /// Id for revoking the token; not secret.
     pub id: String,
-    /// Who has it, for people.
+    /// Name of the holder, for people.
     pub name: String,
     /// What it may do.
     pub role: Role,
-    /// The one session that it is good for, or all.
+    /// The only session that it gives access to; none for all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The token that made it, by its id: a share link ends with it.
+    /// Id of the token that made it: a share link ends with that token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maker: Option<String>,
-    /// When it was made, in milliseconds since 1970.
+    /// Creation time, in milliseconds since 1970.
     pub created_at: i64,
-    /// When it ends, in milliseconds since 1970.
+    /// Expiry time, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
     /// What its holder may spend, in dollars by the CLI's estimate.
@@ -34,10 +34,10 @@ pub struct Token {
     /// What its holder has spent.
     #[serde(default)]
     pub spent_usd: f64,
-    /// What turns of its holder that run now are charged if the server is killed before they end.
+    /// Amount charged for the holder's running turns if the server is killed before they end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub at_stake_usd: f64,
-    /// How many requests its holder may make in a minute; the server's own limit for none.
+    /// Maximum requests per minute; none for the server's own limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u32>,
     /// The hash of the secret.
@@ -48,27 +48,27 @@ fn is_zero(amount: &f64) -> bool {
     *amount == 0.0
 }
 
-/// What a token is to be.
+/// Properties of a token to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewToken {
-    /// Who gets it.
+    /// Name of the holder.
     pub name: String,
     /// What it may do.
     pub role: Role,
-    /// The one session that it is good for.
+    /// The only session that it gives access to.
     pub session: Option<String>,
-    /// The token that makes it, for a share link.
+    /// Id of the token that makes it, for a share link.
     pub maker: Option<String>,
-    /// When it ends, in milliseconds since 1970.
+    /// Expiry time, in milliseconds since 1970.
     pub expires_at: Option<i64>,
     /// What its holder may spend, in dollars.
     pub max_cost_usd: Option<f64>,
-    /// How many requests its holder may make in a minute.
+    /// Maximum requests per minute.
     pub requests_per_minute: Option<u32>,
 }
 
 impl NewToken {
-    /// A token for all sessions, without an end.
+    /// A token for all sessions that never expires.
     pub fn new(name: impl Into<String>, role: Role) -> Self {
         Self {
             name: name.into(),
@@ -83,34 +83,34 @@ impl NewToken {
 }
 
 impl Token {
-    /// Whether it has ended.
+    /// Whether the token has expired.
     pub fn is_expired(&self, now: i64) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 }
 
-/// What may be told of a token.
+/// The public part of a token.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct TokenInfo {
-    /// Names it, for revoking; not secret.
+    /// Id for revoking the token; not secret.
     pub id: String,
-    /// Who has it.
+    /// Name of the holder.
     pub name: String,
     /// What it may do.
     pub role: Role,
-    /// The one session that it is good for.
+    /// The only session that it gives access to.
     pub session: Option<String>,
-    /// The token that made it, by its id. A share link ends when that one is revoked or expires.
+    /// Id of the token that made it. A share link ends when that token is revoked or expires.
     pub maker: Option<String>,
-    /// When it was made, in milliseconds since 1970.
+    /// Creation time, in milliseconds since 1970.
     pub created_at: i64,
-    /// When it ends, in milliseconds since 1970.
+    /// Expiry time, in milliseconds since 1970.
     pub expires_at: Option<i64>,
     /// What its holder may spend, in dollars.
     pub max_cost_usd: Option<f64>,
     /// What its holder has spent, in dollars.
     pub spent_usd: f64,
-    /// How many requests its holder may make in a minute.
+    /// Maximum requests per minute.
     pub requests_per_minute: Option<u32>,
 }
 
@@ -131,24 +131,24 @@ impl From<&Token> for TokenInfo {
     }
 }
 
-/// Who makes a request.
+/// The token holder who makes a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Principal {
-    /// The token.
+    /// Id of the token.
     pub token_id: String,
-    /// Who has it.
+    /// Name of the holder.
     pub name: String,
-    /// What they may do.
+    /// What the holder may do.
     pub role: Role,
-    /// The one session that they may see.
+    /// The only session that the holder may see.
     pub session: Option<String>,
-    /// The token that made theirs, where it is a share link.
+    /// Id of the token that made this one, if it is a share link.
     pub maker: Option<String>,
-    /// When it ends, in milliseconds since 1970.
+    /// Expiry time, in milliseconds since 1970.
     pub expires_at: Option<i64>,
-    /// What they may still spend, in dollars; not above zero when it is used up.
+    /// What is left of the budget, in dollars; zero or less once it is used up.
     pub budget_left_usd: Option<f64>,
-    /// How many requests they may make in a minute.
+    /// Maximum requests per minute.
     pub requests_per_minute: Option<u32>,
 }
 
@@ -161,20 +161,20 @@ impl From<&Token> for Principal {
             session: token.session.clone(),
             maker: token.maker.clone(),
             expires_at: token.expires_at,
-            budget_left_usd: token.max_cost_usd.map(|most| most - token.spent_usd),
+            budget_left_usd: token.max_cost_usd.map(|max| max - token.spent_usd),
             requests_per_minute: token.requests_per_minute,
         }
     }
 }
 
 impl Principal {
-    /// Who they are for the host. What they send is paid from the token's budget, if it has one.
+    /// The holder as the host's actor. Messages are paid from the token's budget, if it has one.
     pub fn actor(&self) -> Actor {
         let actor = Actor::new(&self.name);
         if self.budget_left_usd.is_some() { actor.paying(&self.token_id) } else { actor }
     }
 
-    /// Whether this session is any of their business.
+    /// Whether the holder may see this session.
     pub fn may_see(&self, session: &str) -> bool {
         self.session.as_deref().is_none_or(|only| only == session)
     }

@@ -1,7 +1,7 @@
-//! The tokens of a server: who is who, and who was.
+//! The tokens of a server: authentication, creation and revocation.
 //!
-//! What counts is the file. It is looked at before every decision, so that a token which somebody revoked from
-//! the command line is refused by the next request; open streams hear of it by [`Tokens::changes`].
+//! The file is the source of truth. It is checked before every decision, so a token revoked from the command line is
+//! refused on the next request; open streams learn of it through [`Tokens::changes`].
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,7 +12,7 @@ use super::file::{Stamp, TokenFile, TokenFileError};
 use super::secret::{Secret, SecretHash, hex};
 use super::token::{NewToken, Principal, Token};
 
-/// How long an expired token stays in the list, so that people see why it no longer works.
+/// How long an expired token stays listed, so that people see why it no longer works.
 const KEEP_EXPIRED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// The tokens of a server. Cloning gives another handle to the same tokens.
@@ -35,10 +35,10 @@ struct Loaded {
 }
 
 impl Tokens {
-    /// The tokens in this file, which need not exist.
+    /// Opens the tokens in this file, which need not exist.
     ///
     /// # Errors
-    /// If it is there and cannot be used.
+    /// If the file exists and cannot be used.
     pub fn open(path: PathBuf) -> Result<Self, TokenFileError> {
         let file = TokenFile::new(path);
         let stamp = file.stamp();
@@ -50,26 +50,26 @@ impl Tokens {
         look(&self.inner.loaded.read().unwrap_or_else(PoisonError::into_inner).tokens)
     }
 
-    /// Reads the file again if it is another one. A file that cannot be read leaves no token good.
+    /// Rereads the file if it has changed. If it cannot be read, no token is valid.
     pub fn refresh(&self) {
         let stamp = self.inner.file.stamp();
         if self.inner.loaded.read().unwrap_or_else(PoisonError::into_inner).stamp == stamp {
             return;
         }
         let tokens = self.inner.file.read().unwrap_or_else(|error| {
-            tracing::error!(%error, "no token is good until this is repaired");
+            tracing::error!(%error, "cannot read the token file; no token is valid until this is fixed");
             Vec::new()
         });
         *self.inner.loaded.write().unwrap_or_else(PoisonError::into_inner) = Loaded { stamp, tokens };
         self.inner.changes.send_modify(|count| *count += 1);
     }
 
-    /// Changes each time that the tokens do.
+    /// Notifies about every change of the tokens.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
     }
 
-    /// Who presents this. All tokens are compared, so that time tells nothing.
+    /// The holder of the presented secret. All tokens are compared, so that timing reveals nothing.
     pub fn authenticate(&self, presented: &str, now: i64) -> Option<Principal> {
         self.refresh();
         let hash = SecretHash::of(presented);
@@ -89,7 +89,7 @@ impl Tokens {
         })
     }
 
-    /// Whether a token is still good, and if not, whether it ran out.
+    /// Whether a token is still valid, and if not, whether it expired.
     pub fn standing(&self, id: &str, now: i64) -> Standing {
         self.refresh();
         self.with(|tokens| match tokens.iter().find(|token| token.id == id) {
@@ -116,10 +116,10 @@ impl Tokens {
         Ok(done)
     }
 
-    /// Makes a token. Its secret is told here and never again.
+    /// Creates a token. Its secret is returned here and never again.
     ///
     /// # Errors
-    /// If it cannot be kept, or another token has its name.
+    /// If it cannot be stored, or another token has its name.
     pub fn add(&self, new: NewToken, now: i64) -> Result<(Token, Secret), TokenFileError> {
         let secret = Secret::random().map_err(TokenFileError::Random)?;
         let mut id = [0_u8; 4];
@@ -140,7 +140,7 @@ impl Tokens {
         };
         let is_taken = self.change(|tokens| {
             tokens.retain(|old| old.expires_at.is_none_or(|at| at + KEEP_EXPIRED_MS > now));
-            // Share links are told apart by their ids: who makes two of them has no name for each.
+            // Share links are distinguished by id: their makers do not name them.
             if token.maker.is_none() {
                 if tokens.iter().any(|old| has_name(old, &token.name) && !old.is_expired(now)) {
                     return true;
@@ -153,10 +153,10 @@ impl Tokens {
         if is_taken { Err(TokenFileError::NameTaken { name: token.name }) } else { Ok((token, secret)) }
     }
 
-    /// Takes tokens back, with the share links that were made with them; tells which.
+    /// Revokes tokens along with the share links made with them, and returns all that were revoked.
     ///
     /// # Errors
-    /// If that cannot be kept.
+    /// If the file cannot be written.
     pub fn revoke(&self, is_one: impl Fn(&Token) -> bool) -> Result<Vec<Token>, TokenFileError> {
         self.change(|tokens| {
             let mut revoked: Vec<Token> = tokens.extract_if(.., |token| is_one(token)).collect();
@@ -172,41 +172,41 @@ impl Tokens {
         })
     }
 
-    /// Counts what the holder of a token has spent.
+    /// Adds to what the holder of a token has spent.
     ///
     /// # Errors
-    /// If that cannot be kept.
+    /// If the file cannot be written.
     pub fn charge(&self, id: &str, usd: f64) -> Result<(), TokenFileError> {
         self.settle(id, usd, 0.0)
     }
 
-    /// Puts money at stake for a turn that begins: it is spent if the server is killed before [`Tokens::settle`].
+    /// Puts money at stake for a starting turn: it counts as spent if the server is killed before [`Tokens::settle`].
     ///
     /// # Errors
-    /// If that cannot be kept.
+    /// If the file cannot be written.
     pub(crate) fn stake(&self, id: &str, usd: f64) -> Result<(), TokenFileError> {
         self.settle(id, 0.0, -usd)
     }
 
-    /// Adds to what the holder of a token has spent, and takes from what is at stake.
+    /// Adds to what the holder of a token has spent, and subtracts from what is at stake.
     ///
     /// # Errors
-    /// If that cannot be kept.
+    /// If the file cannot be written.
     pub(crate) fn settle(&self, id: &str, spent: f64, staked: f64) -> Result<(), TokenFileError> {
         self.change(|tokens| {
             if let Some(token) = tokens.iter_mut().find(|token| token.id == id) {
                 token.spent_usd += spent;
-                // Sums of fractions leave a little over.
+                // Absorbs floating-point rounding errors.
                 let at_stake = token.at_stake_usd - staked;
                 token.at_stake_usd = if at_stake < 1e-9 { 0.0 } else { at_stake };
             }
         })
     }
 
-    /// What was at stake when a server was killed is spent.
+    /// Counts as spent what was at stake when a server was killed.
     ///
     /// # Errors
-    /// If that cannot be kept.
+    /// If the file cannot be written.
     pub(crate) fn lose_stakes(&self) -> Result<(), TokenFileError> {
         if self.list().iter().all(|token| token.at_stake_usd == 0.0) {
             return Ok(());
@@ -219,7 +219,7 @@ impl Tokens {
     }
 }
 
-/// A token, the one that made it, and so on. A chain that leads back to itself ends where it began.
+/// A token, the token that made it, and so on. A cycle is cut off after as many steps as there are tokens.
 fn lineage<'a>(tokens: &'a [Token], token: &'a Token) -> impl Iterator<Item = &'a Token> {
     let maker = |token: &&'a Token| {
         let maker = token.maker.as_ref()?;
@@ -228,7 +228,7 @@ fn lineage<'a>(tokens: &'a [Token], token: &'a Token) -> impl Iterator<Item = &'
     std::iter::successors(Some(token), maker).take(tokens.len())
 }
 
-/// Whether a token is still good. A share link is as good as the token that made it.
+/// Whether a token is still valid. A share link is valid only while the token that made it is.
 fn standing(tokens: &[Token], token: &Token, now: i64) -> Standing {
     let mut last = None;
     for one in lineage(tokens, token) {
@@ -237,7 +237,7 @@ fn standing(tokens: &[Token], token: &Token, now: i64) -> Standing {
         }
         last = one.maker.as_ref();
     }
-    // The last one has no maker, or one that is gone.
+    // The last token has no maker, or its maker no longer exists.
     if last.is_none() { Standing::Good } else { Standing::Revoked }
 }
 
@@ -246,14 +246,14 @@ fn has_name(token: &Token, name: &str) -> bool {
     token.name.trim().to_lowercase() == name.trim().to_lowercase()
 }
 
-/// Whether a token is still good.
+/// Whether a token is still valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It is.
+    /// The token is valid.
     Good,
-    /// Its time is up.
+    /// The token has expired.
     Expired,
-    /// It was taken back.
+    /// The token was revoked.
     Revoked,
 }
 
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_good_until_it_is_revoked() {
+    fn a_token_is_valid_until_it_is_revoked() {
         let (folder, tokens) = tokens();
         let (token, secret) = tokens.add(NewToken::new("ann", Role::Driver), 1).unwrap();
         assert_eq!(tokens.authenticate(secret.reveal(), 2).unwrap().name, "ann");
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ends_at_its_time() {
+    fn a_token_expires() {
         let (_folder, tokens) = tokens();
         let new = NewToken { expires_at: Some(100), ..NewToken::new("bo", Role::Viewer) };
         let (token, secret) = tokens.add(new, 1).unwrap();
@@ -306,14 +306,14 @@ mod tests {
         assert!(tokens.authenticate(secret.reveal(), 100).is_none());
         assert_eq!(tokens.revoke(|token| token.id == ann.id).unwrap().len(), 3, "with both links");
         assert_eq!(tokens.standing(&link.id, 2), Standing::Revoked);
-        // Also one whose maker went without it.
+        // Also a link whose maker was revoked before the link was made.
         let (link, secret) = tokens.add(share(), 1).unwrap();
         assert_eq!(tokens.standing(&link.id, 2), Standing::Revoked);
         assert!(tokens.authenticate(secret.reveal(), 2).is_none());
     }
 
     #[test]
-    fn tokens_that_made_each_other_are_no_good() {
+    fn tokens_in_a_cycle_are_invalid() {
         let (_folder, tokens) = tokens();
         let (one, secret) = tokens.add(NewToken::new("one", Role::Viewer), 1).unwrap();
         let made = NewToken { maker: Some(one.id.clone()), ..NewToken::new("other", Role::Viewer) };
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tokens_do_not_have_one_name() {
+    fn token_names_are_unique() {
         let (_folder, tokens) = tokens();
         let new = NewToken { expires_at: Some(100), ..NewToken::new("Ann", Role::Viewer) };
         tokens.add(new, 1).unwrap();
@@ -338,13 +338,13 @@ mod tests {
             let again = tokens.add(NewToken::new(name, Role::Admin), 2);
             assert!(matches!(again, Err(TokenFileError::NameTaken { .. })), "{name}");
         }
-        // One that is over gives its name back.
+        // The name of an expired token is free again.
         tokens.add(NewToken::new("ann", Role::Driver), 100).unwrap();
         assert_eq!(tokens.list().len(), 1);
     }
 
     #[test]
-    fn what_is_spent_adds_up() {
+    fn spending_adds_up() {
         let (_folder, tokens) = tokens();
         let new = NewToken { max_cost_usd: Some(1.0), ..NewToken::new("cy", Role::Driver) };
         let (token, secret) = tokens.add(new, 1).unwrap();
@@ -355,7 +355,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_file_is_private_or_not_used() {
+    fn a_readable_token_file_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let (folder, tokens) = tokens();
         let (_, secret) = tokens.add(NewToken::new("di", Role::Admin), 1).unwrap();
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(matches!(Tokens::open(path.clone()), Err(TokenFileError::Open { .. })));
-        // A server that runs notices with the next content.
+        // A running server notices when the content changes.
         std::fs::write(&path, "{}").unwrap();
         assert_eq!(tokens.authenticate(secret.reveal(), 2), None);
     }

@@ -1,4 +1,4 @@
-//! The description of the API: for programs as OpenAPI, for people as a page.
+//! API documentation: OpenAPI for programs, a page for people.
 
 mod openapi;
 mod render;
@@ -11,13 +11,13 @@ pub use openapi::openapi;
 
 use crate::state::App;
 
-/// The description for programs.
+/// The OpenAPI document.
 pub(crate) async fn json(State(app): State<App>) -> Response {
     let text = openapi(&app.settings().base_path);
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// The description for people.
+/// The documentation page.
 pub(crate) async fn page(State(app): State<App>) -> Response {
     Html(render::page(&openapi(&app.settings().base_path))).into_response()
 }

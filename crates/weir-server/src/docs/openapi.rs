@@ -1,4 +1,4 @@
-//! What every operation has in common, said once: who may, and what can go wrong.
+//! What all operations have in common: authentication, and common errors.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -7,9 +7,9 @@ use weir_transcript::{Cost, ModelCost, Oddities, Output, Session, TokenUsage, Tu
 use crate::api::document;
 use crate::problem;
 
-/// The description of the API in JSON, for a server with this base path.
+/// The OpenAPI document as JSON, for a server with this base path.
 pub fn openapi(base_path: &str) -> String {
-    // What was derived can be written as JSON.
+    // A derived document always serializes.
     let mut document = serde_json::to_value(document()).unwrap_or_default();
     let address = if base_path.is_empty() { "/" } else { base_path };
     insert(&mut document, "servers", json!([{"url": address}]));
@@ -34,7 +34,7 @@ pub fn openapi(base_path: &str) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }
 
-/// Names the numbers that are never negative as what they are: twice as many fit as the derived name says.
+/// Marks numbers that are never negative as unsigned: their range is larger than the derived format says.
 fn unsigned(value: &mut Value) {
     let is_unsigned = value.get("minimum").and_then(Value::as_u64).is_some();
     match value {
@@ -51,12 +51,12 @@ fn unsigned(value: &mut Value) {
     }
 }
 
-/// The text at a place; empty where there is none.
+/// The text at a JSON pointer; empty if there is none.
 pub(super) fn text<'v>(value: &'v Value, place: &str) -> &'v str {
     value.pointer(place).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The list at a place; empty where there is none.
+/// The list at a JSON pointer; empty if there is none.
 pub(super) fn list<'v>(value: &'v Value, place: &str) -> &'v [Value] {
     value.pointer(place).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -67,7 +67,7 @@ fn insert(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// Handlers are named within their family; operations need names of their own.
+/// Handler names are only unique within their module; operation ids must be unique.
 fn name(operation: &mut Value) {
     let name = text(operation, "/operationId");
     let family = text(operation, "/tags/0");
@@ -75,14 +75,14 @@ fn name(operation: &mut Value) {
     insert(operation, "operationId", name);
 }
 
-/// A stream is no text with a schema: tools would hold each event against it.
+/// Removes the schema of a stream: tools would validate each event against it.
 fn plain_stream(operation: &mut Value) {
     if let Some(stream) = operation.pointer_mut("/responses/200/content/text~1event-stream") {
         *stream = json!({});
     }
 }
 
-/// What can go wrong where OpenAI's clients ask. What is refused before the request is read is told as everywhere.
+/// Adds the errors of the OpenAI-compatible routes. Requests refused before they are read get the usual problems.
 fn openai_problems(operation: &mut Value) {
     if text(operation, "/tags/0") != "openai" {
         return;
@@ -96,13 +96,13 @@ fn openai_problems(operation: &mut Value) {
             json!({"application/json": schema("OpenAiProblem"), (problem::MEDIA_TYPE): schema("Problem")});
         responses.insert(status.to_owned(), json!({"description": description, "content": content}));
     };
-    add("401", "The token is missing or no good.");
-    add("403", "A page of another origin sent it, or the token may not do this.");
-    add("429", "Too many requests, all is busy, or a budget is spent.");
-    add("500", "A fault of the server.");
-    add("503", "The model is overloaded, or the server is about to end.");
+    add("401", "The token is missing or invalid.");
+    add("403", "The request came from a page of another origin, or the token may not do this.");
+    add("429", "Too many requests, the server is busy, or a budget is spent.");
+    add("500", "Internal server error.");
+    add("503", "The model is overloaded, or the server is shutting down.");
     if has_path || takes_work {
-        add("404", "There is no such model, session or response.");
+        add("404", "No such model, session or response.");
     }
     if takes_work {
         add("400", "The request cannot be understood or honoured; `param` says where.");
@@ -112,7 +112,7 @@ fn openai_problems(operation: &mut Value) {
     }
 }
 
-/// Adds what can go wrong with every operation.
+/// Adds the errors that every operation can return.
 fn common_problems(operation: &mut Value) {
     let is_open = operation.get("security").is_some_and(|security| *security == json!([{}]));
     let takes =
@@ -126,34 +126,34 @@ fn common_problems(operation: &mut Value) {
         responses.entry(status).or_insert(response);
     };
     add("400", "The request cannot be understood.");
-    add("403", "A page of another origin sent it, or the token may not do this.");
-    add("408", "It took too long.");
-    add("421", "The server does not answer under that name.");
-    add("500", "A fault of the server.");
+    add("403", "The request came from a page of another origin, or the token may not do this.");
+    add("408", "The request took too long.");
+    add("421", "The server does not answer to this host name.");
+    add("500", "Internal server error.");
     if is_open {
         return;
     }
-    add("401", "The token is missing or no good.");
+    add("401", "The token is missing or invalid.");
     add("429", "Too many requests.");
-    add("503", "Too busy, or about to end.");
+    add("503", "The server is too busy, or shutting down.");
     if has_query {
-        add("422", "A value in the query cannot be used.");
+        add("422", "A value in the query is invalid.");
     }
     if has_path {
-        add("404", "There is no such thing, or it is not for this token to see.");
-        add("409", "It does not fit to how things are.");
-        add("502", "The CLI did not do it.");
+        add("404", "Not found, or not visible to this token.");
+        add("409", "The request conflicts with the current state.");
+        add("502", "The CLI failed to do it.");
     }
     if has_body {
-        add("409", "It does not fit to how things are.");
+        add("409", "The request conflicts with the current state.");
         add("413", "The body is too large.");
         add("415", "The body is not JSON.");
-        add("422", "A value in the body cannot be used.");
+        add("422", "A value in the body is invalid.");
     }
 }
 
-/// Marks members that are always there. Types that can be read with members missing say of none that it is needed;
-/// what they write without a value shows which ones are.
+/// Marks fields that are always present as required. Types that can be read with missing fields derive none as
+/// required; serializing their default shows which ones are.
 fn always_written(schemas: &mut Map<String, Value>) {
     let mut mark = |name: &str, written: &dyn Fn() -> Value| {
         let Value::Object(written) = written() else { return };

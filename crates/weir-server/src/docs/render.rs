@@ -1,25 +1,26 @@
-//! The page for people: every operation with what it takes and gives, without a script.
+//! The documentation page: every operation with its parameters and responses, without scripts.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use weir_base::html::escape;
 
 use super::openapi::{list, text as text_at};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The page that tells what an OpenAPI document says.
+/// Renders an OpenAPI document as a page.
 pub(super) fn page(document: &str) -> String {
     let document: Value = serde_json::from_str(document).unwrap_or_default();
     let mut text = String::new();
-    let title = escaped(text_at(&document, "/info/title"));
+    let title = escape(text_at(&document, "/info/title"));
     let _ = write!(
         text,
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{title}: API</title><body style=\"font-family:system-ui,sans-serif;\
          max-width:60em;margin:2em auto;padding:0 1em;line-height:1.5;color-scheme:light dark\"><main><h1>{title}: API</h1><p>{}</p>\
-         <p>All but the health checks take the header <code>Authorization: Bearer &lt;token&gt;</code>. The same for \
-         programs: <a href=\"openapi.json\">openapi.json</a>.</p>",
+         <p>All but the health checks need the header <code>Authorization: Bearer &lt;token&gt;</code>. For programs: \
+         <a href=\"openapi.json\">openapi.json</a>.</p>",
         prose(text_at(&document, "/info/description"))
     );
     let paths = document.get("paths").and_then(Value::as_object);
@@ -43,7 +44,7 @@ fn write_operation(text: &mut String, document: &Value, path: &str, method: &str
         text,
         "<details><summary><code><b>{}</b> {}</code> {}</summary>",
         method.to_uppercase(),
-        escaped(path),
+        escape(path),
         prose(text_at(operation, "/summary"))
     );
     let _ = write!(text, "<p>{}</p>", prose(text_at(operation, "/description")));
@@ -52,27 +53,27 @@ fn write_operation(text: &mut String, document: &Value, path: &str, method: &str
         let _ = write!(
             text,
             "<li><code>{}</code> ({}): {}</li>",
-            escaped(text_at(parameter, "/name")),
-            escaped(text_at(parameter, "/in")),
+            escape(text_at(parameter, "/name")),
+            escape(text_at(parameter, "/in")),
             prose(text_at(parameter, "/description"))
         );
     }
     if let Some(body) = operation.get("requestBody").and_then(schema_name) {
-        let _ = write!(text, "<li>body: <code>{}</code>", escaped(&body));
+        let _ = write!(text, "<li>body: <code>{}</code>", escape(&body));
         write_members(text, document, &body);
         text.push_str("</li>");
     }
     for (status, response) in operation.get("responses").and_then(Value::as_object).into_iter().flatten() {
-        let _ = write!(text, "<li>{} {}", escaped(status), prose(text_at(response, "/description")));
+        let _ = write!(text, "<li>{} {}", escape(status), prose(text_at(response, "/description")));
         if let Some(name) = schema_name(response) {
-            let _ = write!(text, " <code>{}</code>", escaped(&name));
+            let _ = write!(text, " <code>{}</code>", escape(&name));
         }
         text.push_str("</li>");
     }
     text.push_str("</ul></details>");
 }
 
-/// The members of a body.
+/// The fields of a body.
 fn write_members(text: &mut String, document: &Value, name: &str) {
     let schema = document.pointer(&format!("/components/schemas/{name}")).unwrap_or(&Value::Null);
     let needed: Vec<&str> = list(schema, "/required").iter().filter_map(Value::as_str).collect();
@@ -80,29 +81,25 @@ fn write_members(text: &mut String, document: &Value, name: &str) {
     for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let optional = if needed.contains(&name.as_str()) { "" } else { " (optional)" };
         let told = prose(text_at(member, "/description"));
-        let _ = write!(text, "<li><code>{}</code>{optional}: {told}</li>", escaped(name));
+        let _ = write!(text, "<li><code>{}</code>{optional}: {told}</li>", escape(name));
     }
     text.push_str("</ul>");
 }
 
-/// The name of the type of a body.
+/// The type name of a body.
 fn schema_name(body: &Value) -> Option<String> {
     let (_, first) = body.get("content")?.as_object()?.iter().next()?;
-    // A body that may be left out is one of two things.
+    // An optional body is a `oneOf` of null and the type.
     let places = ["/schema/$ref", "/schema/oneOf/1/$ref"];
     let reference = places.into_iter().find_map(|place| first.pointer(place)?.as_str());
     reference.and_then(|reference| reference.rsplit('/').next()).map(str::to_owned)
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-/// A sentence, with what stands between backquotes as code.
+/// A sentence, with text between backquotes as code.
 fn prose(text: &str) -> String {
     let mut written = String::new();
     for (number, part) in text.split('`').enumerate() {
-        let part = escaped(part);
+        let part = escape(part);
         let _ =
             if number % 2 == 1 { write!(written, "<code>{part}</code>") } else { write!(written, "{part}") };
     }

@@ -1,4 +1,4 @@
-//! Who sends a request, and whether they may.
+//! Authentication and authorization of requests.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -8,27 +8,27 @@ use axum::extract::{MatchedPath, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use weir_base::time::now_ms;
 
 use super::outer::{Peer, RequestId};
 use crate::audit::AuditEntry;
 use crate::auth::{Principal, Rate, Role};
-use crate::clock;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// What a handler adds to the entry in the audit log.
+/// Detail that a handler adds to the audit log entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Audited(pub(crate) String);
 
 /// The variable parts of the path, if they are text.
 type Params = Result<RawPathParams, RawPathParamsRejection>;
 
-/// What is not even text names nothing.
+/// A path that is not valid text matches nothing.
 fn unreadable() -> Response {
-    Problem::not_found("there is nothing under this address").into_response()
+    Problem::not_found("nothing found at this address").into_response()
 }
 
-/// Finds out who it is, and writes down whatever changes something.
+/// Authenticates the client, and records every modifying request in the audit log.
 pub(crate) async fn authenticate(
     State(app): State<App>,
     params: Params,
@@ -75,7 +75,7 @@ fn entry(request: &Request, session: Option<String>, peer: Option<IpAddr>) -> Au
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone());
     AuditEntry {
-        at: clock::now(),
+        at: now_ms(),
         who: None,
         token: None,
         action: format!("{} {route}", request.method()),
@@ -87,13 +87,13 @@ fn entry(request: &Request, session: Option<String>, peer: Option<IpAddr>) -> Au
     }
 }
 
-/// A wrong token counts as an attempt. Where there were too many from one address, more of them are not even
-/// compared with care: but a right one still is, because nobody shall be able to lock somebody else out.
+/// A wrong token counts as an attempt. After too many attempts from one address, further wrong tokens are refused
+/// without an audit entry; a valid token still works, so that no one can lock out others.
 fn identify(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Principal, Problem> {
     let unauthorized = |code, detail| Problem::new(StatusCode::UNAUTHORIZED, code, detail);
     if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
-        // Whoever stands in between may have looked at the other one.
-        let detail = "send one Authorization header; which of several is meant cannot be told";
+        // A proxy in between may have checked a different one.
+        let detail = "send only one Authorization header";
         return Err(Problem::bad_request("authorization", detail));
     }
     let presented = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -102,18 +102,23 @@ fn identify(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Prin
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     let Some(presented) = presented else {
-        let detail = "send the header `Authorization: Bearer <token>`; `weir token add` makes a token";
+        let detail = "send the header `Authorization: Bearer <token>`; create a token with `weir token add`";
         return Err(unauthorized("no_token", detail));
     };
     let (now, limits) = (Instant::now(), &app.settings().limits);
-    let Some(principal) = app.tokens().authenticate(presented, clock::now()) else {
+    let Some(principal) = app.tokens().authenticate(presented, now_ms()) else {
         let name = peer.map(|peer| peer.to_string()).unwrap_or_default();
         if let Err(wait) = app.attempts().take(&name, limits.attempts, now) {
             app.metrics().refused_login();
-            return Err(Problem::too_many("attempts", "too many wrong tokens; wait before the next", wait));
+            return Err(Problem::too_many(
+                "attempts",
+                "too many wrong tokens; wait before trying again",
+                wait,
+            ));
         }
         app.metrics().refused_login();
-        let detail = "this token is not known, was revoked, or has expired; `weir token add` makes a new one";
+        let detail =
+            "this token is unknown, was revoked, or has expired; create a new one with `weir token add`";
         return Err(unauthorized("wrong_token", detail));
     };
     let rate = principal.requests_per_minute.map_or(limits.per_token, |per_minute| Rate {
@@ -126,7 +131,7 @@ fn identify(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Prin
     }
 }
 
-/// Lets pass who has the role, and whom the session in the path concerns.
+/// Requires the role, and access to the session in the path.
 pub(crate) async fn require(
     State(role): State<Role>,
     params: Params,
@@ -145,12 +150,12 @@ pub(crate) async fn require(
 
 fn refusal(principal: &Principal, role: Role, session: Option<&str>) -> Option<Problem> {
     if let Some(session) = session {
-        // The same answer as for one that is not there: who may not see it need not know of it.
+        // The same response as for a missing session, so as not to reveal that it exists.
         if !principal.may_see(session) {
-            return Some(Problem::not_found("there is no such session"));
+            return Some(Problem::not_found("no such session"));
         }
     } else if principal.session.is_some() && role > Role::Viewer {
-        return Some(Problem::forbidden("one_session", "this token is good for one session only"));
+        return Some(Problem::forbidden("one_session", "this token is valid for one session only"));
     }
     (principal.role < role).then(|| {
         let detail = format!("this needs the role {role}, and this token has the role {}", principal.role);

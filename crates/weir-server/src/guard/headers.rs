@@ -1,9 +1,9 @@
-//! Headers that every answer has.
+//! Security headers of every response.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// What the page may load, and from where: from us, and nowhere else. No frame, no inline script. Style attributes
-/// are allowed, because colours of terminal output and widths of bars are such.
+/// The page may only load from this server. No frames, no inline scripts. Style attributes are allowed, because colours
+/// of terminal output and widths of bars need them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; \
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -21,7 +21,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     ),
 ];
 
-/// Adds them, where the answer has no stricter ones of its own.
+/// Adds the headers, unless the response has stricter ones of its own.
 pub(super) fn add(headers: &mut HeaderMap, tls: bool) {
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));

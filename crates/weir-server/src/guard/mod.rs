@@ -1,5 +1,5 @@
-//! What every request passes before a handler sees it: that it is meant for us, that no page of somebody else sent
-//! it, who sends it, whether they may, and how often.
+//! Checks on every request before a handler sees it: that it is meant for this server, that no foreign page sent it,
+//! who sends it, whether they may, and how often.
 
 mod access;
 mod headers;
@@ -7,5 +7,5 @@ mod origin;
 mod outer;
 
 pub(crate) use access::{Audited, authenticate, require};
-pub use origin::{Asked, Places, Refusal, judge};
-pub(crate) use outer::{Peer, check_origin, observe, patience};
+pub use origin::{Places, Refusal, RequestOrigin, judge};
+pub(crate) use outer::{Peer, check_origin, limit_time, observe};

@@ -1,26 +1,26 @@
-//! Whether a request was meant for this server, and whether a page of somebody else made a browser send it.
+//! Whether a request was meant for this server, and whether a foreign page made a browser send it.
 //!
-//! Pure. A page on the internet can make a browser send requests to a server on this machine: under a name of its
-//! own that leads here (DNS rebinding; told by `Host`), or straight (told by `Origin` and `Sec-Fetch-Site`, which a
-//! page cannot forge). A program that is no browser sends neither and needs neither: it has the token or it has not.
+//! Pure. A page on the internet can make a browser send requests to a server on this machine: under a name of its own
+//! that resolves here (DNS rebinding; detected by `Host`), or directly (detected by `Origin` and `Sec-Fetch-Site`,
+//! which a page cannot forge). Other programs send neither and need neither: the token decides.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-/// The names and origins under which the server may be spoken to.
+/// The host names and origins under which the server may be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Places {
-    /// `name:port` or `name`, in small letters.
+    /// `name:port` or `name`, in lower case.
     hosts: BTreeSet<String>,
-    /// `scheme://name:port`, in small letters.
+    /// `scheme://name:port`, in lower case.
     origins: BTreeSet<String>,
-    /// Set where the server listens on all addresses: then any of them is good with this port. Rebinding needs a
-    /// name, and names are still only those in the list.
+    /// Set if the server listens on all addresses: then any IP address with this port is valid. Rebinding needs a name,
+    /// and only listed names are valid.
     any_address: Option<(u16, bool)>,
 }
 
 impl Places {
-    /// The places of a server that listens on this address.
+    /// The names and origins of a server that listens on this address.
     pub fn of_listener(address: SocketAddr, tls: bool) -> Self {
         let mut places = Self::default();
         let port = address.port();
@@ -37,7 +37,7 @@ impl Places {
         places
     }
 
-    /// Adds a name and a port. The port that a scheme has by itself is left out by browsers.
+    /// Adds a name and a port. Browsers omit the default port of a scheme.
     pub fn add(&mut self, name: &str, port: u16, tls: bool) {
         let name = name.to_ascii_lowercase();
         let (scheme, standard) = if tls { ("https", 443) } else { ("http", 80) };
@@ -76,10 +76,10 @@ fn is_address(host: &str, port: u16) -> bool {
     host.parse::<SocketAddr>().is_ok_and(|address| address.port() == port)
 }
 
-/// What of a request tells where it comes from.
+/// What a request reveals about where it comes from.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked<'a> {
-    /// All of `Host` and `:authority`.
+pub struct RequestOrigin<'a> {
+    /// All values of `Host` and `:authority`.
     pub hosts: &'a [&'a str],
     /// `Origin`.
     pub origin: Option<&'a str>,
@@ -89,50 +89,50 @@ pub struct Asked<'a> {
     pub site: Option<&'a str>,
     /// `Sec-Fetch-Mode`.
     pub mode: Option<&'a str>,
-    /// Whether nothing is changed by it (`GET`, `HEAD`).
+    /// Whether the request only reads (`GET`, `HEAD`).
     pub only_reads: bool,
-    /// Whether it asks for a file of the page, which has no secrets.
+    /// Whether it requests a file of the page, which contains no secrets.
     pub is_page: bool,
 }
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It was meant for somebody else.
+    /// The request was meant for another host.
     Host,
-    /// A page of somebody else sent it.
+    /// A foreign page sent the request.
     Origin,
 }
 
-/// Whether a request may go on.
+/// Whether a request may proceed.
 ///
 /// # Errors
-/// Why not.
-pub fn judge(places: &Places, asked: &Asked<'_>) -> Result<(), Refusal> {
-    if asked.hosts.is_empty() || !asked.hosts.iter().all(|host| places.knows_host(host)) {
+/// Why the request is refused.
+pub fn judge(places: &Places, request: &RequestOrigin<'_>) -> Result<(), Refusal> {
+    if request.hosts.is_empty() || !request.hosts.iter().all(|host| places.knows_host(host)) {
         return Err(Refusal::Host);
     }
-    // Somebody followed a link to the page. What comes back is the same for everybody.
-    if asked.is_page && asked.only_reads && asked.mode == Some("navigate") {
+    // A person followed a link to the page. The response is the same for everyone.
+    if request.is_page && request.only_reads && request.mode == Some("navigate") {
         return Ok(());
     }
-    if let Some(origin) = asked.origin
+    if let Some(origin) = request.origin
         && !places.knows_origin(origin)
     {
         return Err(Refusal::Origin);
     }
-    if let Some(referer) = asked.referer.filter(|_| asked.origin.is_none())
+    if let Some(referer) = request.referer.filter(|_| request.origin.is_none())
         && !places.knows_origin(origin_of(referer))
     {
         return Err(Refusal::Origin);
     }
-    match asked.site {
-        // No browser, or one that is very old: those at least send an origin with whatever changes something.
+    match request.site {
+        // Not a browser, or a very old one: those at least send an origin with modifying requests.
         None => Ok(()),
-        // A browser tells its origin when it changes something. One that does not is not believed.
-        Some("same-origin") if asked.only_reads || asked.origin.is_some() => Ok(()),
-        // Typed by a person, which is never a way to change something.
-        Some("none") if asked.only_reads => Ok(()),
+        // A browser sends its origin with modifying requests. One that does not is not trusted.
+        Some("same-origin") if request.only_reads || request.origin.is_some() => Ok(()),
+        // Typed by a person, which never modifies anything.
+        Some("none") if request.only_reads => Ok(()),
         Some(_) => Err(Refusal::Origin),
     }
 }
@@ -155,8 +155,8 @@ mod tests {
     const HERE: &[&str] = &["127.0.0.1:8080"];
 
     #[test]
-    fn names_of_others_are_refused() {
-        let host = |hosts| judge(&places(), &Asked { hosts, ..Asked::default() });
+    fn foreign_host_names_are_refused() {
+        let host = |hosts| judge(&places(), &RequestOrigin { hosts, ..RequestOrigin::default() });
         assert_eq!(host(HERE), Ok(()));
         assert_eq!(host(&["LOCALHOST:8080"]), Ok(()));
         assert_eq!(host(&["[::1]:8080"]), Ok(()));
@@ -175,9 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn all_addresses_but_no_names_when_listening_everywhere() {
+    fn listening_everywhere_accepts_any_address_but_no_names() {
         let places = Places::of_listener("0.0.0.0:8080".parse().unwrap(), false);
-        let host = |host| judge(&places, &Asked { hosts: &[host], ..Asked::default() });
+        let host = |host| judge(&places, &RequestOrigin { hosts: &[host], ..RequestOrigin::default() });
         assert_eq!(host("10.1.2.3:8080"), Ok(()));
         assert_eq!(host("[fe80::1]:8080"), Ok(()));
         assert_eq!(host("10.1.2.3:81"), Err(Refusal::Host));
@@ -185,45 +185,53 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_refused() {
-        let with = |asked: Asked<'static>| judge(&places(), &Asked { hosts: HERE, ..asked });
-        assert_eq!(with(Asked { origin: Some("http://localhost:8080"), ..Asked::default() }), Ok(()));
+    fn foreign_pages_are_refused() {
+        let with =
+            |request: RequestOrigin<'static>| judge(&places(), &RequestOrigin { hosts: HERE, ..request });
+        assert_eq!(
+            with(RequestOrigin { origin: Some("http://localhost:8080"), ..RequestOrigin::default() }),
+            Ok(())
+        );
         for origin in ["null", "http://evil.example", "https://localhost:8080", "http://localhost:8081", ""] {
-            let asked = Asked { origin: Some(origin), ..Asked::default() };
-            assert_eq!(with(asked), Err(Refusal::Origin), "{origin}");
+            let request = RequestOrigin { origin: Some(origin), ..RequestOrigin::default() };
+            assert_eq!(with(request), Err(Refusal::Origin), "{origin}");
         }
         for site in ["cross-site", "same-site", "whatever"] {
-            let asked = Asked { site: Some(site), only_reads: true, ..Asked::default() };
-            assert_eq!(with(asked), Err(Refusal::Origin), "{site}");
+            let request = RequestOrigin { site: Some(site), only_reads: true, ..RequestOrigin::default() };
+            assert_eq!(with(request), Err(Refusal::Origin), "{site}");
         }
-        let referer = |referer| with(Asked { referer: Some(referer), ..Asked::default() });
+        let referer = |referer| with(RequestOrigin { referer: Some(referer), ..RequestOrigin::default() });
         assert_eq!(referer("http://localhost:8080/page?x"), Ok(()));
         assert_eq!(referer("http://evil.example/http://localhost:8080/"), Err(Refusal::Origin));
     }
 
     #[test]
-    fn a_browser_that_hides_its_origin_changes_nothing() {
-        let with = |asked: Asked<'static>| judge(&places(), &Asked { hosts: HERE, ..asked });
-        let same = Asked { site: Some("same-origin"), ..Asked::default() };
+    fn a_browser_that_hides_its_origin_cannot_change_anything() {
+        let with =
+            |request: RequestOrigin<'static>| judge(&places(), &RequestOrigin { hosts: HERE, ..request });
+        let same = RequestOrigin { site: Some("same-origin"), ..RequestOrigin::default() };
         assert_eq!(with(same), Err(Refusal::Origin));
-        assert_eq!(with(Asked { only_reads: true, ..same }), Ok(()));
-        assert_eq!(with(Asked { origin: Some("http://127.0.0.1:8080"), ..same }), Ok(()));
-        assert_eq!(with(Asked { site: Some("none"), ..Asked::default() }), Err(Refusal::Origin));
+        assert_eq!(with(RequestOrigin { only_reads: true, ..same }), Ok(()));
+        assert_eq!(with(RequestOrigin { origin: Some("http://127.0.0.1:8080"), ..same }), Ok(()));
+        assert_eq!(
+            with(RequestOrigin { site: Some("none"), ..RequestOrigin::default() }),
+            Err(Refusal::Origin)
+        );
     }
 
     #[test]
-    fn a_link_from_elsewhere_leads_to_the_page_and_to_nothing_else() {
-        let link = Asked {
+    fn a_foreign_link_opens_the_page_and_nothing_else() {
+        let link = RequestOrigin {
             hosts: HERE,
             site: Some("cross-site"),
             mode: Some("navigate"),
             only_reads: true,
-            ..Asked::default()
+            ..RequestOrigin::default()
         };
         assert_eq!(judge(&places(), &link), Err(Refusal::Origin));
-        assert_eq!(judge(&places(), &Asked { is_page: true, ..link }), Ok(()));
+        assert_eq!(judge(&places(), &RequestOrigin { is_page: true, ..link }), Ok(()));
         assert_eq!(
-            judge(&places(), &Asked { is_page: true, only_reads: false, ..link }),
+            judge(&places(), &RequestOrigin { is_page: true, only_reads: false, ..link }),
             Err(Refusal::Origin)
         );
     }

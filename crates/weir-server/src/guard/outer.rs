@@ -10,23 +10,23 @@ use axum::response::{IntoResponse as _, Response};
 use tracing::Instrument as _;
 
 use super::headers;
-use super::origin::{Asked, Refusal, judge};
+use super::origin::{Refusal, RequestOrigin, judge};
 use crate::problem::{Problem, ProblemCode};
 use crate::state::App;
 
-/// Where a request came from.
+/// The address a request came from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Names a request, in the log and for the client.
+/// Id of a request, for the log and the client.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) String);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Names the request, logs and counts it, and adds the headers that every answer has.
+/// Assigns a request id, logs and counts the request, and adds the headers of every response.
 ///
-/// Only the path is logged. It has no secret: a token in a query is refused, one in a fragment never comes here.
+/// Only the path is logged. It contains no secrets: a token in a query is refused, and one in a fragment is never sent.
 pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = uuid::Uuid::new_v4().simple().to_string();
@@ -56,7 +56,7 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     response
 }
 
-/// Refuses what was meant for somebody else, what a page of somebody else sent, and tokens in a query.
+/// Refuses requests meant for another host, requests of foreign pages, and tokens in a query.
 pub(crate) async fn check_origin(State(app): State<App>, request: Request, next: Next) -> Response {
     let is_page = app.is_page(request.uri().path());
     let checked = check(&app, request.method(), request.uri(), request.headers(), is_page);
@@ -67,20 +67,20 @@ pub(crate) async fn check_origin(State(app): State<App>, request: Request, next:
 }
 
 fn check(app: &App, method: &Method, uri: &Uri, headers: &HeaderMap, is_page: bool) -> Result<(), Problem> {
-    // What is not text is no name of ours.
+    // A value that is not text cannot be one of our names.
     let text = |value: &'_ HeaderValue| value.to_str().unwrap_or("\u{fffd}").to_owned();
     let mut hosts: Vec<String> = headers.get_all(header::HOST).iter().map(text).collect();
     hosts.extend(uri.authority().map(ToString::to_string));
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
     let one = |name: &str| headers.get(name).map(text);
-    // Several of one kind are refused like a wrong one.
+    // Repeated headers are refused like a wrong one.
     let several = |name: &str| headers.get_all(name).iter().count() > 1;
     if several("origin") || several("sec-fetch-site") {
         return Err(foreign());
     }
     let (origin, referer, site, mode) =
         (one("origin"), one("referer"), one("sec-fetch-site"), one("sec-fetch-mode"));
-    let asked = Asked {
+    let request = RequestOrigin {
         hosts: &hosts,
         origin: origin.as_deref(),
         referer: referer.as_deref(),
@@ -89,9 +89,9 @@ fn check(app: &App, method: &Method, uri: &Uri, headers: &HeaderMap, is_page: bo
         only_reads: matches!(*method, Method::GET | Method::HEAD),
         is_page,
     };
-    judge(app.places(), &asked).map_err(|refusal| match refusal {
+    judge(app.places(), &request).map_err(|refusal| match refusal {
         Refusal::Host => {
-            let detail = "this server does not answer under that name; use the address that it printed, or start \
+            let detail = "this server does not answer to this host name; use the address that it printed, or start \
                  it with --public-url";
             Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", detail)
         }
@@ -105,7 +105,7 @@ fn foreign() -> Problem {
     Problem::forbidden("origin", detail)
 }
 
-/// What stands in an address ends up in histories and logs.
+/// Query strings end up in browser histories and logs.
 fn no_token_in(query: &str) -> Result<(), Problem> {
     let is_token = |pair: &str| {
         let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
@@ -114,19 +114,19 @@ fn no_token_in(query: &str) -> Result<(), Problem> {
             || pair.contains("weir_")
     };
     if query.split('&').any(is_token) {
-        let detail = "a token does not belong in an address, where logs and histories keep it; send it as \
+        let detail = "a token must not be part of a URL, which logs and histories record; send it as \
              `Authorization: Bearer`, and revoke it if it was a real one";
         return Err(Problem::bad_request("token_in_query", detail));
     }
     Ok(())
 }
 
-/// Ends a request that takes too long to be answered.
-pub(crate) async fn patience(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+/// Ends a request whose response takes too long.
+pub(crate) async fn limit_time(State(limit): State<Duration>, request: Request, next: Next) -> Response {
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let detail = "the request took too long; what it asked for may still happen";
+            let detail = "the request timed out; it may still take effect";
             Problem::new(StatusCode::REQUEST_TIMEOUT, "timeout", detail).into_response()
         }
     }

@@ -1,4 +1,4 @@
-//! What the server counts itself.
+//! The server's own counters.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use axum::http::{Method, StatusCode};
 use super::text::Exposition;
 use crate::serve::ConnectionCounts;
 
-/// Upper bounds of the times that requests take, in seconds.
+/// Upper bounds of the request duration buckets, in seconds.
 const BOUNDS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
-/// What the server counts itself.
+/// The server's own counters.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     answers: Mutex<Answers>,
@@ -33,7 +33,7 @@ struct Answers {
 }
 
 impl Metrics {
-    /// A request was answered. Routes are those of the router, so that nobody can make up new ones.
+    /// Counts an answered request. Routes are those of the router, so that clients cannot create new labels.
     pub(crate) fn answered(&self, method: &Method, route: Option<&str>, status: StatusCode, took: Duration) {
         let method = match *method {
             Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
@@ -52,31 +52,31 @@ impl Metrics {
         answers.seconds += seconds;
     }
 
-    /// A wrong token was presented.
+    /// Counts a wrong token.
     pub(crate) fn refused_login(&self) {
         self.refused_logins.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A stream was closed because its reader was too slow.
+    /// Counts a stream that was closed because its reader was too slow.
     pub(crate) fn lagged(&self) {
         self.lagged.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Something was sent on a stream.
+    /// Counts an event sent on a stream.
     pub(crate) fn sent(&self, bytes: usize) {
         self.events.fetch_add(1, Ordering::Relaxed);
         self.event_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// What is counted about connections.
+    /// The connection counters.
     pub(crate) fn connections(&self) -> Arc<ConnectionCounts> {
         Arc::clone(&self.connections)
     }
 
-    /// Writes it all.
+    /// Writes all samples.
     pub(crate) fn write(&self, text: &mut Exposition) {
         let name = "weir_http_requests_total";
-        text.about(name, "counter", "Requests that were answered.");
+        text.about(name, "counter", "Answered requests.");
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         for ((method, route, status), count) in &answers.by_route {
             let status = status.to_string();
@@ -85,7 +85,7 @@ impl Metrics {
         let buckets: Vec<(f64, u64)> = BOUNDS.into_iter().zip(answers.below).collect();
         text.histogram(
             "weir_http_request_seconds",
-            "Time until an answer began.",
+            "Time until the response began.",
             &buckets,
             answers.count,
             answers.seconds,
@@ -101,9 +101,9 @@ impl Metrics {
             of(&self.lagged),
         );
         let ConnectionCounts { open, evicted, timed_out, refused } = &*self.connections;
-        text.gauge("weir_connections", "Connections that are open.", of(open));
+        text.gauge("weir_connections", "Open connections.", of(open));
         let name = "weir_connections_closed_total";
-        text.about(name, "counter", "Connections that the server closed or did not take, by why.");
+        text.about(name, "counter", "Connections that the server closed or refused, by reason.");
         text.sample(name, &[("why", "room")], of(evicted));
         text.sample(name, &[("why", "time")], of(timed_out));
         text.sample(name, &[("why", "refused")], of(refused));

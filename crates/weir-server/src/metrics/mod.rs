@@ -1,4 +1,4 @@
-//! Numbers for Prometheus: what the server counts itself, and how numbers are written.
+//! Prometheus metrics: the server's own counters, and the text format.
 
 mod counts;
 mod text;

@@ -1,21 +1,21 @@
-//! The text format of Prometheus. Pure.
+//! The Prometheus text format. Pure.
 
 use std::fmt::{Display, Write as _};
 
-/// A text that is written number by number.
+/// Metrics text, written sample by sample.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
     text: String,
 }
 
 impl Exposition {
-    /// Says what the next samples are.
+    /// Writes the help and type of the samples that follow.
     pub(crate) fn about(&mut self, name: &str, kind: &str, help: &str) {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    /// One sample.
+    /// Writes one sample.
     pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.text.push_str(name);
         if !labels.is_empty() {
@@ -26,19 +26,19 @@ impl Exposition {
         let _ = writeln!(self.text, " {value}");
     }
 
-    /// A number that goes up and down.
+    /// Writes a gauge.
     pub(crate) fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
         self.about(name, "gauge", help);
         self.sample(name, &[], value);
     }
 
-    /// A number that only grows.
+    /// Writes a counter.
     pub(crate) fn counter(&mut self, name: &str, help: &str, value: impl Display) {
         self.about(name, "counter", help);
         self.sample(name, &[], value);
     }
 
-    /// How many values lie at or below each bound. `buckets` has the bound and the count up to it.
+    /// Writes a histogram. `buckets` holds each bound with the count of values at or below it.
     pub(crate) fn histogram(&mut self, name: &str, help: &str, buckets: &[(f64, u64)], count: u64, sum: f64) {
         self.about(name, "histogram", help);
         for (bound, below) in buckets {
@@ -49,7 +49,7 @@ impl Exposition {
         self.sample(&format!("{name}_count"), &[], count);
     }
 
-    /// The text.
+    /// The finished text.
     pub(crate) fn finish(self) -> String {
         self.text
     }

@@ -1,8 +1,9 @@
-//! A request in its session: its turn is begun, or found where the request is another try of one that was.
+//! A request in its session: its turn is started, or found if the request is a retry.
 
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use weir_base::time::now_ms;
 use weir_host::{Cursor, Format, Image, NewMessage, Watch, WatchQuery};
 use weir_openai::reply::{Answer, Reply, Usage};
 use weir_openai::{Attempt, AttemptHeaders, OpenAiError, OutputFormat, Place, Request, Verdict, place};
@@ -10,16 +11,15 @@ use weir_openai::{Attempt, AttemptHeaders, OpenAiError, OutputFormat, Place, Req
 use super::errors::{of_host, of_problem};
 use super::histories::Begun;
 use super::progress::{Piece, Progress};
-use super::settle::{Asked, settle};
+use super::settle::{RequestContext, settle};
 use super::setup::{Choice, find};
 use super::turn::{Attendance, Outcome, Turn};
 use crate::api::may_begin;
 use crate::auth::Principal;
-use crate::clock;
 use crate::state::App;
 use crate::streams::StreamSlot;
 
-/// What a request says about itself in its headers.
+/// A request's own headers.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) attempt: Attempt,
@@ -57,31 +57,31 @@ impl Call {
     }
 }
 
-/// A request whose turn runs or has ended.
+/// A request whose turn is running or has ended.
 pub(super) struct Conversation {
     pub(super) app: App,
     pub(super) turn: Arc<Turn>,
-    pub(super) asked: Asked,
+    pub(super) context: RequestContext,
     pub(super) reply: Reply,
     pub(super) watch: Watch,
-    /// Tools are told as reasoning.
+    /// Whether tools are reported as reasoning.
     pub(super) tells_tools: bool,
-    /// The turn was begun by an earlier try.
+    /// Whether the turn was started by an earlier attempt.
     pub(super) is_attached: bool,
-    /// For how long the same request gets the same failure again, in seconds.
+    /// How long the same request gets the same failure, in seconds.
     pub(super) replayed_for: Option<i64>,
     /// Why the message before this one got no answer.
     pub(super) earlier_failure: Option<String>,
-    /// Its place among the streams of the server, where it is answered as one.
+    /// Slot among the server's streams, if the response is a stream.
     _slot: Option<StreamSlot>,
     _attendance: Attendance,
 }
 
-/// A turn that was begun or found.
+/// A turn that was started or found.
 struct Opened {
     turn: Arc<Turn>,
     attendance: Attendance,
-    asked: Asked,
+    context: RequestContext,
     reply: Reply,
     is_attached: bool,
     replayed_for: Option<i64>,
@@ -89,7 +89,7 @@ struct Opened {
 }
 
 impl Conversation {
-    /// Begins the turn of a request, or finds the one that an earlier try began.
+    /// Starts the turn of a request, or finds the one that an earlier attempt started.
     pub(super) async fn open(
         app: App,
         who: Principal,
@@ -98,18 +98,18 @@ impl Conversation {
         slot: Option<StreamSlot>,
     ) -> Result<Self, OpenAiError> {
         let tells_tools = call.tells_tools;
-        // In a task of its own: a client that goes away in the middle must not leave a turn that is not registered.
+        // In a separate task: a client that disconnects halfway must not leave an unregistered turn behind.
         let opening = tokio::spawn(open(app.clone(), who, request, call));
         let opened = opening.await.map_err(|error| OpenAiError::failed(error.to_string()))??;
-        let Opened { turn, attendance, asked, reply, is_attached, replayed_for, earlier_failure } = opened;
+        let Opened { turn, attendance, context, reply, is_attached, replayed_for, earlier_failure } = opened;
         let host = app.host();
-        let session = turn.session().ok_or_else(|| OpenAiError::failed("the session has no name"))?;
+        let session = turn.session().ok_or_else(|| OpenAiError::failed("the session has no id"))?;
         let cursor = Some(Cursor::new(host.epoch(), turn.begun.seq, None));
         let query = WatchQuery { format: Format::Agent, cursor, heartbeat: Some(app.settings().heartbeat) };
         let watch = host.watch(&session, query).await.map_err(of_host)?;
         Ok(Self {
             turn,
-            asked,
+            context,
             reply,
             watch,
             tells_tools,
@@ -122,12 +122,12 @@ impl Conversation {
         })
     }
 
-    /// Whether what the agent says on the way is part of the answer.
+    /// Whether text that the agent writes along the way is part of the answer.
     pub(super) fn streams_text(&self) -> bool {
-        self.asked.format == OutputFormat::Text
+        self.context.format == OutputFormat::Text
     }
 
-    /// The answer in one piece, with what the agent did where that is told.
+    /// The complete answer, with the agent's tools if they are reported.
     pub(super) async fn whole(&mut self) -> Result<(Answer, Usage), OpenAiError> {
         let turn = Arc::clone(&self.turn);
         let mut ending = Box::pin(turn.ended());
@@ -142,7 +142,7 @@ impl Conversation {
                             reasoning.push_str(&text);
                         }
                     }
-                    // A client that is too slow to watch still gets the whole answer.
+                    // A client that is too slow to watch still gets the complete answer.
                     None => listens = false,
                 },
                 outcome = &mut ending => break outcome,
@@ -169,10 +169,10 @@ async fn open(app: App, who: Principal, request: Request, call: Call) -> Result<
         known.filter(|_| !call.attempt.is_retry).and_then(|known| known.stage.replays_for_ms());
     let replayed_for = replayed_for.filter(|_| verdict == Verdict::Attach).map(|left| left / 1_000 + 1);
     let opened = |turn: Arc<Turn>, reply: Reply, claim, earlier_failure, is_attached| {
-        let asked = Asked::new(&request, place.clone(), &who.token_id, reply.id().to_owned());
+        let context = RequestContext::new(&request, place.clone(), &who.token_id, reply.id().to_owned());
         let attendance = turn.attend(&app, &by);
-        settle(&app, &turn, asked.clone(), by.clone(), claim);
-        Opened { turn, attendance, asked, reply, is_attached, replayed_for, earlier_failure }
+        settle(&app, &turn, context.clone(), by.clone(), claim);
+        Opened { turn, attendance, context, reply, is_attached, replayed_for, earlier_failure }
     };
     match (verdict, held.as_ref()) {
         (Verdict::KeyReused, _) => Err(OpenAiError {
@@ -198,7 +198,7 @@ async fn open(app: App, who: Principal, request: Request, call: Call) -> Result<
     }
 }
 
-/// Gives the prompt to the session of a request.
+/// Sends the prompt to the session of a request.
 async fn begin(
     app: &App,
     who: &Principal,
@@ -207,27 +207,27 @@ async fn begin(
     call: &Call,
     reply: String,
 ) -> Result<(Turn, Option<super::front::Claim>, Option<String>), OpenAiError> {
-    let seat = find(app, who, request, place, &call.choice).await?;
+    let target = find(app, who, request, place, &call.choice).await?;
     let (host, by) = (app.host(), who.actor());
-    let info = host.info(&seat.session).await.map_err(of_host)?;
+    let info = host.info(&target.session).await.map_err(of_host)?;
     let images =
-        seat.images.into_iter().map(|image| Image { media_type: image.media_type, data: image.data });
+        target.images.into_iter().map(|image| Image { media_type: image.media_type, data: image.data });
     let message = NewMessage {
         client_id: Some(format!("openai-{reply}")),
-        text: seat.text,
+        text: target.text,
         images: images.collect(),
         ..NewMessage::default()
     };
-    let accepted = host.send(&seat.session, message, &by).await.map_err(of_host)?;
+    let accepted = host.send(&target.session, message, &by).await.map_err(of_host)?;
     let begun = Begun {
-        session: seat.session.to_string(),
+        session: target.session.to_string(),
         message: accepted.message_id.to_string(),
         seq: info.newest_seq,
         reply,
-        at: clock::now(),
+        at: now_ms(),
         body: call.attempt.body.clone(),
-        setup: seat.setup,
+        setup: target.setup,
     };
     app.front().histories().begun(call.attempt.key.clone(), begun.clone());
-    Ok((Turn::new(begun), seat.claim, seat.earlier_failure))
+    Ok((Turn::new(begun), target.claim, target.earlier_failure))
 }

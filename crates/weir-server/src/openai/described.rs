@@ -1,29 +1,29 @@
-//! The bodies of the OpenAI-compatible front as the OpenAPI document describes them: the part of OpenAI's that is
-//! honoured here. They are read and written by `weir-openai`, which says by name what it refuses.
+//! The bodies of the OpenAI-compatible front as described in the OpenAPI document: the subset of OpenAI's API that is
+//! supported here. They are read and written by `weir-openai`, which names what it refuses.
 
-#![expect(dead_code, reason = "these types describe; requests are read from their JSON")]
+#![expect(dead_code, reason = "these types only describe the API; requests are read from JSON")]
 
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-/// A request for an answer.
+/// A chat completion request.
 #[derive(ToSchema)]
 pub(crate) struct ChatRequest {
-    /// A model of `/v1/models`; `default` is the CLI's own choice.
+    /// A model of `/v1/models`; `default` is the CLI's default.
     #[schema(min_length = 1)]
     model: String,
-    /// All that was said, oldest first. The last is of the user.
+    /// The messages so far, oldest first. The last one is the user's.
     #[schema(min_items = 1)]
     messages: Vec<ChatMessage>,
-    /// The answer comes as server-sent events while it is written.
+    /// Whether the answer is streamed as server-sent events.
     stream: Option<bool>,
-    /// More about a stream.
+    /// Options of a stream.
     stream_options: Option<StreamOptions>,
-    /// The form of the answer.
+    /// Format of the answer.
     response_format: Option<ResponseFormat>,
 }
 
-/// The form of an answer.
+/// Format of an answer.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseFormat {
     #[serde(rename = "type")]
@@ -32,7 +32,7 @@ pub(crate) struct ResponseFormat {
     json_schema: Option<NamedSchema>,
 }
 
-/// What form.
+/// Kind of format.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FormatKind {
@@ -50,23 +50,23 @@ pub(crate) struct NamedSchema {
     schema: serde_json::Value,
 }
 
-/// More about a stream.
+/// Options of a stream.
 #[derive(ToSchema)]
 pub(crate) struct StreamOptions {
-    /// The stream ends with what was used.
+    /// Whether the stream ends with the token usage.
     include_usage: Option<bool>,
 }
 
-/// Something that was said.
+/// A message.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ChatMessage {
-    /// By whom.
+    /// Who wrote the message.
     role: ChatRole,
-    /// What: a text, or parts that are texts and pictures.
+    /// The content: text, or parts that are text or pictures.
     content: ChatContent,
 }
 
-/// Who says something.
+/// Who wrote a message.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChatRole {
@@ -77,13 +77,13 @@ pub(crate) enum ChatRole {
     Tool,
 }
 
-/// What is said.
+/// The content of a message.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum ChatContent {
     /// A text.
     Text(String),
-    /// Parts: texts and pictures.
+    /// Parts: text and pictures.
     Parts(Vec<ContentPart>),
 }
 
@@ -94,11 +94,11 @@ pub(crate) struct ContentPart {
     kind: ContentKind,
     /// The text, for `text` and `input_text`.
     text: Option<String>,
-    /// The picture, for `image_url`; `input_image` has the address itself here.
+    /// The picture, for `image_url`; for `input_image` the URL itself.
     image_url: Option<ImageAddress>,
 }
 
-/// What a part is.
+/// Kind of part.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ContentKind {
@@ -111,11 +111,11 @@ pub(crate) enum ContentKind {
 /// A picture.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ImageAddress {
-    /// A data URL, as in `data:image/png;base64,…`. Others are not fetched.
+    /// A data URL, as in `data:image/png;base64,…`. Other URLs are not fetched.
     url: String,
 }
 
-/// An answer in one piece.
+/// A complete answer.
 #[derive(ToSchema)]
 pub(crate) struct ChatCompletion {
     id: String,
@@ -124,7 +124,7 @@ pub(crate) struct ChatCompletion {
     /// Seconds since 1970.
     created: i64,
     model: String,
-    /// One.
+    /// Exactly one.
     choices: Vec<ChatChoice>,
     usage: ChatUsage,
 }
@@ -134,26 +134,26 @@ pub(crate) struct ChatCompletion {
 pub(crate) struct ChatChoice {
     index: u32,
     message: ChatAnswer,
-    /// `stop`, `length` where the answer was cut off, `content_filter` where it was refused, or `tool_calls`.
+    /// `stop`, `length` if the answer was cut off, `content_filter` if it was refused, or `tool_calls`.
     finish_reason: String,
 }
 
-/// What the agent says.
+/// The agent's message.
 #[derive(ToSchema)]
 pub(crate) struct ChatAnswer {
     /// `assistant`.
     role: String,
-    /// What it says; none where it refuses or calls.
+    /// The text; none if the agent refuses or calls a function.
     content: Option<String>,
-    /// Why it does not answer.
+    /// Why the agent refuses.
     refusal: Option<String>,
-    /// The call of the function that was demanded.
+    /// The call of the required function.
     tool_calls: Option<Vec<ChatCall>>,
-    /// The agent's tools, a line for each, where they are told.
+    /// The agent's tools, one per line, if they are reported.
     reasoning_content: Option<String>,
 }
 
-/// A call of a function of the client's.
+/// A call of one of the client's functions.
 #[derive(ToSchema)]
 pub(crate) struct ChatCall {
     id: String,
@@ -167,11 +167,11 @@ pub(crate) struct ChatCall {
 #[derive(ToSchema)]
 pub(crate) struct ChatFunction {
     name: String,
-    /// JSON that fits the function's schema.
+    /// JSON that matches the function's schema.
     arguments: String,
 }
 
-/// What was used, in tokens.
+/// Token usage.
 #[derive(ToSchema)]
 pub(crate) struct ChatUsage {
     prompt_tokens: u64,
@@ -182,28 +182,28 @@ pub(crate) struct ChatUsage {
 /// A request for a response.
 #[derive(ToSchema)]
 pub(crate) struct ResponseRequest {
-    /// A model of `/v1/models`; `default` is the CLI's own choice.
+    /// A model of `/v1/models`; `default` is the CLI's default.
     #[schema(min_length = 1)]
     model: String,
-    /// What the user says: a text, or messages of which the last is of the user.
+    /// The user's input: text, or messages of which the last is the user's.
     input: ResponseInput,
     /// Added to the system prompt.
     instructions: Option<String>,
-    /// The response that this one continues.
+    /// Id of the response that this one continues.
     previous_response_id: Option<String>,
-    /// The response comes as server-sent events while it is written.
+    /// Whether the response is streamed as server-sent events.
     stream: Option<bool>,
-    /// The form of the answer.
+    /// Format of the answer.
     text: Option<ResponseTextOptions>,
 }
 
-/// How the answer is written.
+/// Options of the answer's text.
 #[derive(ToSchema)]
 pub(crate) struct ResponseTextOptions {
     format: Option<ResponseTextFormat>,
 }
 
-/// The form of the answer.
+/// Format of the answer.
 #[derive(ToSchema)]
 pub(crate) struct ResponseTextFormat {
     #[schema(rename = "type")]
@@ -214,7 +214,7 @@ pub(crate) struct ResponseTextFormat {
     schema: Option<serde_json::Value>,
 }
 
-/// What the user says.
+/// The user's input.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum ResponseInput {
@@ -224,7 +224,7 @@ pub(crate) enum ResponseInput {
     Messages(Vec<ChatMessage>),
 }
 
-/// A response in one piece.
+/// A complete response.
 #[derive(ToSchema)]
 pub(crate) struct ResponseObject {
     id: String,
@@ -232,26 +232,26 @@ pub(crate) struct ResponseObject {
     object: String,
     /// Seconds since 1970.
     created_at: i64,
-    /// `completed`, or `incomplete` where it was cut off or refused.
+    /// `completed`, or `incomplete` if it was cut off or refused.
     status: String,
     model: String,
-    /// A message with a text at the end; before it, where tools are told, what the agent did.
+    /// What the agent did, if tools are reported, then a message with the text.
     output: Vec<ResponseItem>,
     previous_response_id: Option<String>,
     usage: ResponseUsage,
 }
 
-/// What the agent says or does.
+/// A message, or what the agent did.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum ResponseItem {
-    /// What it says.
+    /// A message.
     Message(ResponseMessage),
-    /// What it does.
+    /// What the agent did.
     Reasoning(ResponseReasoning),
 }
 
-/// What the agent does: its tools, a line for each.
+/// What the agent did: its tools, one per line.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseReasoning {
     id: String,
@@ -264,7 +264,7 @@ pub(crate) struct ResponseReasoning {
     summary: Vec<ResponseText>,
 }
 
-/// What the agent says.
+/// A message of the agent.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseMessage {
     id: String,
@@ -282,14 +282,14 @@ pub(crate) struct ResponseMessage {
 /// A text.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseText {
-    /// `output_text`, `refusal`, or `summary_text` of what the agent does.
+    /// `output_text`, `refusal`, or `summary_text` for what the agent did.
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
     refusal: Option<String>,
 }
 
-/// What was used, in tokens.
+/// Token usage.
 #[derive(ToSchema)]
 pub(crate) struct ResponseUsage {
     input_tokens: u64,
@@ -297,29 +297,29 @@ pub(crate) struct ResponseUsage {
     total_tokens: u64,
 }
 
-/// What a request can say about its session.
+/// Headers that control the session of a request.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 pub(crate) struct FrontHeaders {
-    /// This session, whatever the history says.
+    /// Uses this session, regardless of the history.
     #[param(rename = "X-Weir-Session")]
     session: Option<String>,
     /// The folder of a new session, below a root.
     #[param(rename = "X-Weir-Cwd")]
     cwd: Option<String>,
-    /// Whether the answer tells of tools as reasoning.
+    /// Whether the answer reports tools as reasoning.
     #[param(rename = "X-Weir-Tools")]
     tools: Option<ToolsOption>,
-    /// The client's own name for the request: another one with the same name gets what the first one gets.
+    /// The client's own id for the request: a second request with the same key gets the same response.
     #[param(rename = "Idempotency-Key")]
     idempotency_key: Option<String>,
-    /// How many tries there were before this one, as OpenAI's clients count them. A retry gets what the first try gets; what
-    /// is not a number counts as none.
+    /// Number of earlier attempts, as OpenAI's clients count them. A retry gets the same response as the first attempt;
+    /// anything but a number counts as zero.
     #[param(rename = "X-Stainless-Retry-Count")]
     retry_count: Option<String>,
 }
 
-/// Whether an answer tells of tools.
+/// Whether an answer reports tools.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub(crate) enum ToolsOption {
@@ -345,13 +345,13 @@ pub(crate) struct ModelEntry {
     owned_by: String,
 }
 
-/// Why a request is not answered, in OpenAI's shape.
+/// An error in OpenAI's format.
 #[derive(ToSchema)]
 pub(crate) struct OpenAiProblem {
     error: OpenAiProblemDetails,
 }
 
-/// Why.
+/// Details of an error.
 #[derive(ToSchema)]
 pub(crate) struct OpenAiProblemDetails {
     message: String,

@@ -1,4 +1,4 @@
-//! Errors in OpenAI's shape, wherever they come from.
+//! Errors in OpenAI's format, wherever they come from.
 
 use axum::body::to_bytes;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,7 +8,7 @@ use weir_openai::OpenAiError;
 
 use crate::problem::{MEDIA_TYPE, Problem};
 
-/// Longest problem that is read.
+/// Maximum size of a problem that is converted.
 const MAX_PROBLEM: usize = 64 << 10;
 
 /// An error as a response.
@@ -21,7 +21,7 @@ pub(super) fn response(error: &OpenAiError) -> Response {
     response
 }
 
-/// Turns the problems of the guards into what OpenAI's clients read.
+/// Converts problems of the guards to OpenAI's format.
 pub(super) async fn in_openai_shape(response: Response) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let status = response.status().as_u16();
@@ -57,7 +57,7 @@ fn of_status(status: u16, code: Option<&str>, detail: &str) -> OpenAiError {
     }
 }
 
-/// What the host says.
+/// Converts an error of the host.
 pub(super) fn of_host(error: HostError) -> OpenAiError {
     let text = error.to_string();
     match error {
@@ -75,7 +75,7 @@ pub(super) fn of_host(error: HostError) -> OpenAiError {
     }
 }
 
-/// What a guard says.
+/// Converts a problem of a guard.
 pub(super) fn of_problem(problem: &Problem) -> OpenAiError {
     let (status, code) = (problem.status().as_u16(), problem.code());
     if code == "token_budget" {

@@ -1,4 +1,4 @@
-//! What the requests of all clients share: histories, turns by their requests, and sessions that a request works in.
+//! State shared by all requests: histories, turns by request, and sessions in use by a request.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,13 @@ use weir_openai::Index;
 use super::histories::Histories;
 use super::turn::Turn;
 
-/// Requests whose turns are found by another try.
+/// Maximum number of requests whose turns a retry can find.
 const MAX_SLOTS: usize = 4_096;
 
-/// The turn that a request began, once it has. Who holds it is about to begin or to find one.
+/// The turn that a request started, if it has. The holder of the lock is about to start or find one.
 pub(super) type Slot = Arc<tokio::sync::Mutex<Option<Arc<Turn>>>>;
 
-/// What the requests of all clients share.
+/// State shared by all requests.
 #[derive(Debug)]
 pub(crate) struct Front {
     histories: Mutex<Histories>,
@@ -35,7 +35,7 @@ impl Front {
         self.histories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The slot of a request, with the turn that it began before a restart.
+    /// The slot of a request, with the turn that it started before a restart.
     pub(super) fn slot(&self, key: &str) -> Slot {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = slots.get(key) {
@@ -47,7 +47,7 @@ impl Front {
         slot
     }
 
-    /// Keeps a session for one request. None while another one has it.
+    /// Claims a session for one request. None while another request has it.
     pub(super) fn claim(&self, session: &str) -> Option<Claim> {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
         let is_free = claimed.insert(session.to_owned());
@@ -55,7 +55,7 @@ impl Front {
     }
 }
 
-/// A session that one request works in. Others find it free again when this is dropped.
+/// A session in use by one request. Dropping this frees it for others.
 #[derive(Debug)]
 pub(super) struct Claim {
     session: String,

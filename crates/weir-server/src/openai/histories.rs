@@ -1,8 +1,8 @@
-//! What clients come back to, kept in a file: a restart makes no client a stranger.
+//! Sessions and turns that clients come back to, kept in a file so that they survive a restart.
 //!
-//! The file has one line for each history that a session got and for each request that began a turn. It holds hashes and
-//! names of sessions and messages, nothing that was said. It is written and not waited for: what a failing disk loses
-//! costs a client a new session, which is told the history.
+//! The file has one line for each history of a session and for each request that started a turn. It holds hashes and
+//! ids of sessions and messages, no text. It is written without waiting for the disk: if a line is lost, the client
+//! gets a new session that is given the history.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -11,45 +11,45 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use weir_openai::Index;
 
-/// Histories that are remembered.
+/// Maximum number of remembered histories.
 const MAX_HISTORIES: usize = 10_000;
-/// Sessions of one history that are remembered: clients may say the same in several conversations.
+/// Maximum sessions remembered per history: clients may say the same in several sessions.
 const MAX_POINTS: usize = 4;
-/// Requests that are remembered.
+/// Maximum number of remembered requests.
 const MAX_REQUESTS: usize = 1_000;
-/// Lines after which the file is written anew with what still holds.
+/// Lines after which the file is rewritten with the current content.
 const MAX_LINES: usize = 6 * MAX_HISTORIES;
 
-/// A place in a session that a client may continue from.
+/// A point in a session that a client may continue from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Point {
     /// The session.
     pub(crate) session: String,
     /// The newest message of the session that belongs to this history.
     pub(crate) message: String,
-    /// The message has no answer.
+    /// Whether the message failed and has no answer.
     #[serde(default)]
     pub(crate) failed: bool,
-    /// What the session works with, as a hash: model, instructions, and the form of its answers.
+    /// Hash of the session's setup: model, instructions, and output format.
     pub(crate) setup: String,
 }
 
-/// A turn that a request began.
+/// A turn that a request started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Begun {
     /// The session.
     pub(crate) session: String,
-    /// The message that was given to it.
+    /// The message of the turn.
     pub(crate) message: String,
-    /// The newest event of the session before that.
+    /// Number of the session's newest event before the message.
     pub(crate) seq: u64,
     /// The reply's own id.
     pub(crate) reply: String,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub(crate) at: i64,
     /// The hash of the request's body.
     pub(crate) body: String,
-    /// What the session works with, as a hash.
+    /// Hash of the session's setup.
     pub(crate) setup: String,
 }
 
@@ -84,17 +84,17 @@ struct Journal {
 }
 
 impl Default for Histories {
-    /// Histories that are forgotten with the server.
+    /// Histories without a file, forgotten when the server ends.
     fn default() -> Self {
         Self { points: Index::new(MAX_HISTORIES), requests: Index::new(MAX_REQUESTS), journal: None }
     }
 }
 
 impl Histories {
-    /// The histories in this file, which is made if it is not there.
+    /// Opens the histories in this file, which is created if missing.
     ///
     /// # Errors
-    /// If it cannot be read or written.
+    /// If the file cannot be read or written.
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let mut histories = Self::default();
         match File::open(&path) {
@@ -102,13 +102,13 @@ impl Histories {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        histories.journal = Some(histories.write_anew(path)?);
+        histories.journal = Some(histories.rewrite(path)?);
         Ok(histories)
     }
 
     fn read(&mut self, file: File) -> io::Result<()> {
         for line in BufReader::new(file).split(b'\n') {
-            // A line that a kill cut off, or that an older version wrote, is passed over.
+            // A line that was cut off by a kill or written by an older version is skipped.
             match serde_json::from_slice(&line?) {
                 Ok(Line::History { history, point }) => self.add(history, point),
                 Ok(Line::Request { request, begun }) => self.requests.put(request, begun),
@@ -128,23 +128,23 @@ impl Histories {
         self.points.put(history, points);
     }
 
-    /// Where clients with this history stand, the oldest first.
+    /// The points that clients with this history may continue from, the oldest first.
     pub(crate) fn points(&self, history: &str) -> Vec<Point> {
         self.points.get(history).cloned().unwrap_or_default()
     }
 
-    /// The turn that a request began.
+    /// The turn that a request started.
     pub(crate) fn request(&self, key: &str) -> Option<Begun> {
         self.requests.get(key).cloned()
     }
 
-    /// A client with this history stands here.
+    /// Records the point that a client with this history continues from.
     pub(crate) fn put(&mut self, history: String, point: Point) {
         self.add(history.clone(), point.clone());
         self.write(&Line::History { history, point });
     }
 
-    /// A request began a turn.
+    /// Records the turn that a request started.
     pub(crate) fn begun(&mut self, key: String, begun: Begun) {
         self.requests.put(key.clone(), begun.clone());
         self.write(&Line::Request { request: key, begun });
@@ -155,19 +155,19 @@ impl Histories {
         let written = if journal.lines < MAX_LINES {
             journal.add(line).map(|()| journal)
         } else {
-            // The line itself is among what is written anew.
-            self.write_anew(journal.path)
+            // The line itself is part of the rewritten file.
+            self.rewrite(journal.path)
         };
         match written {
             Ok(journal) => self.journal = Some(journal),
             Err(error) => {
-                tracing::warn!(%error, "histories of OpenAI's clients are not kept: after a restart they begin anew");
+                tracing::warn!(%error, "cannot store histories of OpenAI clients; after a restart they start new sessions");
             }
         }
     }
 
-    /// Writes what holds into a new file, which takes the place of the old one in one step.
-    fn write_anew(&self, path: PathBuf) -> io::Result<Journal> {
+    /// Writes the current content to a new file that atomically replaces the old one.
+    fn rewrite(&self, path: PathBuf) -> io::Result<Journal> {
         let new = path.with_extension("new");
         let mut journal = Journal { file: create(&new)?, path, lines: 0 };
         let histories = self.points.iter().flat_map(|(history, points)| {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn they_survive_a_restart() {
+    fn histories_survive_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("histories.ndjson");
         let mut histories = Histories::open(path.clone()).unwrap();
@@ -239,7 +239,7 @@ mod tests {
         };
         histories.begun("k".into(), begun.clone());
         drop(histories);
-        // A kill in the middle of a line, and a line of an older version.
+        // A line cut off by a kill, and a line of an older version.
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.extend_from_slice(
             b"{\"put\":{\"history\":\"h1\",\"session\":\"s9\"}}\n{\"history\":{\"history\":\"h9",

@@ -1,4 +1,4 @@
-//! What there is not: addresses and methods that OpenAI's clients may try.
+//! Unknown paths and unsupported methods that OpenAI's clients may try.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use super::errors::response;
 use crate::api::document;
 use crate::problem::Problem;
 
-/// The first parts of the paths of the server's own API, below `/v1`.
+/// First path segments of the server's own API below `/v1`.
 static OWN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let document = document();
     let is_own = |item: &utoipa::openapi::PathItem| {
@@ -26,22 +26,21 @@ fn first_part(path: &str) -> Option<&str> {
     path.strip_prefix("/v1/")?.split('/').next()
 }
 
-/// There is nothing under an address below `/v1`: told in the shape of the API that it belongs to.
+/// Answers an unknown path below `/v1`, in the format of the API that it belongs to.
 pub(super) async fn address(uri: Uri) -> Response {
     if first_part(uri.path()).is_some_and(|part| OWN.contains(part)) {
-        return Problem::not_found("there is nothing under this address; /docs lists what there is")
-            .into_response();
+        return Problem::not_found("nothing found at this address; /docs lists all routes").into_response();
     }
     let message = format!(
-        "There is no {} here: this server answers models, chat/completions and responses, and /docs lists the rest.",
+        "Unknown path {}: this server supports models, chat/completions and responses; /docs lists all routes.",
         uri.path()
     );
     response(&OpenAiError::not_found("unknown_url", message))
 }
 
-/// The address is right and the method is not.
+/// Answers a known path with an unsupported method.
 pub(super) async fn method(method: Method, uri: Uri) -> Response {
-    let message = format!("{method} is not allowed for {}; /docs lists what is.", uri.path());
+    let message = format!("{method} is not supported by {}; /docs lists all routes.", uri.path());
     let status = StatusCode::METHOD_NOT_ALLOWED.as_u16();
     response(&OpenAiError { status, ..OpenAiError::not_found("method_not_allowed", message) })
 }

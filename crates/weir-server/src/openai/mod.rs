@@ -1,9 +1,9 @@
-//! The OpenAI-compatible front: `GET /v1/models`, `GET /v1/models/{model}`, `POST /v1/chat/completions`,
-//! `POST /v1/responses`.
+//! The OpenAI-compatible front: `GET /v1/models`, `GET /v1/models/{model}`, `POST /v1/chat/completions`, `POST
+//! /v1/responses`.
 //!
-//! What requests mean and how replies look is the business of `weir-openai`. Here they are joined with the host: a
-//! request finds or begins a session, and its answer is waited for or streamed. A turn does not belong to the connection
-//! that began it: a retry finds it, and it ends a while after the last client has gone.
+//! `weir-openai` parses requests and formats replies. This module connects them with the host: a request finds or
+//! creates a session, and its answer is awaited or streamed. A turn does not belong to the connection that started it:
+//! a retry finds it, and it ends a while after the last client has disconnected.
 
 mod conversation;
 pub(crate) mod described;
@@ -37,23 +37,23 @@ pub(crate) use front::Front;
 pub use histories::Histories;
 use stream::Writing;
 
-/// OpenAI's clients try again by themselves what looks temporary, unless this says that they must not.
+/// Tells OpenAI's clients not to retry: otherwise they retry anything that looks temporary.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
-/// The session of an answer.
+/// Session of an answer.
 const SESSION: HeaderName = HeaderName::from_static("x-weir-session");
-/// Parameters that were ignored.
+/// Ignored parameters.
 const IGNORED: HeaderName = HeaderName::from_static("x-weir-ignored");
-/// Set where the answer is that of an earlier try.
+/// Set if the answer is that of an earlier attempt.
 const RETRY: HeaderName = HeaderName::from_static("x-weir-retry");
 /// Why the message before this one got no answer.
 const EARLIER_FAILURE: HeaderName = HeaderName::from_static("x-weir-earlier-failure");
-/// Says that the CLI's result was empty, so that the answer is what was said in the turn.
+/// Set if the CLI's result was empty, so that the answer is the text of the turn.
 const DEGRADED: HeaderName = HeaderName::from_static("x-weir-degraded");
 
-/// Most characters of a header of ours.
+/// Maximum length of our own headers, in characters.
 const MAX_HEADER: usize = 500;
 
-/// The routes, with errors in OpenAI's shape also where the guards refuse.
+/// The routes, with errors in OpenAI's format, including those of the guards.
 pub(crate) fn routes(app: &App) -> Router<App> {
     let max = app.settings().limits.message_bytes;
     Router::new()
@@ -68,7 +68,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/v1/{*rest}", any(missing::address))
 }
 
-/// The models that the server offers; `default` is the CLI's own choice.
+/// Lists the models that the server offers; `default` is the CLI's default.
 #[utoipa::path(get, path = "/v1/models", tag = "openai",
     responses((status = 200, description = "The models.", body = ModelList)))]
 pub(crate) async fn models(State(app): State<App>) -> Response {
@@ -76,7 +76,7 @@ pub(crate) async fn models(State(app): State<App>) -> Response {
     json(StatusCode::OK, &weir_openai::models(names, 0))
 }
 
-/// A model that the server offers.
+/// Shows a model that the server offers.
 #[utoipa::path(get, path = "/v1/models/{model}", tag = "openai",
     params(("model" = String, Path, description = "The model.")),
     responses((status = 200, description = "The model.", body = ModelEntry)))]
@@ -85,17 +85,17 @@ pub(crate) async fn model(State(app): State<App>, Path(name): Path<String>) -> R
         return json(StatusCode::OK, &weir_openai::model(&name, 0));
     }
     let message =
-        format!("The model '{name}' is not among those that this server offers; /v1/models lists them.");
+        format!("This server does not offer the model '{name}'; /v1/models lists the available ones.");
     errors::response(&OpenAiError::not_found("model_not_found", message))
 }
 
-/// Answers as OpenAI's chat completions do. Behind it is the agent, with its own tools, in a session that the page
-/// shows too. Parameters that tune the answer and cannot be honoured are named in `X-Weir-Ignored`; those without which
-/// it would mean something else are refused with their name in `param`.
+/// Answers like OpenAI's chat completions. The answer comes from the agent, with its own tools, in a session that is
+/// also visible on the page. Tuning parameters that are not supported are listed in `X-Weir-Ignored`; parameters that
+/// would change the meaning are refused with their name in `param`.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai",
     params(FrontHeaders),
     request_body = ChatRequest,
-    responses((status = 200, description = "The answer, whole or as events.", content(
+    responses((status = 200, description = "The answer, complete or as events.", content(
         (ChatCompletion = "application/json"), (String = "text/event-stream"),
     ))))]
 pub(crate) async fn chat(
@@ -107,11 +107,11 @@ pub(crate) async fn chat(
     answer(Endpoint::Chat, app, who, headers, body).await
 }
 
-/// Answers as OpenAI's responses do, in their basic form: texts and pictures in, a text out.
+/// Answers like OpenAI's responses, in their basic form: text and pictures in, text out.
 #[utoipa::path(post, path = "/v1/responses", tag = "openai",
     params(FrontHeaders),
     request_body = ResponseRequest,
-    responses((status = 200, description = "The response, whole or as events.", content(
+    responses((status = 200, description = "The response, complete or as events.", content(
         (ResponseObject = "application/json"), (String = "text/event-stream"),
     ))))]
 pub(crate) async fn responses(
@@ -135,7 +135,7 @@ async fn answer(endpoint: Endpoint, app: App, who: Principal, headers: HeaderMap
         Err(error) => return errors::response(&error),
     };
     let (is_stream, ignored) = (request.stream, request.ignored.join(", "));
-    // Before anything begins: a turn whose answer could not be streamed would be for nothing.
+    // Before anything starts: a turn whose answer cannot be streamed would be wasted.
     let slot = match is_stream.then(|| stream_slot(&app, &who)).transpose() {
         Ok(slot) => slot,
         Err(problem) => return errors::response(&errors::of_problem(&problem)),
@@ -144,7 +144,7 @@ async fn answer(endpoint: Endpoint, app: App, who: Principal, headers: HeaderMap
         Ok(conversation) => conversation,
         Err(error) => return errors::response(&error),
     };
-    // From here on there is work that another try would do again.
+    // From here on there is work that a retry would repeat.
     let about = [
         (SHOULD_RETRY, Some("false".to_owned())),
         (SESSION, Some(conversation.turn.begun.session.clone())),
@@ -157,7 +157,7 @@ async fn answer(endpoint: Endpoint, app: App, who: Principal, headers: HeaderMap
     let mut response = answered.unwrap_or_else(|mut error| {
         if let Some(seconds) = replayed_for {
             error.message.push_str(&format!(
-                " (this request failed a moment ago and was not run again: change it, or send it again in {seconds} \
+                " (this request failed a moment ago and was not run again; change it, or retry in {seconds} \
                  seconds)"
             ));
         }
@@ -189,7 +189,7 @@ async fn streamed(conversation: Conversation) -> Result<Response, OpenAiError> {
     Ok(([kind, fresh, (HeaderName::from_static("x-accel-buffering"), "no")], body).into_response())
 }
 
-/// A text that a header can have: on one line, in plain letters, and not too long.
+/// Makes a text safe for a header: one line, plain ASCII, and not too long.
 fn plain(text: &str) -> String {
     let plain = |letter: char| if letter == ' ' || letter.is_ascii_graphic() { letter } else { '?' };
     text.chars().take(MAX_HEADER).map(plain).collect()

@@ -4,7 +4,7 @@ use weir_host::WatchEvent;
 use weir_transcript::{AgentEventKind, EntryId};
 use weir_wire::ApiMessageId;
 
-/// The tool by which the model gives an answer in a schema. It is the answer and not work.
+/// The tool through which the model gives a structured answer. It is the answer itself, not work.
 const STRUCTURED: &str = "StructuredOutput";
 
 /// A piece of a reply.
@@ -12,28 +12,28 @@ const STRUCTURED: &str = "StructuredOutput";
 pub(super) enum Piece {
     /// More of the answer.
     Text(String),
-    /// What the agent does.
+    /// A tool that the agent uses.
     Reasoning(String),
 }
 
-/// What was written so far.
+/// What was sent so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     sent: String,
     block: Option<(EntryId, String)>,
-    /// The model's message that the block is a part of.
+    /// The model's message that the block belongs to.
     message: Option<ApiMessageId>,
 }
 
 impl Progress {
-    /// What an event adds to the reply.
+    /// Returns what an event adds to the reply.
     pub(super) fn take(&mut self, event: &WatchEvent) -> Option<Piece> {
         let WatchEvent::Agent(event) = event else { return None };
         if event.parent_tool_use_id.is_some() {
             return None;
         }
         match &event.kind {
-            // What the CLI says about an API error does not come from the model.
+            // The CLI's text about an API error is not the model's text.
             AgentEventKind::TextDelta { entry, message_id, text, replaces, is_error: false } => {
                 self.text(*entry, message_id.as_ref(), text, *replaces).map(Piece::Text)
             }
@@ -59,7 +59,7 @@ impl Progress {
             (*block, *so_far) = (entry, String::new());
         }
         self.message = message.cloned();
-        // What was sent cannot be taken back: a replacement can only add to it.
+        // Sent text cannot be taken back: a replacement can only extend it.
         let more = if replaces { text.strip_prefix(so_far.as_str()).unwrap_or_default() } else { text };
         so_far.push_str(more);
         new.push_str(more);
@@ -67,7 +67,7 @@ impl Progress {
         (!more.is_empty()).then_some(new)
     }
 
-    /// What is missing of the answer now that all of it is known.
+    /// The unsent part of the answer, now that all of it is known.
     pub(super) fn rest(&mut self, answer: &str) -> Option<String> {
         let answer = answer.trim_end();
         if self.sent.trim_end().ends_with(answer) {
@@ -83,7 +83,7 @@ impl Progress {
         (!rest.is_empty()).then_some(rest)
     }
 
-    /// All that was sent.
+    /// All text sent so far.
     pub(super) fn sent(&self) -> &str {
         &self.sent
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_twice_and_nothing_is_left_out() {
+    fn text_is_neither_repeated_nor_lost() {
         let mut progress = Progress::default();
         assert_eq!(delta(&mut progress, 1, "Hel", false), Some(Piece::Text("Hel".into())));
         assert_eq!(delta(&mut progress, 1, "Hello", true), Some(Piece::Text("lo".into())));
@@ -140,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn sub_agents_are_left_out() {
+    fn sub_agents_are_ignored() {
         assert_eq!(Progress::default().take(&agent(text(1, None, "x", false), Some("t"))), None);
     }
 
     #[test]
-    fn neither_errors_nor_the_answer_itself_are_told() {
+    fn api_errors_and_structured_output_are_ignored() {
         let error = AgentEventKind::TextDelta {
             entry: EntryId(1),
             message_id: None,

@@ -1,7 +1,8 @@
-//! The end of a turn: what clients are told of it, and how the next request finds the session.
+//! The end of a turn: what clients are told, and how the next request finds the session.
 
 use std::sync::Arc;
 
+use weir_base::time::now_ms;
 use weir_host::{Actor, FailureKind, Finished, HostError};
 use weir_openai::reply::{Answer, End, Usage};
 use weir_openai::{Ending, FailureSort, OpenAiError, OutputFormat, Place, Request, ToolCall, TurnFailure};
@@ -11,30 +12,29 @@ use super::front::Claim;
 use super::histories::Point;
 use super::setup::response_key;
 use super::turn::{Outcome, Turn, stop};
-use crate::clock;
 use crate::state::App;
 
-/// When to try again where the API does not say.
+/// `Retry-After` in seconds if the API does not give one.
 const AFTER_RATE_LIMIT: u64 = 60;
 const AFTER_OVERLOAD: u64 = 10;
 
-/// What has to be known of a request at the end of its turn.
+/// What must be known about a request at the end of its turn.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct RequestContext {
     pub(super) place: Place,
     pub(super) format: OutputFormat,
-    /// The token.
+    /// Id of the token.
     pub(super) owner: String,
     /// The id of the reply, as the client sees it.
     pub(super) reply: String,
 }
 
-impl Asked {
+impl RequestContext {
     pub(super) fn new(request: &Request, place: Place, owner: &str, reply: String) -> Self {
         Self { place, format: request.format.clone(), owner: owner.to_owned(), reply }
     }
 
-    /// Remembers where the client stands if it comes back with this answer.
+    /// Remembers the point to continue from if the client comes back with this answer.
     pub(super) fn remember(&self, app: &App, turn: &Turn, answer: &weir_openai::Turn, failed: bool) {
         app.front().histories().put(self.place.after(answer), point(turn, failed));
     }
@@ -50,37 +50,37 @@ fn point(turn: &Turn, failed: bool) -> Point {
     }
 }
 
-/// Waits for the end of a turn, in a task of its own: the session is found again also if no client waits any more.
-pub(super) fn settle(app: &App, turn: &Arc<Turn>, asked: Asked, by: Actor, claim: Option<Claim>) {
+/// Waits for the end of a turn in a separate task, so that the session can be found again even if no client is waiting.
+pub(super) fn settle(app: &App, turn: &Arc<Turn>, context: RequestContext, by: Actor, claim: Option<Claim>) {
     if !turn.begin_settling() {
         return;
     }
     let (app, turn) = (app.clone(), Arc::clone(turn));
     tokio::spawn(async move {
-        let outcome = outcome(&app, &turn, &asked, &by).await;
+        let outcome = outcome(&app, &turn, &context, &by).await;
         let failed = matches!(outcome, Outcome::Error(_));
         {
             let mut histories = app.front().histories();
-            histories.put(response_key(&asked.owner, &asked.reply), point(&turn, failed));
+            histories.put(response_key(&context.owner, &context.reply), point(&turn, failed));
             let history = match &outcome {
-                Outcome::Answer(answer, _) => asked.place.after(&answer.turn()),
-                Outcome::Error(_) => asked.place.unanswered(),
+                Outcome::Answer(answer, _) => context.place.after(&answer.turn()),
+                Outcome::Error(_) => context.place.unanswered(),
             };
             histories.put(history, point(&turn, failed));
         }
-        // The session is free before the client hears of the end and sends the next request.
+        // Free the session before the client learns of the end and sends the next request.
         drop(claim);
         turn.end(outcome);
     });
 }
 
-async fn outcome(app: &App, turn: &Turn, asked: &Asked, by: &Actor) -> Outcome {
+async fn outcome(app: &App, turn: &Turn, context: &RequestContext, by: &Actor) -> Outcome {
     let (Some(session), message) = (turn.session(), turn.message()) else {
-        return Outcome::Error(OpenAiError::failed("the session has no name"));
+        return Outcome::Error(OpenAiError::failed("the session has no id"));
     };
     let limit = app.settings().openai.timeout;
     match tokio::time::timeout(limit, app.host().finished(&session, &message)).await {
-        Ok(Ok(finished)) => judge(&finished, asked),
+        Ok(Ok(finished)) => judge(&finished, context),
         Ok(Err(HostError::NotFound(_) | HostError::NoSuchMessage)) => {
             Outcome::Error(OpenAiError::failed("the session was deleted before it answered"))
         }
@@ -99,8 +99,8 @@ async fn outcome(app: &App, turn: &Turn, asked: &Asked, by: &Actor) -> Outcome {
     }
 }
 
-/// What clients are told of a turn that has ended.
-fn judge(finished: &Finished, asked: &Asked) -> Outcome {
+/// What clients are told about a turn that has ended.
+fn judge(finished: &Finished, context: &RequestContext) -> Outcome {
     let usage = usage(finished);
     let result = finished.turn.as_ref().and_then(|turn| turn.result.as_ref());
     if let Some(failure) = &finished.error {
@@ -128,12 +128,12 @@ fn judge(finished: &Finished, asked: &Asked) -> Outcome {
         }
         _ => {}
     }
-    if asked.format == OutputFormat::Text || answer.end != End::Stop {
+    if context.format == OutputFormat::Text || answer.end != End::Stop {
         return Outcome::Answer(answer, usage);
     }
     let structured = result.map(|result| &result.structured_output).filter(|value| !value.is_null());
     let Some(structured) = structured else {
-        let message = "the agent did not answer in the form that was asked for; the schema must be a valid JSON \
+        let message = "the agent did not answer in the requested format; the schema must be a valid JSON \
                        Schema (draft 07), or the CLI cannot use it";
         return Outcome::Error(OpenAiError {
             status: 502,
@@ -142,8 +142,8 @@ fn judge(finished: &Finished, asked: &Asked) -> Outcome {
         });
     };
     answer.text = structured.to_string();
-    if let OutputFormat::Call { name, .. } = &asked.format {
-        let id = format!("call_{}", asked.reply.trim_start_matches("chatcmpl-"));
+    if let OutputFormat::Call { name, .. } = &context.format {
+        let id = format!("call_{}", context.reply.trim_start_matches("chatcmpl-"));
         answer.call = Some(ToolCall { id, name: name.clone(), arguments: answer.text.clone() });
     }
     Outcome::Answer(answer, usage)
@@ -161,10 +161,10 @@ fn ended(ending: Ending, said: String, usage: Usage) -> Outcome {
     }
 }
 
-/// Says when another try is worth it.
+/// Adds when a retry makes sense.
 fn with_retry_after(outcome: Outcome, resets_at: Option<u64>) -> Outcome {
     let Outcome::Error(mut error) = outcome else { return outcome };
-    let now = u64::try_from(clock::now() / 1_000).unwrap_or_default();
+    let now = u64::try_from(now_ms() / 1_000).unwrap_or_default();
     let resets_in = resets_at.and_then(|at| at.checked_sub(now)).filter(|seconds| *seconds > 0);
     error.retry_after = match (error.status, error.kind) {
         (429, "rate_limit_error") => resets_in.or(Some(AFTER_RATE_LIMIT)),
@@ -187,7 +187,7 @@ fn sort(kind: FailureKind) -> FailureSort {
     }
 }
 
-/// What a turn used.
+/// Token usage of a turn.
 fn usage(finished: &Finished) -> Usage {
     let usage = finished.turn.as_ref().and_then(|turn| turn.result.as_ref()).and_then(|result| result.usage);
     usage.map_or_else(Usage::default, |usage| Usage {

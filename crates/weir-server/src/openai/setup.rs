@@ -1,4 +1,4 @@
-//! What a session of the front works with, and where a request finds one.
+//! Finds or creates the session of a request, and its setup.
 
 use weir_host::{Actor, Branch, ConversationId, MessageInfo, MessageState, NewSession};
 use weir_openai::{Endpoint, OpenAiError, Place, Request};
@@ -16,28 +16,28 @@ pub(super) struct Choice {
     pub(super) folder: Option<String>,
 }
 
-/// A session for a request, and what it is told.
+/// The session of a request, and what to send to it.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct Target {
     pub(super) session: ConversationId,
-    /// While another request must not work in the session.
+    /// Keeps other requests from using the session.
     pub(super) claim: Option<Claim>,
     pub(super) text: String,
     pub(super) images: Vec<weir_openai::Image>,
-    /// What the session works with, as a hash.
+    /// Hash of the session's setup.
     pub(super) setup: String,
     /// Why the message before this one got no answer.
     pub(super) earlier_failure: Option<String>,
 }
 
-/// Finds or begins the session of a request.
+/// Finds or creates the session of a request.
 pub(super) async fn find(
     app: &App,
     who: &Principal,
     request: &Request,
     place: &Place,
     choice: &Choice,
-) -> Result<Seat, OpenAiError> {
+) -> Result<Target, OpenAiError> {
     if let Some(name) = &choice.session {
         return named(app, who, request, place, choice, name).await;
     }
@@ -47,10 +47,10 @@ pub(super) async fn find(
     let setup = setup_of(request, place);
     for candidate in place.candidates() {
         let points = app.front().histories().points(&candidate.history);
-        // Of several that are alike, the client most likely means the one that it heard of last.
+        // Of several equal ones, the client most likely means the most recent.
         for point in points.into_iter().rev().filter(|point| point.setup == setup) {
             if let Some((session, claim, failure)) = continued(app, &point).await {
-                return Ok(Seat {
+                return Ok(Target {
                     session,
                     claim: Some(claim),
                     text: with_failure(place.prompt(candidate.known), failure.as_deref()),
@@ -65,14 +65,14 @@ pub(super) async fn find(
     Ok(fresh(app, session, place, setup))
 }
 
-/// A session that was made for this request.
-fn fresh(app: &App, session: ConversationId, place: &Place, setup: String) -> Seat {
+/// A session created for this request.
+fn fresh(app: &App, session: ConversationId, place: &Place, setup: String) -> Target {
     let claim = app.front().claim(session.as_str());
     let (text, images) = (place.prompt_with_history(), place.all_images());
-    Seat { session, claim, text, images, setup, earlier_failure: None }
+    Target { session, claim, text, images, setup, earlier_failure: None }
 }
 
-/// The session that the client names.
+/// The session given by the client.
 async fn named(
     app: &App,
     who: &Principal,
@@ -80,14 +80,14 @@ async fn named(
     place: &Place,
     choice: &Choice,
     name: &str,
-) -> Result<Seat, OpenAiError> {
+) -> Result<Target, OpenAiError> {
     if request.format.schema().is_some() {
-        let why = "a session that X-Weir-Session names answers in the form that it was begun with";
+        let why = "a session given by X-Weir-Session keeps the output format it was created with";
         return Err(OpenAiError::unsupported("response_format", why));
     }
     let missing = || missing("x-weir-session", name);
     let Some(session) = existing(app, name).await else {
-        // What cannot be the id of a session is a key, and the first request with it begins the session.
+        // What cannot be a session id is a key, and the first request with it creates the session.
         if who.session.is_some() || uuid::Uuid::try_parse(name).is_ok() {
             return Err(missing());
         }
@@ -100,7 +100,7 @@ async fn named(
     // The session has its own instructions.
     let (text, images) = (place.prompt(usize::MAX), place.images(0));
     let setup = setup_of(request, place);
-    Ok(Seat { session, claim: None, text, images, setup, earlier_failure: None })
+    Ok(Target { session, claim: None, text, images, setup, earlier_failure: None })
 }
 
 /// The session with this id, or else with this key.
@@ -113,14 +113,14 @@ async fn existing(app: &App, name: &str) -> Option<ConversationId> {
     app.host().with_key(name).await.ok()?.id.parse().ok()
 }
 
-/// The session of an earlier response, or a branch of it where the session has gone on or is to work otherwise.
+/// The session of an earlier response, or a fork of it if the session has continued since or the setup differs.
 async fn after_response(
     app: &App,
     who: &Principal,
     request: &Request,
     place: &Place,
     previous: &str,
-) -> Result<Seat, OpenAiError> {
+) -> Result<Target, OpenAiError> {
     let missing = || missing("previous_response_id", previous);
     let mut points = app.front().histories().points(&response_key(&who.token_id, previous));
     let point = points.pop().ok_or_else(missing)?;
@@ -130,7 +130,7 @@ async fn after_response(
     {
         let text = with_failure(place.prompt_with_history(), failure.as_deref());
         let images = place.all_images();
-        return Ok(Seat { session, claim: Some(claim), text, images, setup, earlier_failure: failure });
+        return Ok(Target { session, claim: Some(claim), text, images, setup, earlier_failure: failure });
     }
     let parent: ConversationId = point.session.parse().map_err(|_| missing())?;
     let branch = Branch {
@@ -145,7 +145,7 @@ async fn after_response(
         weir_host::HostError::NotFound(_) | weir_host::HostError::NoSuchMessage => missing(),
         other => of_host(other),
     })?;
-    let session = info.id.parse().map_err(|_| OpenAiError::failed("the session has no name"))?;
+    let session = info.id.parse().map_err(|_| OpenAiError::failed("the session has no id"))?;
     Ok(fresh(app, session, place, setup))
 }
 
@@ -154,23 +154,23 @@ fn missing(param: &str, name: &str) -> OpenAiError {
         param: Some(param.to_owned()),
         ..OpenAiError::not_found(
             "not_found",
-            format!("There is no '{name}' here; leave it out to begin a new session."),
+            format!("'{name}' was not found; leave it out to start a new session."),
         )
     }
 }
 
-/// The session of a point, if it still stands there and no other request has it. A message that failed after it is told
-/// of.
+/// The session of a point, if it has not continued since and no other request is using it. Also returns why a message
+/// after that point failed.
 async fn continued(app: &App, point: &Point) -> Option<(ConversationId, Claim, Option<String>)> {
     let session: ConversationId = point.session.parse().ok()?;
     let claim = app.front().claim(&point.session)?;
-    // One that was deleted meanwhile is begun anew.
+    // A session that was deleted meanwhile is created again.
     let messages = app.host().messages(&session, None).await.ok()?;
     let failure = failure_since(&messages, point)?;
     Some((session, claim, failure))
 }
 
-/// None if the session has gone on since; otherwise why its newest message has no answer.
+/// None if the session has continued since; otherwise why its newest message has no answer.
 fn failure_since(messages: &[MessageInfo], point: &Point) -> Option<Option<String>> {
     let at = messages.iter().position(|message| message.message_id.as_str() == point.message)?;
     let (until, since) = messages.split_at(at + 1);
@@ -180,14 +180,14 @@ fn failure_since(messages: &[MessageInfo], point: &Point) -> Option<Option<Strin
     if !until.last()?.state.is_final() || !since.iter().all(has_failed) {
         return None;
     }
-    // What was taken back before it began is as if it had not been.
+    // A message that was cancelled before its turn started does not count.
     let newest = since.iter().rev().find(|message| message.state != MessageState::Cancelled);
     let newest = newest.or_else(|| until.last().filter(|_| point.failed));
-    let why = newest.map(|message| message.error.clone().unwrap_or_else(|| "it did not end well".to_owned()));
+    let why = newest.map(|message| message.error.clone().unwrap_or_else(|| "it failed".to_owned()));
     Some(why)
 }
 
-/// The agent has to know that what it finds half done is its own.
+/// Tells the agent that half-done work it finds is its own.
 fn with_failure(text: String, failure: Option<&str>) -> String {
     match failure {
         None => text,
@@ -218,7 +218,7 @@ async fn create(
         ..NewSession::default()
     };
     let created = app.host().create(new, by).await.map_err(of_host)?;
-    created.session.id.parse().map_err(|_| OpenAiError::failed("the session has no name"))
+    created.session.id.parse().map_err(|_| OpenAiError::failed("the session has no id"))
 }
 
 fn title(place: &Place) -> String {
@@ -230,13 +230,13 @@ fn model(request: &Request) -> Option<String> {
     Some(request.model.clone()).filter(|model| model != "default")
 }
 
-/// The name of a response among histories.
+/// Key of a response among the histories.
 pub(super) fn response_key(owner: &str, response: &str) -> String {
     format!("{owner}/{response}")
 }
 
-/// What a session works with, as a hash. The history of a chat completion has its model and its instructions; a response
-/// that names an earlier one says anew what it is to work with.
+/// Hash of a session's setup. The history of a chat completion includes its model and instructions; a response that
+/// continues an earlier one states its setup again.
 fn setup_of(request: &Request, place: &Place) -> String {
     let schema = request.format.schema();
     match request.endpoint {

@@ -1,4 +1,4 @@
-//! A reply as it is written.
+//! A streamed reply.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -17,12 +17,12 @@ use super::conversation::Conversation;
 use super::progress::{Piece, Progress};
 use super::turn::Outcome;
 
-/// How long a stream may wait for its first word before it begins. Until then a failure still has a status.
+/// How long to wait for the first word before the stream starts. Until then a failure can still set the status.
 const FIRST_WORD: Duration = Duration::from_secs(5);
 
 type Ending = Pin<Box<dyn Future<Output = Arc<Outcome>> + Send>>;
 
-/// A reply while it is written. Dropping it before the end leaves the turn to the next try, or to its end.
+/// A reply in progress. Dropping it early leaves the turn to a retry, or to its end.
 pub(super) struct Writing {
     conversation: Conversation,
     progress: Progress,
@@ -37,7 +37,7 @@ impl Writing {
         Self { conversation, progress: Progress::default(), ending, is_over: false }
     }
 
-    /// The first events. A turn that fails before its first word is an error and no stream.
+    /// The first events. A turn that fails before its first word is an error instead of a stream.
     pub(super) async fn begin(&mut self) -> Result<String, OpenAiError> {
         let start = self.conversation.reply.start();
         match tokio::time::timeout(FIRST_WORD, self.wait()).await {
@@ -53,7 +53,7 @@ impl Writing {
         }
     }
 
-    /// The stream that begins with these events.
+    /// The stream that starts with these events.
     pub(super) fn stream(self, first: String) -> impl Stream<Item = Result<Bytes, Infallible>> {
         unfold((Some(first), self), |(first, mut writing)| async move {
             let events = match first {
@@ -73,7 +73,7 @@ impl Writing {
             tokio::select! {
                 biased;
                 frame = self.conversation.watch.next() => {
-                    // A client that is too slow to watch still gets the whole answer.
+                    // A client that is too slow to watch still gets the complete answer.
                     let Some(frame) = frame else { return Written::Ended((&mut self.ending).await) };
                     if matches!(frame.event(), WatchEvent::Heartbeat(_)) {
                         return Written::Events(": still at work\n\n".to_owned());
@@ -108,7 +108,7 @@ impl Writing {
         }
     }
 
-    /// What is missing of the answer now that all of it is known.
+    /// The unsent part of the answer, now that all of it is known.
     fn last_events(&mut self, answer: &Answer) -> String {
         let reply = &mut self.conversation.reply;
         if let Some(call) = &answer.call {
@@ -125,13 +125,13 @@ impl Writing {
         rest.unwrap_or_default()
     }
 
-    /// The client's history has what was sent, which may be more than the answer at the end.
+    /// The client's history contains everything that was sent, which may be more than the final answer.
     fn remember(&self, failed: bool) {
         let conversation = &self.conversation;
         let sent = self.progress.sent();
         if !sent.is_empty() && conversation.streams_text() {
             let turn = weir_openai::Turn::text(weir_openai::Role::Assistant, sent);
-            conversation.asked.remember(&conversation.app, &conversation.turn, &turn, failed);
+            conversation.context.remember(&conversation.app, &conversation.turn, &turn, failed);
         }
     }
 }

@@ -1,29 +1,29 @@
-//! A turn that a request began, apart from the clients that wait for it. Retries attach to it. When the last client has
-//! gone it keeps running for a while, because the client may come back, and is then interrupted.
+//! A turn started by a request, independent of the clients that wait for it. Retries attach to it. When the last client
+//! has disconnected it keeps running for a while, because the client may come back, and is then interrupted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use weir_base::time::now_ms;
 use weir_host::{Actor, ConversationId, HostError, MessageState};
 use weir_openai::reply::{Answer, Usage};
 use weir_openai::{Known, OpenAiError, Stage};
 use weir_wire::MessageId;
 
 use super::histories::Begun;
-use crate::clock;
 use crate::state::App;
 
-/// What came of a turn.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Outcome {
-    /// An answer, without what the agent did meanwhile.
+    /// An answer, without the tools that were used.
     Answer(Answer, Usage),
-    /// None.
+    /// A failure.
     Error(OpenAiError),
 }
 
-/// A turn that a request began.
+/// A turn that a request started.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) begun: Begun,
@@ -33,25 +33,25 @@ pub(super) struct Turn {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Clients that wait for it.
+    /// Number of waiting clients.
     attended: usize,
-    /// How often a client came.
+    /// Number of clients that ever waited.
     visits: u64,
-    /// Its end is waited for.
+    /// Whether a task waits for its end.
     is_settling: bool,
     /// When it ended, in milliseconds since 1970.
     ended_at: Option<i64>,
-    /// It ended with an answer, which is let go of when no client waits for it: the log has it.
+    /// Whether it ended with an answer. The answer is released when no client waits for it: the log has it.
     is_answered: bool,
 }
 
 impl Turn {
-    /// A turn that has just begun.
+    /// A turn that has just started.
     pub(super) fn new(begun: Begun) -> Self {
         Self { begun, state: Mutex::default(), outcome: watch::Sender::new(None) }
     }
 
-    /// A turn that began before this server did.
+    /// A turn that started before this server did.
     pub(super) fn restored(begun: Begun) -> Self {
         Self::new(begun)
     }
@@ -68,9 +68,9 @@ impl Turn {
         MessageId::from(self.begun.message.as_str())
     }
 
-    /// What another request with the same key has to know of it.
+    /// What another request with the same key must know about it.
     pub(super) fn known(&self) -> Known<'_> {
-        let (state, now) = (self.state(), clock::now());
+        let (state, now) = (self.state(), now_ms());
         let stage = match (self.outcome.borrow().as_deref(), state.ended_at) {
             (Some(Outcome::Answer(..)), _) => Stage::Answered,
             (Some(Outcome::Error(error)), at) => {
@@ -84,21 +84,21 @@ impl Turn {
         Known { body: &self.begun.body, stage, age_ms: now - self.begun.at }
     }
 
-    /// Marks its end as waited for. Tells whether it was not before: then the caller has to wait for it.
+    /// Marks its end as awaited. Returns true if it was not before: then the caller must wait for it.
     pub(super) fn begin_settling(&self) -> bool {
         !std::mem::replace(&mut self.state().is_settling, true)
     }
 
-    /// It has ended.
+    /// Ends the turn with this outcome.
     pub(super) fn end(&self, outcome: Outcome) {
         let mut state = self.state();
-        state.ended_at = Some(clock::now());
+        state.ended_at = Some(now_ms());
         state.is_answered = matches!(outcome, Outcome::Answer(..));
         self.outcome.send_replace(Some(Arc::new(outcome)));
         self.release(&mut state);
     }
 
-    /// Lets go of an answer that no client waits for. One that comes back gets it from the log.
+    /// Releases an answer that no client waits for. A client that comes back gets it from the log.
     fn release(&self, state: &mut State) {
         if state.attended == 0 && state.is_answered {
             self.outcome.send_replace(None);
@@ -110,13 +110,13 @@ impl Turn {
     pub(super) async fn ended(&self) -> Arc<Outcome> {
         let mut outcome = self.outcome.subscribe();
         let ended = outcome.wait_for(Option::is_some).await;
-        // The sender lives as long as this.
+        // The sender lives as long as `self`.
         ended.ok().and_then(|outcome| outcome.clone()).unwrap_or_else(|| {
-            Arc::new(Outcome::Error(OpenAiError::failed("the turn was forgotten; please report this")))
+            Arc::new(Outcome::Error(OpenAiError::failed("the turn was lost; please report this bug")))
         })
     }
 
-    /// A client waits for it, while this is held.
+    /// Registers a waiting client for as long as the returned guard is held.
     pub(super) fn attend(self: &Arc<Self>, app: &App, by: &Actor) -> Attendance {
         let mut state = self.state();
         state.attended += 1;
@@ -161,19 +161,20 @@ impl Drop for Attendance {
     }
 }
 
-/// How long a step of [`stop`] may take to end the turn.
-const STEP: Duration = Duration::from_secs(2);
-/// Most steps: what does not end by then ends by the limits of its session.
+/// How long each attempt of [`stop`] may take to end the turn.
+const STEP_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum attempts: a turn that does not end by then is ended by the limits of its session.
 const MAX_STEPS: usize = 30;
 
-/// Ends a turn: the message is taken back, or what it began is interrupted. What others began in the session keeps running.
+/// Ends a turn: cancels its message, or interrupts the work it started. Work that others started in the session keeps
+/// running.
 pub(super) async fn stop(app: &App, turn: &Turn, by: &Actor) {
     let (Some(session), message) = (turn.session(), turn.message()) else { return };
     for _ in 0..MAX_STEPS {
         if let Err(error) = stop_once(app, &session, &message, by).await {
-            tracing::warn!(%session, %error, "a turn that no client waits for could not be ended");
+            tracing::warn!(%session, %error, "cannot end a turn that no client waits for");
         }
-        if tokio::time::timeout(STEP, app.host().finished(&session, &message)).await.is_ok() {
+        if tokio::time::timeout(STEP_TIMEOUT, app.host().finished(&session, &message)).await.is_ok() {
             return;
         }
     }
@@ -187,7 +188,7 @@ async fn stop_once(
 ) -> Result<(), HostError> {
     let host = app.host();
     match host.cancel_message(session, message, by).await {
-        // Older versions of the CLI take nothing back that they have; an interrupt ends it all the same.
+        // Older CLI versions cannot cancel a message they already have; an interrupt ends it all the same.
         Err(error) if matches!(error.code(), "not_cancellable" | "not_supported") => {}
         other => return other,
     }
@@ -212,7 +213,7 @@ mod tests {
             message: "m".into(),
             seq: 0,
             reply: "r".into(),
-            at: clock::now(),
+            at: now_ms(),
             body: "b".into(),
             setup: String::new(),
         })
@@ -227,7 +228,7 @@ mod tests {
         turn.end(Outcome::Answer(Answer::default(), Usage::default()));
         assert_eq!(turn.known().stage, Stage::Answered);
         assert!(turn.outcome.borrow().is_none());
-        // A client that comes back has it settled once more.
+        // A client that comes back causes it to be settled again.
         assert!(turn.begin_settling());
     }
 

@@ -1,4 +1,4 @@
-//! The page: its files are part of the program, as `make web` made them.
+//! The page, as built by `make web` and embedded in the program.
 
 use axum::extract::{OriginalUri, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -9,16 +9,16 @@ use crate::auth::hex;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// A program that was built without the page has no files here.
+/// Empty in a program that was built without the page.
 #[derive(RustEmbed)]
 #[folder = "page/dist"]
 #[allow_missing = true]
 struct Files;
 
-/// What is shown in place of a page that was not built.
+/// Shown if the page was not built.
 const NOT_BUILT: &str = include_str!("not_built.html");
 
-/// One of the page's files. It is the same for everybody, so nobody has to say who they are.
+/// Serves one of the page's files. They are the same for everyone, so no authentication is needed.
 pub(crate) async fn file(State(app): State<App>, uri: OriginalUri, headers: HeaderMap) -> Response {
     let path = uri.path().strip_prefix(app.settings().base_path.as_str()).unwrap_or_default();
     let path = match path.trim_start_matches('/') {
@@ -29,7 +29,7 @@ pub(crate) async fn file(State(app): State<App>, uri: OriginalUri, headers: Head
         if path == "index.html" {
             return ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NOT_BUILT).into_response();
         }
-        return Problem::not_found("there is nothing under this address").into_response();
+        return Problem::not_found("nothing found at this address").into_response();
     };
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
     // The names of these files change with their content.
@@ -49,7 +49,7 @@ pub(crate) async fn file(State(app): State<App>, uri: OriginalUri, headers: Head
     response
 }
 
-/// Whether the program has the page.
+/// Whether the page is built into the program.
 pub fn is_built() -> bool {
     Files::get("index.html").is_some()
 }

@@ -1,7 +1,7 @@
-//! What happens on a connection, and when nothing has happened on it for too long.
+//! Tracks activity on a connection, and when it has been idle for too long.
 //!
-//! The clock of a connection starts when it is taken and not with its first byte: who never sends one is closed like
-//! who stops in the middle of a line, of a preface or of a body, and like who does not read the answer.
+//! The clock of a connection starts when it is accepted, not with its first byte: a client that never sends anything is
+//! disconnected, like one that stops in the middle of a line, preface or body, or does not read the response.
 
 use std::io;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep};
 use super::roster::Place;
 use crate::settings::ConnectionLimits;
 
-/// What happens on a connection.
+/// Activity on a connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     place: Place,
@@ -28,22 +28,22 @@ pub(super) struct Activity {
 
 #[derive(Debug)]
 struct State {
-    /// Requests whose answer is not complete.
+    /// Requests whose response is not complete.
     under_way: usize,
-    /// Whether nothing was asked yet.
+    /// Whether no request has arrived yet.
     is_fresh: bool,
-    /// Since when it has been as it is: without a request, or since it was taken.
+    /// When the connection became idle: the end of its last request, or when it was accepted.
     since: Instant,
-    /// Since when the client has not read what is written to it.
+    /// Since when the client has not been reading.
     blocked: Option<Instant>,
 }
 
 /// Why a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// No request came in time.
+    /// No request arrived in time.
     Silent,
-    /// The answer was not read in time.
+    /// The response was not read in time.
     Unread,
     /// Another connection needed the room.
     Evicted,
@@ -56,7 +56,7 @@ impl Activity {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements that could panic.
+        // The state is consistent between any two statements that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,12 +68,12 @@ impl Activity {
         self.changed.notify_one();
     }
 
-    /// The time for the first request starts now.
+    /// Restarts the clock for the first request.
     pub(super) fn restart(&self) {
         self.change(|state| state.since = Instant::now());
     }
 
-    /// A request is under way as long as this is held.
+    /// Marks a request as under way for as long as the returned guard is held.
     pub(super) fn request(self: &Arc<Self>) -> UnderWay {
         self.change(|state| (state.under_way, state.is_fresh) = (state.under_way + 1, false));
         UnderWay { activity: Arc::clone(self) }
@@ -103,7 +103,7 @@ impl Activity {
             tokio::select! {
                 biased;
                 () = self.place.evicted.notified() => return Ended::Evicted,
-                // It stores a permit, so nothing that changed in between is missed.
+                // `Notify` stores a permit, so no change in between is missed.
                 () = self.changed.notified() => {}
                 why = passed => {
                     self.place.timed_out();
@@ -129,20 +129,20 @@ impl Drop for UnderWay {
     }
 }
 
-/// An answer whose request is under way until its body has ended.
+/// A response body that keeps its request under way until it has ended.
 #[derive(Debug)]
-pub(super) struct Answered<B> {
+pub(super) struct TrackedBody<B> {
     body: B,
     _under_way: UnderWay,
 }
 
-impl<B> Answered<B> {
+impl<B> TrackedBody<B> {
     pub(super) fn new(body: B, under_way: UnderWay) -> Self {
         Self { body, _under_way: under_way }
     }
 }
 
-impl<B: Body + Unpin> Body for Answered<B> {
+impl<B: Body + Unpin> Body for TrackedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -162,17 +162,17 @@ impl<B: Body + Unpin> Body for Answered<B> {
     }
 }
 
-/// A body of a request that has to arrive in time: each piece of it, and all of it.
+/// A request body that has to arrive in time, both each chunk and the whole.
 #[derive(Debug)]
-pub(super) struct Timely<B> {
+pub(super) struct TimedBody<B> {
     body: B,
     limits: ConnectionLimits,
     whole: Instant,
-    /// Runs while a piece is waited for.
+    /// Runs while waiting for a chunk.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<B> Timely<B> {
+impl<B> TimedBody<B> {
     pub(super) fn new(body: B, limits: ConnectionLimits) -> Self {
         Self { body, limits, whole: Instant::now() + limits.body, waiting: None }
     }
@@ -183,7 +183,7 @@ impl<B> Timely<B> {
 #[error("the body did not arrive in time")]
 pub(crate) struct BodyTooSlow;
 
-impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Body for Timely<B> {
+impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Body for TimedBody<B> {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -210,16 +210,16 @@ impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Body for Timely<B> {
     }
 }
 
-/// A socket whose client is seen not to read. It must be the socket itself: what encrypts has a buffer of its own, into
-/// which can be written although the client does not read.
+/// A socket that notices when its client does not read. It must wrap the socket itself: TLS has a buffer of its own,
+/// which accepts writes even if the client does not read.
 #[derive(Debug)]
-pub(super) struct Seen<S> {
+pub(super) struct WatchedSocket<S> {
     stream: S,
     activity: Arc<Activity>,
     is_blocked: bool,
 }
 
-impl<S> Seen<S> {
+impl<S> WatchedSocket<S> {
     pub(super) fn new(stream: S, activity: Arc<Activity>) -> Self {
         Self { stream, activity, is_blocked: false }
     }
@@ -233,7 +233,7 @@ impl<S> Seen<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Seen<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WatchedSocket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -243,7 +243,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Seen<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Seen<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedSocket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -267,7 +267,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Seen<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A socket is always flushed, whether or not the client reads.
+        // Flushing a socket always succeeds, whether or not the client reads.
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

@@ -1,4 +1,4 @@
-//! Where a server is, as others see it.
+//! Addresses of a server as seen from outside.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -6,28 +6,28 @@ use std::str::FromStr;
 use crate::guard::Places;
 use crate::settings::base_path;
 
-/// An address under which a proxy makes the server known: `https://weir.example/base`.
+/// An address under which a proxy exposes the server: `https://weir.example/base`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     name: String,
     port: u16,
     tls: bool,
-    /// What stands before every path, or nothing.
+    /// Prefix of every path; may be empty.
     pub base_path: String,
 }
 
 impl PublicUrl {
-    /// Adds it to the places under which the server may be spoken to.
+    /// Adds this address to those under which the server may be reached.
     pub fn add_to(&self, places: &mut Places) {
         places.add(&self.name, self.port, self.tls);
     }
 
-    /// Whether browsers speak to it over TLS, whoever does that.
+    /// Whether browsers use TLS, no matter where it terminates.
     pub fn is_tls(&self) -> bool {
         self.tls
     }
 
-    /// The name in it.
+    /// The host name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -50,7 +50,7 @@ impl FromStr for PublicUrl {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || {
             format!(
-                "`{text}` is no public address; it looks like https://weir.example or https://example.org/weir"
+                "`{text}` is not a valid public address; use one like https://weir.example or https://example.org/weir"
             )
         };
         let (tls, rest) = match text.split_once("://") {
@@ -76,15 +76,15 @@ impl FromStr for PublicUrl {
     }
 }
 
-/// Whether others than this machine could connect.
+/// Whether other machines can connect.
 pub fn listening_is_remote(address: SocketAddr) -> bool {
     !address.ip().is_loopback()
 }
 
-/// The address that people and programs use.
+/// The URL that people and programs use.
 pub(super) fn url(address: SocketAddr, tls: bool, base_path: &str) -> String {
     let scheme = if tls { "https" } else { "http" };
-    // One cannot connect to "everywhere".
+    // An unspecified address cannot be connected to.
     let ip = match address.ip() {
         ip if ip.is_unspecified() && ip.is_ipv4() => "127.0.0.1".to_owned(),
         ip if ip.is_unspecified() => "[::1]".to_owned(),

@@ -1,4 +1,4 @@
-//! The loop that takes connections.
+//! The accept loop, and one task per connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,22 +17,22 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tower::Service as _;
 
-use super::activity::{Activity, Answered, Seen, Timely};
+use super::activity::{Activity, TimedBody, TrackedBody, WatchedSocket};
 use super::roster::{ConnectionCounts, Place, Roster};
 use super::tls::Loaded;
 use crate::guard::Peer;
 use crate::settings::ConnectionLimits;
 
-/// How many connections the system keeps until they are taken. Beyond that clients wait for a second and try again.
+/// Connections that the system queues until they are accepted. Beyond that, clients wait for a second and try again.
 const BACKLOG: u32 = 4096;
 
-/// How long to wait when the system gives no more connections.
+/// Pause after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How often a quiet connection of HTTP/2 is pinged, and how long the client may take to answer.
+/// How often an idle HTTP/2 connection is pinged, and how long the client may take to answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
-/// A server that listens.
+/// A bound listener.
 #[derive(Debug)]
 pub struct Listening {
     listener: TcpListener,
@@ -40,18 +40,18 @@ pub struct Listening {
     address: SocketAddr,
 }
 
-/// How long open connections may take to come to their end.
+/// How long open connections may take to finish.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopping(pub Duration);
 
 impl Listening {
-    /// Listens here. Nothing is answered yet.
+    /// Binds the address. Nothing is answered yet.
     ///
     /// # Errors
-    /// If that address cannot be had.
+    /// If the address cannot be bound.
     pub async fn bind(address: SocketAddr, tls: Option<Loaded>) -> io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // So that a server that was stopped can start again at once.
+        // Lets a stopped server restart immediately.
         #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
@@ -60,7 +60,7 @@ impl Listening {
         Ok(Self { listener, tls, address })
     }
 
-    /// Where it listens.
+    /// The bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -70,7 +70,7 @@ impl Listening {
         self.tls.is_some()
     }
 
-    /// Answers until it is told to stop, and then for as long as open connections may take.
+    /// Serves until told to stop, then waits for open connections as long as allowed.
     pub(crate) async fn serve(
         self,
         router: Router,
@@ -79,19 +79,19 @@ impl Listening {
         mut stop: oneshot::Receiver<Stopping>,
     ) {
         let graceful = GracefulShutdown::new();
-        let roster = Arc::new(Roster::new(limits.most, limits.max_unused_per_peer, counts));
-        let patience = loop {
+        let roster = Arc::new(Roster::new(limits.max_connections, limits.max_unused_per_peer, counts));
+        let close_timeout = loop {
             let taken = tokio::select! {
                 taken = self.accept(&roster) => taken,
                 stopping = &mut stop => break stopping.map_or(Duration::ZERO, |stopping| stopping.0),
             };
             let Some((stream, peer, place)) = taken else { continue };
-            let talk = Talk { peer, limits, activity: Arc::new(Activity::new(place)) };
-            tokio::spawn(talk.run(stream, self.tls.clone(), router.clone(), graceful.watcher()));
+            let connection = Connection { peer, limits, activity: Arc::new(Activity::new(place)) };
+            tokio::spawn(connection.run(stream, self.tls.clone(), router.clone(), graceful.watcher()));
         };
         drop(self.listener);
-        if tokio::time::timeout(patience, graceful.shutdown()).await.is_err() {
-            tracing::debug!("some connections were cut");
+        if tokio::time::timeout(close_timeout, graceful.shutdown()).await.is_err() {
+            tracing::debug!("closed connections that did not finish in time");
         }
     }
 
@@ -100,13 +100,13 @@ impl Listening {
             Ok((stream, peer)) => {
                 let place = roster.admit(peer.ip());
                 if place.is_none() {
-                    tracing::warn!(%peer, "a connection was refused: all that are allowed are at work");
+                    tracing::warn!(%peer, "refused a connection: the limit is reached and all connections are in use");
                 }
                 Some((stream, peer, place?))
             }
             Err(error) => {
-                // Out of file descriptors, or the client is gone already: neither is a reason to end.
-                tracing::warn!(%error, "a connection could not be taken");
+                // Out of file descriptors, or the client has already left: neither is a reason to stop.
+                tracing::warn!(%error, "cannot accept a connection");
                 roster.make_room();
                 tokio::time::sleep(PAUSE).await;
                 None
@@ -116,34 +116,34 @@ impl Listening {
 }
 
 /// One connection.
-struct Talk {
+struct Connection {
     peer: SocketAddr,
     limits: ConnectionLimits,
     activity: Arc<Activity>,
 }
 
-impl Talk {
-    /// Until one side closes it, or nothing happens for too long.
+impl Connection {
+    /// Runs until one side closes the connection or it is idle for too long.
     async fn run(self, stream: TcpStream, tls: Option<Loaded>, router: Router, watcher: Watcher) {
         tokio::select! {
             () = self.secure(stream, tls, router, watcher) => {}
             why = self.activity.ended(&self.limits) => {
-                tracing::debug!(peer = %self.peer, ?why, "a connection was closed");
+                tracing::debug!(peer = %self.peer, ?why, "closed a connection");
             }
         }
     }
 
     async fn secure(&self, stream: TcpStream, tls: Option<Loaded>, router: Router, watcher: Watcher) {
-        // Small events must not wait for more.
+        // Small events must not be delayed.
         let _ = stream.set_nodelay(true);
-        let stream = Seen::new(stream, Arc::clone(&self.activity));
+        let stream = WatchedSocket::new(stream, Arc::clone(&self.activity));
         let Some(tls) = tls else { return self.answer(stream, router, watcher).await };
         match tls.acceptor.accept(stream).await {
             Ok(stream) => {
                 self.activity.restart();
                 self.answer(stream, router, watcher).await;
             }
-            Err(error) => tracing::debug!(peer = %self.peer, %error, "no encrypted connection"),
+            Err(error) => tracing::debug!(peer = %self.peer, %error, "TLS handshake failed"),
         }
     }
 
@@ -156,13 +156,13 @@ impl Talk {
         let (peer, limits, activity) = (self.peer, self.limits, Arc::clone(&self.activity));
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
             let under_way = activity.request();
-            let mut request = request.map(|body| Body::new(Timely::new(body, limits)));
+            let mut request = request.map(|body| Body::new(TimedBody::new(body, limits)));
             request.extensions_mut().insert(Peer(peer));
             let answering = router.clone().call(request);
-            async move { answering.await.map(|answer| answer.map(|body| Answered::new(body, under_way))) }
+            async move { answering.await.map(|answer| answer.map(|body| TrackedBody::new(body, under_way))) }
         });
         let mut builder = Builder::new(TokioExecutor::new());
-        // This clock runs between requests, too; the first one has a shorter time of ours.
+        // This timeout also applies between requests; our own, shorter one covers the first request.
         builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.next_request);
         builder
             .http2()
@@ -172,7 +172,7 @@ impl Talk {
             .keep_alive_timeout(PING.1);
         let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
         if let Err(error) = watcher.watch(connection).await {
-            tracing::debug!(%peer, error, "a connection ended");
+            tracing::debug!(%peer, error, "a connection failed");
         }
     }
 }

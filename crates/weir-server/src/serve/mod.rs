@@ -1,4 +1,4 @@
-//! From a router to a server that listens: addresses, connections, TLS, and how it all ends.
+//! From a router to a listening server: addresses, connections, TLS and shutdown.
 
 mod activity;
 mod address;

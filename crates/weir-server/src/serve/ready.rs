@@ -1,4 +1,4 @@
-//! How others learn where the server is: a file for programs, a link for people.
+//! How the server announces its address: a file for programs, a link for people.
 
 use std::io;
 use std::path::Path;
@@ -7,26 +7,26 @@ use serde::Serialize;
 
 use crate::auth::{Secret, write_private};
 
-/// What stands in the ready file.
+/// Content of the ready file.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReadyFile<'a> {
-    /// Where the server is, with the base path and without a slash at the end.
+    /// URL of the server, with the base path and without a trailing slash.
     pub url: &'a str,
-    /// A token with all rights.
+    /// An admin token.
     pub token: &'a str,
 }
 
-/// Writes the ready file, for its owner only and in one step: who sees it can connect.
+/// Atomically writes the ready file, readable by its owner only: once it exists, clients can connect.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn write_ready_file(path: &Path, ready: &ReadyFile<'_>) -> io::Result<()> {
     let mut text = serde_json::to_vec(ready)?;
     text.push(b'\n');
     write_private(path, &text)
 }
 
-/// A link that opens the page with a token. It stands in the fragment, which browsers send to nobody.
+/// A link that opens the page with a token. The token is in the fragment, which browsers never send.
 pub fn link(url: &str, token: &Secret, session: Option<&str>) -> String {
     let session = session.map(|id| format!("&session={id}")).unwrap_or_default();
     format!("{url}/#token={}{session}", token.reveal())

@@ -1,10 +1,10 @@
-//! Who is connected, and who has to go when there is no room for one more.
+//! Tracks open connections, and which one to close when there is no room for another.
 //!
-//! A connection on which no request is under way, or whose client does not read its answer, may be closed for another
-//! one. The oldest of the network with the most such connections goes first, so that a peer that opens many shuts out
-//! no one but itself. Connections that are at work are never closed for others: behind a proxy they all come from
-//! one address, and what they do is limited by token. For the same reason only connections that were never used have
-//! a limit for each peer: those that wait for another request are what a proxy or a busy client has many of.
+//! A connection without a request under way, or whose client does not read the response, may be closed to make room.
+//! The oldest one from the network with the most such connections is closed first, so that a peer that opens many shuts
+//! out only itself. Busy connections are never closed for others: behind a proxy they all come from one address, and
+//! tokens limit what they do. For the same reason only connections that were never used are limited per peer: a proxy
+//! or a busy client has many that wait for another request.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -14,23 +14,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// What is counted about connections.
+/// Connection counters.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionCounts {
-    /// Connections that are open.
+    /// Open connections.
     pub(crate) open: AtomicU64,
-    /// Connections that were closed to make room.
+    /// Connections closed to make room.
     pub(crate) evicted: AtomicU64,
-    /// Connections that were closed because nothing happened on them.
+    /// Connections closed because they were idle for too long.
     pub(crate) timed_out: AtomicU64,
-    /// Connections that were not taken because there was no room.
+    /// Connections refused because there was no room.
     pub(crate) refused: AtomicU64,
 }
 
-/// Who is connected.
+/// The open connections.
 #[derive(Debug)]
 pub(super) struct Roster {
-    most: usize,
+    max: usize,
     max_unused_per_network: usize,
     state: Mutex<State>,
     pub(super) counts: Arc<ConnectionCounts>,
@@ -41,12 +41,12 @@ struct State {
     connections: HashMap<u64, Entry>,
     /// Connections that may be closed.
     idle: Waiting,
-    /// Those of them on which nothing was ever asked.
+    /// Those of them that never had a request.
     unused: Waiting,
     last: u64,
 }
 
-/// Connections by network, the oldest first: by when they became idle, with their number.
+/// Connection numbers by network, keyed by when they became idle, the oldest first.
 #[derive(Debug, Default)]
 struct Waiting {
     by_network: HashMap<IpAddr, BTreeMap<u64, u64>>,
@@ -74,7 +74,7 @@ impl Waiting {
         Some(*self.by_network.get(&network)?.first_key_value()?.1)
     }
 
-    /// The oldest of the network that has the most; among those with as many, the oldest of all.
+    /// The oldest connection of the network that has the most; among equals, the oldest of all.
     fn oldest_of_largest(&self) -> Option<u64> {
         let age = |waiting: &BTreeMap<u64, u64>| Reverse(waiting.first_key_value().map(|(since, _)| *since));
         let largest = self.by_network.values().max_by_key(|waiting| (waiting.len(), age(waiting)))?;
@@ -85,9 +85,9 @@ impl Waiting {
 #[derive(Debug)]
 struct Entry {
     network: IpAddr,
-    /// When it became idle, as a number that grows; none while it is at work.
+    /// When it became idle, as a growing number; none while it is busy.
     idle: Option<u64>,
-    /// Whether nothing was ever asked on it.
+    /// Whether it never had a request.
     is_unused: bool,
     evicted: Arc<Notify>,
 }
@@ -97,23 +97,23 @@ struct Entry {
 pub(super) struct Place {
     roster: Arc<Roster>,
     number: u64,
-    /// Told when the connection has to go.
+    /// Notified when the connection has to be closed.
     pub(super) evicted: Arc<Notify>,
 }
 
 impl Roster {
-    pub(super) fn new(most: usize, max_unused_per_network: usize, counts: Arc<ConnectionCounts>) -> Self {
-        // With a small limit, one network must not have all of it.
-        let max_unused_per_network = max_unused_per_network.min(most / 2).max(1);
-        Self { most: most.max(1), max_unused_per_network, state: Mutex::default(), counts }
+    pub(super) fn new(max: usize, max_unused_per_network: usize, counts: Arc<ConnectionCounts>) -> Self {
+        // With a small limit, one network must not take all of it.
+        let max_unused_per_network = max_unused_per_network.min(max / 2).max(1);
+        Self { max: max.max(1), max_unused_per_network, state: Mutex::default(), counts }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements that could panic.
+        // The state is consistent between any two statements that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for one more connection, which is idle until something is asked on it. None where all are at work.
+    /// A place for another connection, which is idle until its first request. None if all connections are busy.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
         let network = network(peer);
         let mut state = self.lock();
@@ -121,7 +121,7 @@ impl Roster {
             let oldest = state.unused.oldest(network);
             self.evict(&mut state, oldest);
         }
-        if state.connections.len() >= self.most && !self.evict_any(&mut state) {
+        if state.connections.len() >= self.max && !self.evict_any(&mut state) {
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
             return None;
         }
@@ -134,7 +134,7 @@ impl Roster {
         Some(Place { roster: Arc::clone(self), number, evicted })
     }
 
-    /// Makes room where the system has none. Says whether there was one to close.
+    /// Makes room when the system has none. Returns whether a connection could be closed.
     pub(super) fn make_room(&self) -> bool {
         self.evict_any(&mut self.lock())
     }
@@ -188,12 +188,12 @@ impl State {
 }
 
 impl Place {
-    /// Whether the connection may be closed for another one.
+    /// Sets whether the connection may be closed for another one.
     pub(super) fn set_idle(&self, is_idle: bool) {
         self.roster.lock().set_idle(self.number, is_idle);
     }
 
-    /// It was closed because nothing happened on it.
+    /// Counts the connection as closed for being idle.
     pub(super) fn timed_out(&self) {
         self.roster.counts.timed_out.fetch_add(1, Ordering::Relaxed);
     }
@@ -201,14 +201,14 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // One that was evicted is gone already.
+        // An evicted connection is already removed.
         if self.roster.lock().remove(self.number).is_some() {
             self.roster.counts.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-/// What counts as one peer. Whoever has one address of IPv6 has all of its /64.
+/// What counts as one peer: the holder of an IPv6 address has its whole /64.
 fn network(peer: IpAddr) -> IpAddr {
     match peer {
         IpAddr::V4(_) => peer,
@@ -223,26 +223,26 @@ fn network(peer: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn roster(most: usize, per_network: usize) -> Arc<Roster> {
-        Arc::new(Roster::new(most, per_network, Arc::default()))
+    fn roster(max: usize, per_network: usize) -> Arc<Roster> {
+        Arc::new(Roster::new(max, per_network, Arc::default()))
     }
 
     fn peer(number: u8) -> IpAddr {
         IpAddr::from([10, 0, 0, number])
     }
 
-    /// Whether it was told to go.
+    /// Whether the connection was told to close.
     async fn is_evicted(place: &Place) -> bool {
         tokio::time::timeout(std::time::Duration::ZERO, place.evicted.notified()).await.is_ok()
     }
 
     #[tokio::test]
-    async fn whoever_opens_many_loses_their_own() {
+    async fn a_peer_that_opens_many_connections_loses_its_own() {
         let roster = roster(10, 100);
         let quiet = roster.admit(peer(1)).unwrap();
         let many: Vec<Place> = (0..100).map(|_| roster.admit(peer(2)).unwrap()).collect();
         assert!(!is_evicted(&quiet).await);
-        assert_eq!(roster.counts.open.load(Ordering::Relaxed), 6, "half of all, and the quiet one");
+        assert_eq!(roster.counts.open.load(Ordering::Relaxed), 6, "half of all, plus the quiet one");
         for place in &many[..95] {
             assert!(is_evicted(place).await);
         }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_at_work_stays() {
+    async fn busy_connections_are_never_evicted() {
         let roster = roster(4, 4);
         let places: Vec<Place> = (0..4).map(|number| roster.admit(peer(number)).unwrap()).collect();
         for place in &places {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn behind_a_proxy_all_that_work_may_come_from_one_address() {
+    async fn busy_connections_behind_a_proxy_may_share_one_address() {
         let roster = roster(1000, 10);
         let places: Vec<Place> = (0..500)
             .map(|_| {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_busy_client_may_have_many_that_wait_for_another_request() {
+    async fn a_client_may_have_many_idle_connections_that_were_used() {
         let roster = roster(1000, 10);
         let places: Vec<Place> = (0..500)
             .map(|_| {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn one_network_of_ipv6_is_one_peer() {
+    fn an_ipv6_network_is_one_peer() {
         let of = |text: &str| network(text.parse().unwrap());
         assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));

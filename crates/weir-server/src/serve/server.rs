@@ -1,4 +1,4 @@
-//! A server from its start to its end.
+//! A server from start to shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use weir_base::time::now_ms;
 use weir_host::{Host, Space};
 
 use super::address::{self, PublicUrl, listening_is_remote};
@@ -15,20 +16,19 @@ use super::tls::{Certificate, TlsError};
 use crate::api::app;
 use crate::audit::Audit;
 use crate::auth::{NewToken, Role, Secret, TokenFileError, Tokens};
-use crate::clock;
 use crate::guard::Places;
 use crate::openai::Histories;
 use crate::settings::ServerSettings;
 use crate::state::{App, Parts, Phase};
 
-/// The name of the token that the first start makes.
+/// Name of the token that the first start creates.
 const OWNER: &str = "owner";
 
-/// The name of the token in the ready file. Each start makes a new one, and the last one is no good any more.
+/// Name of the token in the ready file. Each start creates a new one and revokes the last.
 const READY: &str = "ready-file";
 
-/// Why a token must not have this name, if it must not. It has to be one that nobody takes for another: names stand in the
-/// audit log and beside decisions.
+/// Why a token must not have this name, if so. Names appear in the audit log and next to decisions, so one must not be
+/// mistakable for another.
 pub fn token_name_problem(name: &str) -> Option<&'static str> {
     if name.is_empty()
         || name.trim() != name
@@ -36,40 +36,40 @@ pub fn token_name_problem(name: &str) -> Option<&'static str> {
         || name.contains(['\n', '\t'])
     {
         return Some(
-            "the name must not be empty, begin or end with a space, or hold characters that cannot be seen",
+            "the name must not be empty, begin or end with a space, or contain invisible characters",
         );
     }
-    // The next start revokes the token of the ready file, and what the host decides by itself is signed `weir`.
+    // The next start revokes the ready file's token, and decisions of the host itself are signed `weir`.
     let is_reserved = [READY, "weir"].iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
     is_reserved.then_some("this name is reserved for the server itself; choose another one")
 }
 
-/// How often the token file is looked at, for streams whose token was revoked from the command line.
-const LOOK: Duration = Duration::from_millis(500);
-/// How often the disk is looked at.
-const LOOK_AT_DISK: Duration = Duration::from_secs(2);
+/// How often the token file is checked, for streams whose token was revoked from the command line.
+const TOKENS_INTERVAL: Duration = Duration::from_millis(500);
+/// How often the disk is checked.
+const DISK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How long open connections may take to end.
-const LAST: Duration = Duration::from_secs(5);
+/// How long open connections may take to finish after the host has shut down.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a server is started.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Where it listens.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// Whether others than this machine may connect.
+    /// Whether other machines may connect.
     pub allow_remote: bool,
-    /// Its certificate, if connections are to be encrypted.
+    /// Certificate, if connections are to be encrypted.
     pub certificate: Option<Certificate>,
-    /// Addresses under which proxies make it known.
+    /// Addresses under which proxies expose the server.
     pub public: Vec<PublicUrl>,
-    /// Where tokens, the audit log and the certificate are.
+    /// Where the tokens, the audit log and the certificate are stored.
     pub data_directory: PathBuf,
-    /// A file that tells where it is, with a token.
+    /// A file to write the server's URL and a token to.
     pub ready_file: Option<PathBuf>,
-    /// How long running turns may take to end when it is asked to stop.
+    /// How long running turns may take to end on shutdown.
     pub drain: Duration,
-    /// What it allows.
+    /// Limits and other settings.
     pub settings: ServerSettings,
 }
 
@@ -77,18 +77,18 @@ pub struct ServeOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// It would be open to others.
+    /// Other machines could connect, and that was not allowed.
     #[error(
-        "{0} can be reached from other machines: whoever has a token could run commands on this one. Say \
+        "{0} can be reached from other machines: anyone with a token could run commands on this one. Pass \
          --allow-remote if that is what you want, and use TLS (--tls-self-signed, or --tls-cert and --tls-key)"
     )]
     Remote(SocketAddr),
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}; choose another address with --listen")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// Error from the system.
         #[source]
         source: io::Error,
     },
@@ -103,13 +103,13 @@ pub enum ServeError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the system.
         #[source]
         source: io::Error,
     },
 }
 
-/// A server that listens and has not answered anything yet.
+/// A server that listens but does not answer yet.
 #[derive(Debug)]
 pub struct Server {
     listening: Listening,
@@ -120,10 +120,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, opens what it needs, and tells where it is.
+    /// Binds the address, opens the files, and writes the ready file.
     ///
     /// # Errors
-    /// If something of that cannot be done.
+    /// If any of these steps fails.
     pub async fn start(host: Host, options: ServeOptions) -> Result<Self, ServeError> {
         if listening_is_remote(options.listen) && !options.allow_remote {
             return Err(ServeError::Remote(options.listen));
@@ -148,8 +148,9 @@ impl Server {
             .map_err(|source| ServeError::File { path: histories_file, source })?;
         let mut settings = options.settings.clone();
         settings.connections = settings.connections.affordable();
-        // Streams must leave room for those who want to ask something.
-        settings.limits.streams = settings.limits.streams.min(settings.connections.most / 4 * 3).max(1);
+        // Streams must leave room for other requests.
+        settings.limits.streams =
+            settings.limits.streams.min(settings.connections.max_connections / 4 * 3).max(1);
         let app = App::new(Parts { host, tokens, audit, places, settings, tls, histories });
         if let Some(file) = &options.ready_file {
             let token = ready_token(app.tokens())?;
@@ -160,20 +161,20 @@ impl Server {
         Ok(Self { listening, app, url: own, fingerprint, options })
     }
 
-    /// Where it is, without a slash at the end.
+    /// The server's URL, without a trailing slash.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A link with a token of all rights, if there is no token yet apart from the one in the ready file. The token is made
-    /// here: call this only where the link is shown to a person.
+    /// A link with an admin token, if there is no token yet apart from the one in the ready file. This creates the
+    /// token, so call it only where the link is shown to a person.
     ///
     /// # Errors
-    /// If the token cannot be kept.
+    /// If the token cannot be stored.
     pub fn first_link(&self) -> Result<Option<String>, TokenFileError> {
-        let seen_as = self.options.public.first().map_or_else(|| self.url.clone(), ToString::to_string);
+        let public_url = self.options.public.first().map_or_else(|| self.url.clone(), ToString::to_string);
         let first = first_token(self.app.tokens())?;
-        Ok(first.map(|secret| link(&seen_as, &secret, None)))
+        Ok(first.map(|secret| link(&public_url, &secret, None)))
     }
 
     /// Whether there is no token yet apart from the one in the ready file.
@@ -181,41 +182,41 @@ impl Server {
         self.app.tokens().list().iter().all(|token| token.name == READY)
     }
 
-    /// SHA-256 of its certificate.
+    /// SHA-256 fingerprint of the certificate.
     pub fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
     }
 
-    /// What its handlers share.
+    /// State shared by the handlers.
     pub fn app(&self) -> &App {
         &self.app
     }
 
-    /// Answers until it is asked to stop. The first request to stop lets running turns end, while people can still
-    /// watch and answer; the second one ends them.
+    /// Serves until asked to stop. The first stop request lets running turns end, while people can still watch and
+    /// answer; the second one ends them.
     pub async fn run(self, mut stop: mpsc::Receiver<()>) {
         let Self { listening, app: state, options, .. } = self;
         let (stop_listening, stopping) = oneshot::channel();
-        let looking = tokio::spawn(look_at_tokens(state.clone()));
-        let watching = tokio::spawn(look_at_disk(state.clone()));
+        let tokens_task = tokio::spawn(watch_tokens(state.clone()));
+        let disk_task = tokio::spawn(watch_disk(state.clone()));
         let (limits, counts) = (state.settings().connections, state.metrics().connections());
         let serving = tokio::spawn(listening.serve(app(state.clone()), limits, counts, stopping));
-        // A channel that was dropped asks as well.
+        // A dropped channel also means stop.
         let _ = stop.recv().await;
-        tracing::info!(seconds = options.drain.as_secs(), "stopping: running turns may end");
+        tracing::info!(seconds = options.drain.as_secs(), "stopping: waiting for running turns to end");
         state.advance(Phase::Draining);
         tokio::select! {
             () = state.host().shut_down(options.drain) => {}
             Some(()) = stop.recv() => {
-                tracing::warn!("stopping at once");
+                tracing::warn!("stopping immediately");
                 state.host().shut_down(Duration::ZERO).await;
             }
         }
         state.advance(Phase::Closing);
-        looking.abort();
-        watching.abort();
-        // Where nobody serves any more there is nobody to tell.
-        let _ = stop_listening.send(Stopping(LAST));
+        tokens_task.abort();
+        disk_task.abort();
+        // Fails only if the listener has already ended.
+        let _ = stop_listening.send(Stopping(CLOSE_TIMEOUT));
         let _ = serving.await;
         if let Some(file) = &options.ready_file {
             let _ = std::fs::remove_file(file);
@@ -224,37 +225,39 @@ impl Server {
     }
 }
 
-/// The token of the first start; none where there are tokens already.
+/// Creates the token of the first start; none if there are tokens already.
 fn first_token(tokens: &Tokens) -> Result<Option<Secret>, TokenFileError> {
     if tokens.list().iter().any(|token| token.name != READY) {
         return Ok(None);
     }
-    tokens.add(NewToken::new(OWNER, Role::Admin), clock::now()).map(|(_, secret)| Some(secret))
+    tokens.add(NewToken::new(OWNER, Role::Admin), now_ms()).map(|(_, secret)| Some(secret))
 }
 
 fn ready_token(tokens: &Tokens) -> Result<Secret, TokenFileError> {
     tokens.revoke(|token| token.name == READY)?;
-    tokens.add(NewToken::new(READY, Role::Admin), clock::now()).map(|(_, secret)| secret)
+    tokens.add(NewToken::new(READY, Role::Admin), now_ms()).map(|(_, secret)| secret)
 }
 
-/// Tells the log when the disk becomes full or fails, and when it can be written again.
-async fn look_at_disk(app: App) {
-    let mut interval = tokio::time::interval(LOOK_AT_DISK);
+/// Logs when the disk becomes full or fails, and when it is writable again.
+async fn watch_disk(app: App) {
+    let mut interval = tokio::time::interval(DISK_INTERVAL);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut was_full = false;
     loop {
         interval.tick().await;
         match app.host().space() {
             Space::Full { advice } | Space::Unusable { advice } if !was_full => tracing::error!("{advice}"),
-            Space::Enough if was_full => tracing::warn!("the disk can be written again; everything is taken"),
+            Space::Enough if was_full => {
+                tracing::warn!("the disk is writable again; all requests are accepted");
+            }
             _ => {}
         }
         was_full = app.host().space() != Space::Enough;
     }
 }
 
-async fn look_at_tokens(app: App) {
-    let mut interval = tokio::time::interval(LOOK);
+async fn watch_tokens(app: App) {
+    let mut interval = tokio::time::interval(TOKENS_INTERVAL);
     loop {
         interval.tick().await;
         app.tokens().refresh();

@@ -1,4 +1,4 @@
-//! Certificates: given ones, or one of our own that nobody has signed.
+//! Certificates: from files, or a self-signed one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,53 +10,53 @@ use tokio_rustls::rustls::{self, ServerConfig};
 
 use crate::auth::{hex, write_private};
 
-/// Which certificate the server shows.
+/// Which certificate the server uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Certificate {
-    /// These files, in PEM.
+    /// PEM files.
     Files {
-        /// The certificate and those that lead to its issuer.
+        /// The certificate and its chain.
         chain: PathBuf,
-        /// Its key.
+        /// Its private key.
         key: PathBuf,
     },
-    /// One that we make ourselves and keep in this folder.
+    /// A self-signed certificate, kept in a directory.
     SelfSigned {
-        /// The folder.
+        /// The directory.
         folder: PathBuf,
-        /// The names that it is for.
+        /// The host names that it covers.
         names: Vec<String>,
     },
 }
 
-/// Why there is no certificate to show.
+/// Why the certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file cannot be read as what it should be.
+    /// A file cannot be read or parsed.
     #[error("cannot read {}: {reason}; it must be a PEM file", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Reason for the failure.
         reason: String,
     },
-    /// The certificate and the key do not fit.
+    /// The certificate or key was rejected, for instance because they do not match.
     #[error("the certificate cannot be used: {0}")]
     Unusable(#[from] rustls::Error),
-    /// No certificate could be made.
-    #[error("cannot make a certificate: {0}")]
+    /// The self-signed certificate could not be generated.
+    #[error("cannot generate a certificate: {0}")]
     Making(#[from] rcgen::Error),
-    /// It could not be kept.
-    #[error("cannot keep the certificate: {0}")]
+    /// The self-signed certificate could not be stored.
+    #[error("cannot store the certificate: {0}")]
     Keeping(#[source] std::io::Error),
 }
 
 impl Certificate {
-    /// Reads or makes it.
+    /// Reads the certificate, or generates it.
     ///
     /// # Errors
-    /// If that cannot be done.
+    /// If it cannot be read, generated or used.
     pub fn load(&self) -> Result<Loaded, TlsError> {
         let (chain_file, key_file) = match self {
             Self::Files { chain, key } => (chain.clone(), key.clone()),
@@ -67,7 +67,7 @@ impl Certificate {
             CertificateDer::pem_file_iter(&chain_file).and_then(Iterator::collect);
         let chain = chain.map_err(|error| fault(&chain_file, error.to_string()))?;
         let Some(first) = chain.first() else {
-            return Err(fault(&chain_file, "there is no certificate in it".to_owned()));
+            return Err(fault(&chain_file, "no certificate found".to_owned()));
         };
         let fingerprint = fingerprint(first);
         let key =
@@ -82,11 +82,11 @@ impl Certificate {
     }
 }
 
-/// A certificate that is ready to be shown.
+/// A certificate that is ready for use.
 #[derive(Clone)]
 pub struct Loaded {
     pub(super) acceptor: TlsAcceptor,
-    /// SHA-256 of the certificate, for people who want to compare it.
+    /// SHA-256 fingerprint of the certificate, for people to compare.
     pub fingerprint: String,
 }
 
@@ -101,7 +101,7 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> String {
     hex(&sha2::Sha256::digest(certificate))
 }
 
-/// The files of our own certificate. Made once: browsers remember which one a person has accepted.
+/// Files of the self-signed certificate. It is generated once, because browsers remember which one was accepted.
 fn self_signed(folder: &Path, names: &[String]) -> Result<(PathBuf, PathBuf), TlsError> {
     let (chain, key) = (folder.join("tls-certificate.pem"), folder.join("tls-key.pem"));
     let for_names = folder.join("tls-names");
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_certificate_is_made_once_for_its_names() {
+    fn a_self_signed_certificate_is_generated_once_per_names() {
         let folder = tempfile::tempdir().unwrap();
         let own = |name: &str| {
             let names = vec![name.to_owned()];
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_none_is_told_by_name() {
+    fn an_invalid_certificate_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("chain.pem");
         std::fs::write(&file, "nothing").unwrap();

@@ -1,11 +1,11 @@
-//! Every operation takes a token of a role.
+//! Every operation needs a token with a role.
 
 use serde_json::{Value, json};
 use weir_server::{NewToken, Rate, Role, openapi};
 
 use crate::support::Place;
 
-/// All operations, with the least role that they take; none for those that are open.
+/// All operations with the minimum role; none for public ones.
 const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
@@ -59,12 +59,12 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/v1/responses", Some(Role::Driver)),
 ];
 
-/// Whether errors under this path have OpenAI's shape.
+/// Whether errors of this path have OpenAI's format.
 fn is_openai(path: &str) -> bool {
     path.starts_with("/v1/models") || matches!(path, "/v1/chat/completions" | "/v1/responses")
 }
 
-/// A path with something in place of its variables.
+/// A path with its variables filled in.
 fn filled(path: &str) -> String {
     path.split('/')
         .map(|part| if part.starts_with('{') { "none" } else { part })
@@ -89,7 +89,7 @@ fn the_table_has_every_operation() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_schema_reference_resolves() {
     let document: Value = serde_json::from_str(&openapi("/weir")).unwrap();
     let mut seen = 0;
     let mut open = vec![&document];
@@ -160,7 +160,7 @@ async fn roles_are_not_exceeded() {
         let path = filled(path);
         for role in Role::ALL {
             if role >= needed && path.ends_with("/events") {
-                // These do not end by themselves.
+                // These streams do not end by themselves.
                 continue;
             }
             let answer = place.ask(role, method, &path, None).await;
@@ -179,7 +179,7 @@ async fn roles_are_not_exceeded() {
 }
 
 #[tokio::test]
-async fn a_token_for_one_session_knows_of_no_other() {
+async fn a_token_for_one_session_sees_no_other() {
     let place = Place::new().await;
     let (own, other) = (place.session().await, place.session().await);
     let new = NewToken { session: Some(own.clone()), ..NewToken::new("guest", Role::Driver) };
@@ -211,7 +211,7 @@ async fn a_token_for_one_session_knows_of_no_other() {
 }
 
 #[tokio::test]
-async fn what_is_revoked_or_over_is_no_good() {
+async fn revoked_and_expired_tokens_are_refused() {
     let place = Place::new().await;
     let (token, secret) = place.app.tokens().add(NewToken::new("ann", Role::Viewer), 1).unwrap();
     assert_eq!(place.ask_with(secret.reveal(), "GET", "/v1/me", None).await.status, 200);
@@ -225,7 +225,7 @@ async fn what_is_revoked_or_over_is_no_good() {
 }
 
 #[tokio::test]
-async fn wrong_tokens_are_limited_and_right_ones_are_not() {
+async fn wrong_tokens_are_rate_limited_and_valid_ones_are_not() {
     let place = Place::with(|settings| settings.limits.attempts = Rate { per_minute: 1, burst: 3 }).await;
     for _ in 0..3 {
         assert_eq!(place.ask_with("weir_guess", "GET", "/v1/me", None).await.problem(401), "wrong_token");
@@ -233,11 +233,11 @@ async fn wrong_tokens_are_limited_and_right_ones_are_not() {
     let answer = place.ask_with("weir_guess", "GET", "/v1/me", None).await;
     assert_eq!(answer.problem(429), "attempts");
     assert!(answer.header("retry-after").parse::<u64>().unwrap() > 0);
-    assert_eq!(place.get(Role::Viewer, "/v1/me").await.status, 200, "nobody is locked out");
+    assert_eq!(place.get(Role::Viewer, "/v1/me").await.status, 200, "valid tokens are not locked out");
 }
 
 #[tokio::test]
-async fn requests_are_limited_by_token() {
+async fn requests_are_rate_limited_per_token() {
     let place = Place::with(|settings| settings.limits.per_token = Rate { per_minute: 1, burst: 2 }).await;
     assert_eq!(place.get(Role::Viewer, "/v1/me").await.status, 200);
     assert_eq!(place.get(Role::Viewer, "/v1/me").await.status, 200);

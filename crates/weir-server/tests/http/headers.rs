@@ -1,4 +1,4 @@
-//! What every answer has.
+//! Headers of every response.
 
 use axum::body::Body;
 use weir_server::Role;
@@ -6,7 +6,7 @@ use weir_server::Role;
 use crate::support::{Place, request};
 
 #[tokio::test]
-async fn every_answer_is_guarded() {
+async fn every_response_has_security_headers() {
     let place = Place::new().await;
     for path in ["/", "/v1/me", "/nothing", "/healthz", "/docs", "/openapi.json", "/v1/sessions/none"] {
         let answer = place.send(request("GET", path).body(Body::empty()).unwrap()).await;
@@ -27,7 +27,7 @@ async fn every_answer_is_guarded() {
 }
 
 #[tokio::test]
-async fn what_is_secret_is_not_kept_by_caches() {
+async fn secrets_are_not_cached() {
     let place = Place::new().await;
     for path in ["/v1/me", "/v1/sessions", "/v1/tokens"] {
         assert_eq!(place.get(Role::Admin, path).await.header("cache-control"), "no-store", "{path}");
@@ -35,7 +35,7 @@ async fn what_is_secret_is_not_kept_by_caches() {
 }
 
 #[tokio::test]
-async fn two_requests_have_two_names() {
+async fn every_request_has_its_own_id() {
     let place = Place::new().await;
     let first = place.get(Role::Viewer, "/v1/me").await.header("x-request-id").to_owned();
     assert_ne!(place.get(Role::Viewer, "/v1/me").await.header("x-request-id"), first);

@@ -1,6 +1,6 @@
-//! The server without a network: who may do what, what is refused and how, what every answer has.
+//! The server without a network: access control, errors, and headers.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue should stop")]
 
 mod access;
 mod headers;

@@ -1,4 +1,4 @@
-//! Requests that a page of somebody else makes a browser send.
+//! Requests that a foreign page makes a browser send.
 
 use axum::body::Body;
 use weir_server::Role;
@@ -43,7 +43,7 @@ async fn foreign_origins_are_refused_also_with_a_token() {
 }
 
 #[tokio::test]
-async fn a_browser_is_known_by_what_it_says_of_itself() {
+async fn browsers_are_recognised_by_their_fetch_headers() {
     let place = Place::new().await;
     for site in ["cross-site", "same-site", "none"] {
         let headers = [("host", HERE), ("sec-fetch-site", site), ("sec-fetch-mode", "cors")];
@@ -69,7 +69,7 @@ async fn preflights_get_nothing() {
 }
 
 #[tokio::test]
-async fn tokens_in_addresses_are_refused() {
+async fn tokens_in_urls_are_refused() {
     let place = Place::new().await;
     let token = place.token(Role::Admin);
     for path in [format!("/v1/me?token={token}"), "/v1/me?access_token=x".to_owned(), format!("/?a={token}")]

@@ -28,7 +28,7 @@ async fn the_page_needs_no_token_and_says_how_to_build_it() {
 }
 
 #[tokio::test]
-async fn the_documents() {
+async fn api_documents_are_served() {
     let place = Place::new().await;
     let document: Value = open(&place, "/openapi.json").await.json();
     assert_eq!(document["servers"][0]["url"], "/");
@@ -40,7 +40,7 @@ async fn the_documents() {
 }
 
 #[tokio::test]
-async fn a_base_path_stands_before_everything() {
+async fn a_base_path_prefixes_everything() {
     let place = Place::with(|settings| settings.base_path = "/weir".to_owned()).await;
     assert_eq!(open(&place, "/weir/healthz").await.status, 200);
     assert_eq!(place.get(Role::Viewer, "/weir/v1/me").await.status, 200);
@@ -58,7 +58,7 @@ async fn a_base_path_stands_before_everything() {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_takes_no_new_work() {
+async fn a_draining_server_accepts_no_new_work() {
     let place = Place::new().await;
     let id = place.session().await;
     assert_eq!(open(&place, "/readyz").await.status, 200);
@@ -73,7 +73,7 @@ async fn a_server_that_ends_takes_no_new_work() {
 }
 
 #[tokio::test]
-async fn numbers_for_prometheus() {
+async fn prometheus_metrics() {
     let place = Place::new().await;
     place.get(Role::Viewer, "/v1/me").await;
     let text = place.get(Role::Admin, "/metrics").await.text();

@@ -12,7 +12,7 @@ async fn unknown_addresses_and_methods() {
     for path in ["/v2/sessions", "/v1", "/assets/none.js", "/../etc/passwd", "/%2e%2e/x", "/v1/sessions/"] {
         assert_eq!(place.get(Role::Admin, path).await.problem(404), "not_found", "{path}");
     }
-    // What is not the server's own is told as OpenAI's clients read it.
+    // Paths that are not the server's own get errors in OpenAI's format.
     for path in ["/v1/nothing", "/v1/embeddings", "/v1/chat", "/v1/responses/resp_1"] {
         let answer = place.get(Role::Admin, path).await;
         assert_eq!(
@@ -59,7 +59,7 @@ async fn bodies_that_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn lists_are_no_objects() {
+async fn lists_are_not_objects() {
     let place = Place::new().await;
     let id = place.session().await;
     let session = |rest: &str| format!("/v1/sessions/{id}/{rest}");
@@ -80,7 +80,7 @@ async fn lists_are_no_objects() {
         assert_eq!(answer.problem(422), "json_shape", "{method} {path}");
         assert_eq!(answer.json()["path"], ".");
     }
-    // What is not even JSON is told as such.
+    // A body that is not JSON is reported as such.
     let token = place.token(Role::Driver);
     let request = request("POST", "/v1/sessions")
         .header("authorization", format!("Bearer {token}"))
@@ -119,7 +119,7 @@ async fn queries_that_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_told_so() {
+async fn a_slow_request_times_out() {
     let place = Place::with(|settings| settings.limits.time = std::time::Duration::from_millis(20)).await;
     let never = futures_util::stream::pending::<Result<bytes::Bytes, std::io::Error>>();
     let token = place.token(Role::Driver);
@@ -131,7 +131,7 @@ async fn a_request_that_takes_too_long_is_told_so() {
 }
 
 #[tokio::test]
-async fn ids_that_are_none_name_nothing() {
+async fn invalid_ids_are_not_found() {
     let place = Place::new().await;
     for id in ["none", "..", "%2e%2e%2f%2e%2e", "a%00b", "%ff", &"x".repeat(500), "a%20b"] {
         for rest in [
@@ -151,7 +151,7 @@ async fn ids_that_are_none_name_nothing() {
 }
 
 #[tokio::test]
-async fn compressed_bodies_come_to_their_end() {
+async fn compressed_bodies_are_complete() {
     let place = Place::new().await;
     let id = place.session().await;
     for rest in

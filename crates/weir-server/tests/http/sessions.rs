@@ -1,4 +1,4 @@
-//! Sessions without a process: what is taken, what is refused.
+//! Sessions without a process: what is accepted, what is refused.
 
 use serde_json::{Value, json};
 use weir_server::Role;
@@ -78,7 +78,7 @@ async fn pages_of_the_list() {
 }
 
 #[tokio::test]
-async fn the_cli_is_not_for_a_request_to_choose() {
+async fn a_request_cannot_choose_the_cli() {
     let place = Place::new().await;
     for member in [
         "program",

@@ -17,7 +17,7 @@ use weir_server::{
 use weir_session::SessionOptions;
 use weir_store::MemoryStore;
 
-/// Under this name the server is spoken to.
+/// Host name of the server.
 pub(crate) const HERE: &str = "127.0.0.1:8080";
 
 /// A server without a network.
@@ -28,7 +28,7 @@ pub(crate) struct Place {
     secrets: Vec<(Role, Secret)>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -49,7 +49,7 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
-    /// The code of the problem, which must be a whole one.
+    /// The code of the problem, which must be complete.
     #[track_caller]
     pub(crate) fn problem(&self, status: u16) -> String {
         assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.body));
@@ -122,7 +122,7 @@ impl Place {
         Answer { status: parts.status, headers: parts.headers, body }
     }
 
-    /// A stream that is open as long as its body is held, or why there is none.
+    /// Opens a stream, which stays open as long as its body is held, or returns the refusal.
     pub(crate) async fn open(&self, token: &str, path: &str) -> Result<Body, Answer> {
         let request = request("GET", path).header("authorization", format!("Bearer {token}"));
         let request = request.body(Body::empty()).unwrap();
@@ -135,12 +135,12 @@ impl Place {
         Err(Answer { status: parts.status, headers: parts.headers, body })
     }
 
-    /// A request with the token of a role.
+    /// Sends a request with the token of a role.
     pub(crate) async fn ask(&self, role: Role, method: &str, path: &str, body: Option<&Value>) -> Answer {
         self.ask_with(self.token(role), method, path, body).await
     }
 
-    /// A request with any token.
+    /// Sends a request with any token.
     pub(crate) async fn ask_with(
         &self,
         token: &str,
@@ -161,7 +161,7 @@ impl Place {
     }
 }
 
-/// A request under the right name.
+/// A request with the right host name.
 pub(crate) fn request(method: &str, path: &str) -> axum::http::request::Builder {
     Request::builder().method(method).uri(path).header("host", HERE)
 }

@@ -6,7 +6,7 @@ use weir_server::Role;
 use crate::support::Place;
 
 #[tokio::test]
-async fn who_one_is() {
+async fn me_describes_the_client() {
     let place = Place::new().await;
     let me = place.get(Role::Approver, "/v1/me").await.json();
     assert_eq!(me["name"], "approver");
@@ -17,7 +17,7 @@ async fn who_one_is() {
 }
 
 #[tokio::test]
-async fn a_secret_is_told_once() {
+async fn a_secret_is_returned_once() {
     let place = Place::new().await;
     let new = json!({"name": "ann", "role": "viewer", "expires_in_s": 60, "max_cost_usd": 2.0});
     let created = place.ask(Role::Admin, "POST", "/v1/tokens", Some(&new)).await;
@@ -34,7 +34,7 @@ async fn a_secret_is_told_once() {
 }
 
 #[tokio::test]
-async fn tokens_that_make_no_sense_are_refused() {
+async fn invalid_tokens_are_refused() {
     let place = Place::new().await;
     let id = place.session().await;
     for bad in [
@@ -53,7 +53,7 @@ async fn tokens_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
-async fn a_share_link_shows_one_session_and_does_nothing() {
+async fn a_share_link_is_read_only_for_one_session() {
     let place = Place::new().await;
     let id = place.session().await;
     let share = place
@@ -93,7 +93,7 @@ async fn a_share_link_ends_with_the_token_that_made_it() {
 }
 
 #[tokio::test]
-async fn two_tokens_of_one_name_are_refused() {
+async fn duplicate_token_names_are_refused() {
     let place = Place::new().await;
     let make = |name: &'static str, role: &'static str| {
         let place = &place;
@@ -136,12 +136,12 @@ async fn a_share_link_cannot_take_all_streams() {
     let refused = open(one.clone()).await.unwrap_err();
     assert_eq!(refused.problem(429), "token_streams");
     assert!(refused.header("retry-after").parse::<u64>().unwrap() > 0);
-    // All links of one maker together have as many as a token.
+    // All links of one maker together have the same limit as one token.
     for _ in 0..2 {
         streams.push(open(other.clone()).await.unwrap());
     }
     assert_eq!(open(other.clone()).await.unwrap_err().problem(429), "token_streams");
-    // Their maker and everybody else have their own.
+    // Their maker and all other tokens have their own limit.
     for role in [Role::Driver, Role::Viewer] {
         for _ in 0..6 {
             streams.push(open(place.token(role).to_owned()).await.unwrap());
@@ -157,7 +157,7 @@ async fn a_share_link_cannot_take_all_streams() {
 }
 
 #[tokio::test]
-async fn whoever_changes_something_is_written_down() {
+async fn changes_are_audited() {
     let place = Place::new().await;
     let id = place.session().await;
     let path = format!("/v1/sessions/{id}");

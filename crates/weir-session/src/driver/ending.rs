@@ -1,4 +1,4 @@
-//! The end of a process: everything that it said is read, and nothing of it is left.
+//! Ends a process: reads everything it has written, and leaves nothing of it behind.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::machine::{Event, Machine};
 /// How long the output may take to end once no process is left that could write to it.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
-/// How long a CLI that ended too soon may take to say its version.
+/// How long a CLI that ended too soon may take to report its version.
 const VERSION: Duration = Duration::from_secs(15);
 
 impl Driver {
-    /// Closes the input, waits for the process or ends it by force, ends its descendants, and reads what is left
-    /// of its output. Callers are served meanwhile.
+    /// Closes the input, waits for the process or ends it by force, ends its descendants, and reads the rest of
+    /// its output. Callers are served meanwhile.
     ///
-    /// Boxed, because this is rare and what it needs would make every session that waits larger.
+    /// Boxed, because this is rare and its state would make every idle session larger.
     pub(super) fn end_process(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.end())
     }
@@ -30,8 +30,8 @@ impl Driver {
             streams.input.close();
         }
         let mut options = self.launcher.as_ref().map(super::Launcher::stop_options).unwrap_or_default();
-        if self.machine.is_disobeyed() {
-            // What would not end by itself is not given the time to run more tools.
+        if self.machine.has_ignored_interrupt() {
+            // A process that would not end by itself gets no time to run more tools.
             options.grace = Duration::ZERO;
         }
         let report = loop {
@@ -44,7 +44,7 @@ impl Driver {
                 break report;
             }
         };
-        // Somebody may hold the pipe whom we may not end; what was written is read all the same.
+        // A process that we may not end may still hold the pipe; read what was written anyway.
         let rest = async {
             while let Some(streams) = &mut self.streams
                 && streams.output.fill().await.unwrap_or(false)
@@ -65,7 +65,7 @@ impl Driver {
         self.tell(Event::Exited { exit: report.exit, stderr: handle.stderr_tail() });
     }
 
-    /// Reads what a process still says and serves callers, until this is done; nothing if it has to be done otherwise.
+    /// Reads the process's output and serves callers until `stop` completes; `None` if `must_change` holds first.
     async fn serve_while<T>(
         &mut self,
         stop: impl Future<Output = T> + Send,
@@ -74,7 +74,7 @@ impl Driver {
         let mut stop = std::pin::pin!(stop);
         while !must_change(&self.machine) {
             let woken = tokio::select! {
-                woken = next_while_ending(&mut self.streams, self.outlet.observer.is_some()) => woken,
+                woken = next_while_ending(&mut self.streams, self.listeners.observer.is_some()) => woken,
                 ended = &mut stop => return Some(ended),
                 decided = decided(&mut self.deciding) => decided,
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
@@ -93,7 +93,7 @@ impl Driver {
                         streams.input.abandon();
                     }
                 }
-                Woken::Stderr(Some(text)) => self.outlet.stderr(text.text),
+                Woken::Stderr(Some(text)) => self.listeners.stderr(text.text),
                 Woken::Stderr(None) => {
                     if let Some(streams) = &mut self.streams {
                         streams.stderr = None;
@@ -103,15 +103,16 @@ impl Driver {
                 _ => {}
             }
             self.perform();
-            self.outlet.pause(self.machine.view());
+            self.listeners.pause(self.machine.view());
         }
         None
     }
 }
 
 impl Driver {
-    /// A CLI that ended before it answered may be too old to be asked. Its version tells; the next process is not asked
-    /// then. Callers are served meanwhile, and whoever wants it to stop need not wait.
+    /// A CLI that ended before it answered may be too old for the handshake. Its version shows that, and the
+    /// next process is then started without one. Callers are served meanwhile, and a request to stop need not
+    /// wait.
     async fn learn_version(&mut self) {
         let Some(probe) = self.launcher.as_ref().and_then(super::Launcher::probe) else { return };
         let mut probe = std::pin::pin!(tokio::time::timeout(VERSION, probe));
@@ -124,7 +125,7 @@ impl Driver {
                 call = self.calls.recv(), if self.is_held => self.woken(Woken::Call(call)),
             }
             self.perform();
-            self.outlet.pause(self.machine.view());
+            self.listeners.pause(self.machine.view());
         };
         if let (Some(known), Some(launcher)) = (known, &mut self.launcher)
             && launcher.learn(known)
@@ -133,14 +134,15 @@ impl Driver {
         }
     }
 
-    /// What is left to say of a process that is gone: the last of its diagnostics, and the messages that it never got.
+    /// Delivers what is left of a process that is gone: its last diagnostics, and the messages that it never
+    /// received.
     fn last_words(&mut self) {
         let Some(streams) = &mut self.streams else { return };
         if let Some(rest) = streams.stderr.as_mut().and_then(weir_process::Stderr::rest) {
-            self.outlet.stderr(rest.text);
+            self.listeners.stderr(rest.text);
         }
         let written = streams.input.written();
-        // The last first: each goes to the front of those that wait.
+        // In reverse order, since each goes to the front of the queue.
         let unwritten: Vec<_> =
             streams.unwritten.drain(..).rev().filter(|(start, _)| *start >= written).collect();
         for (_, message) in unwritten {

@@ -1,7 +1,7 @@
 //! Starts processes for a session.
 //!
-//! In two steps: what takes time is looked up first, and then the process is started. Each step is a future that can be
-//! dropped, and holds nothing that is needed afterwards.
+//! There are two steps: slow lookups first, then starting the process. Each step is a future that can be
+//! dropped and holds nothing that is needed afterwards.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -21,33 +21,33 @@ use crate::folder::{Admitted, FolderPolicy};
 use crate::machine::Spawn;
 use crate::options::{Conversation, SessionOptions};
 
-/// Flags that are passed without asking for the version first, because only very old versions lack them.
+/// Flags that are passed without checking the version first, because only very old versions lack them.
 const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--append-system-prompt-file"];
 
-/// The longest prompt that is passed as an argument, to versions that know no file for it. Linux takes 128 KiB for one
-/// argument, its name and the byte at its end included.
+/// Maximum length of a prompt passed as an argument, to versions that cannot read one from a file. Linux allows
+/// 128 KiB for one argument, including its name and terminating byte.
 const MAX_ARGUMENT: usize = 128_000;
 
 /// Starts processes for a session.
 pub(crate) struct Launcher {
     options: Box<SessionOptions>,
-    /// Computed when it is needed.
+    /// Computed on demand.
     fingerprint: Option<Fingerprint>,
     how: How,
-    /// The folder as it was found for the start that is being made.
+    /// Result of checking the folder for the current start.
     admitted: Option<Admitted>,
-    /// The flags that the process was given without knowing whether it has them.
+    /// Flags that the process was given without knowing whether it has them.
     assumed: Vec<&'static str>,
-    /// The files with the system prompts of the process that runs.
+    /// Files with the system prompts of the running process.
     prompts: Vec<tempfile::TempPath>,
-    /// Held as long as the session lives: one owner for a session id, one writer for a workspace.
+    /// Held for the lifetime of the session: one owner per session id, one writer per workspace.
     locks: Vec<Lock>,
 }
 
 enum How {
-    /// For real.
+    /// Starts the real CLI.
     Cli(Option<Box<Prepared>>),
-    /// By somebody else.
+    /// Processes are provided by the caller.
     Provided(Arc<Mutex<mpsc::UnboundedReceiver<Process>>>),
 }
 
@@ -55,17 +55,17 @@ enum How {
 #[derive(Clone)]
 pub(super) struct Prepared {
     found: Found,
-    /// None where nothing depends on it.
+    /// `None` if nothing depends on them.
     capabilities: Option<Box<Capabilities>>,
 }
 
-/// A step on the way to a process.
+/// A completed step towards a running process.
 pub(super) enum Step {
     Prepared(Result<(Prepared, Admitted), SessionError>),
     Spawned(Result<Box<Process>, SessionError>),
 }
 
-/// A step that is being made.
+/// A step in progress.
 pub(super) type Starting = Pin<Box<dyn Future<Output = Step> + Send>>;
 
 impl Launcher {
@@ -89,12 +89,12 @@ impl Launcher {
         }
     }
 
-    /// What the next process is started with.
+    /// Fingerprint of what the next process is started with.
     pub(super) fn fingerprint(&mut self) -> Fingerprint {
         *self.fingerprint.get_or_insert_with(|| Fingerprint::of(&self.options))
     }
 
-    /// Starts processes with these options from now on. Which conversation it is stays as it was.
+    /// Starts processes with these options from now on. The session stays the same.
     pub(super) fn reconfigure(&mut self, mut options: SessionOptions, fingerprint: Option<Fingerprint>) {
         let before = self.fingerprint();
         options.conversation = self.options.conversation.clone();
@@ -111,19 +111,19 @@ impl Launcher {
         self.options.stop.clone()
     }
 
-    /// Whether nothing may go on without the raw log.
+    /// Whether the session must stop if the raw log fails.
     pub(super) fn requires_log(&self) -> bool {
         self.options.log.as_ref().is_some_and(|log| log.require)
     }
 
-    /// Whether the CLI is too old to be asked whether it is ready.
+    /// Whether the CLI is too old for the handshake.
     pub(super) fn is_too_old(&self) -> bool {
         let How::Cli(Some(prepared)) = &self.how else { return false };
         let is_old = prepared.capabilities.as_ref().is_some_and(|known| !known.has_control("initialize"));
         is_old && !self.needs_handshake()
     }
 
-    /// Asks for the version of a CLI that ended before it answered, if it may be too old to be asked anything else.
+    /// Asks for the version of a CLI that ended before it answered, if it may be too old for the handshake.
     pub(super) fn probe(&self) -> Option<impl Future<Output = Option<Capabilities>> + Send + use<>> {
         let How::Cli(Some(prepared)) = &self.how else { return None };
         let options = &self.options;
@@ -136,8 +136,8 @@ impl Launcher {
         Some(async move { cache.probe(&program, &environment).await.ok() })
     }
 
-    /// Notes what a CLI can do. Says whether the next one is started or greeted in another way: because this one is too
-    /// old to be asked whether it is ready, or because it was given a flag that it does not have.
+    /// Records what a CLI supports. Returns whether the next process is started or initialised differently:
+    /// because this one is too old for the handshake, or was given a flag that it does not have.
     pub(super) fn learn(&mut self, known: Capabilities) -> bool {
         let lacks_flags = self.assumed.iter().any(|flag| !known.has_flag(flag));
         if let How::Cli(Some(prepared)) = &mut self.how {
@@ -146,13 +146,13 @@ impl Launcher {
         lacks_flags || self.is_too_old()
     }
 
-    /// Whoever wants these has to ask, and to hear if there is no answer.
+    /// These options need the handshake, and an error if it is not answered.
     fn needs_handshake(&self) -> bool {
         let options = &self.options;
         !options.hooks.is_empty() || !options.mcp_servers.is_empty() || options.output_schema.is_some()
     }
 
-    /// Looks up what has to be looked up: the program, once, and the folder, each time.
+    /// Looks up what is needed: the program once, the folder each time.
     pub(super) fn prepare(&self) -> Option<Starting> {
         let How::Cli(known) = &self.how else { return None };
         let known = known.as_deref().cloned();
@@ -195,8 +195,8 @@ impl Launcher {
     pub(super) fn launch(&mut self, spawn: &Spawn) -> Result<Starting, SessionError> {
         if !self.options.keep_process && !self.options.persistence {
             return Err(failed(StartError::Other(
-                "a process for each message cannot go on with what the one before said unless the CLI keeps the \
-                 session; keep the process, or the session"
+                "a process for each message cannot resume the session unless the CLI keeps it on disk; keep either \
+                 the process or the session"
                     .into(),
             )));
         }
@@ -208,11 +208,11 @@ impl Launcher {
                 let processes = Arc::clone(processes);
                 Ok(Box::pin(async move {
                     let process = processes.lock().await.recv().await;
-                    let none = || failed(StartError::Other("no other process was provided".into()));
+                    let none = || failed(StartError::Other("no more processes were provided".into()));
                     Step::Spawned(process.map(Box::new).ok_or_else(none))
                 }))
             }
-            How::Cli(None) => Err(failed(StartError::Other("the CLI was not looked for".into()))),
+            How::Cli(None) => Err(failed(StartError::Other("the CLI has not been looked up yet".into()))),
             How::Cli(Some(prepared)) => {
                 let Prepared { found, capabilities } = &**prepared;
                 if let Some(known) = capabilities {
@@ -259,8 +259,8 @@ impl Launcher {
         }
     }
 
-    /// The CLI says that the session has this name, which may be news: nobody else may have it. An earlier name is
-    /// not ours any more.
+    /// The CLI reports this session id, which may be new: no other process may have it. An earlier id is no
+    /// longer ours.
     pub(super) fn claim(&mut self, id: &SessionId) -> Result<(), SessionError> {
         let Some(state) = &self.options.state_directory else { return Ok(()) };
         let (ours, folder) = (session_lock(state, id), state.join("locks"));
@@ -274,7 +274,7 @@ impl Launcher {
     }
 }
 
-/// Looks at the folder, which may take a moment on a slow disk.
+/// Checks the folder, which may take a moment on a slow disk.
 async fn admit(
     policy: FolderPolicy,
     cwd: Option<PathBuf>,
@@ -289,8 +289,8 @@ async fn admit(
     .map_err(|error| error.to_string())?
 }
 
-/// Writes the system prompts to files that only their owner can read. They are gone when the next ones are written, or
-/// with the session.
+/// Writes the system prompts to files that only their owner can read. They are deleted when the next ones are
+/// written, or with the session.
 fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<tempfile::TempPath>)> {
     let mut kept = Vec::new();
     let mut write = |text: Option<&String>| -> std::io::Result<Option<PathBuf>> {
@@ -310,11 +310,12 @@ fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<
     Ok((files, kept))
 }
 
-/// What git runs by itself at the occasion of other commands, switched off.
+/// Programs that git runs on its own during other commands, switched off.
 const GIT_HOOKS: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null")];
 
-/// The CLI runs commands such as `git status` without asking anyone, and git runs what a repository calls its file system
-/// monitor and its hooks. What else a repository can name has no name of its own to switch off; nothing is started there.
+/// The CLI runs commands such as `git status` without asking, and git runs the file system monitor and hooks
+/// configured by a repository. Other programs that a repository can configure cannot be switched off by name;
+/// in such a repository nothing is started.
 fn without_git_hooks(environment: Environment) -> Environment {
     let known = environment.resolve(std::env::vars_os());
     let count =
@@ -331,7 +332,7 @@ fn failed(error: StartError) -> SessionError {
     SessionError::NotStarted(Arc::new(error))
 }
 
-/// The name for a new conversation. We choose it, so that it is known and locked before the process runs.
+/// The id for a new session. We choose it, so that it is known and locked before the process runs.
 fn new_session_id(options: &SessionOptions, spawn: &Spawn) -> Option<SessionId> {
     match &options.conversation {
         _ if spawn.resume.is_some() => None,
@@ -346,8 +347,8 @@ fn random_id() -> SessionId {
     SessionId::new(Uuid::new_v4().to_string())
 }
 
-/// Whether something is wanted that only some versions have. Asking a CLI for its version takes from a third of a
-/// second to several, so it is asked only then.
+/// Whether an option is set that only some versions support. Asking a CLI for its version takes from a third of
+/// a second to several seconds, so it is only done if necessary.
 fn depends_on_version(options: &SessionOptions) -> bool {
     options.max_cost_usd.is_some()
         || !options.persistence
@@ -356,7 +357,7 @@ fn depends_on_version(options: &SessionOptions) -> bool {
         || matches!(options.conversation, Conversation::ForkAt { .. })
 }
 
-/// Refuses what the CLI cannot do and would leave out without a word.
+/// Refuses options that the CLI does not support and would silently ignore.
 fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) -> Result<(), StartError> {
     let lacks = |what: &str| {
         Err(StartError::TooOld(format!(
@@ -364,9 +365,9 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
             known.version()
         )))
     };
-    // The schema itself goes over standard input; the flag tells which versions can do it.
+    // The schema itself goes through standard input; the flag tells which versions support it.
     if options.output_schema.is_some() && !known.has_flag("--json-schema") {
-        return lacks("answer in a given JSON schema");
+        return lacks("answer according to a JSON schema");
     }
     let prompts = [
         (&options.system_prompt, "--system-prompt-file"),
@@ -376,13 +377,13 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
         let length = prompt.as_ref().map_or(0, String::len);
         if length > MAX_ARGUMENT && !known.has_flag(flag) {
             return lacks(&format!(
-                "take a system prompt of {length} bytes, because it wants it as an argument, which must not be longer than \
-                 {MAX_ARGUMENT}"
+                "accept a system prompt of {length} bytes, because it takes it as an argument, which must not exceed \
+                 {MAX_ARGUMENT} bytes"
             ));
         }
     }
     if spawn.fork_at.is_some() && !known.has_flag(FORK_AT) {
-        return lacks("continue a conversation from an earlier point");
+        return lacks("continue a session from an earlier point");
     }
     Ok(())
 }
@@ -431,7 +432,7 @@ fn session_lock(state: &Path, id: &SessionId) -> PathBuf {
     state.join("locks").join(format!("session-{}.lock", file_name(id.as_str())))
 }
 
-/// A file name that no two names share: what is not plain is written as its code.
+/// A unique file name for each name: special characters are written as their code.
 fn file_name(name: &str) -> String {
     use std::fmt::Write as _;
     let mut out = String::new();
@@ -452,21 +453,21 @@ mod tests {
     use weir_process::Version;
 
     #[test]
-    fn a_prompt_that_fits_into_no_argument_is_refused_by_name() {
+    fn a_prompt_too_long_for_an_argument_is_refused() {
         let (old, new) = (Capabilities::of(Version::new(1, 0, 124)), Capabilities::of(Version::new(2, 1, 9)));
         let long = "x".repeat(MAX_ARGUMENT + 1);
         let options = SessionOptions::new().append_system_prompt(&long);
         let error = check_version(&options, &Spawn::default(), &old).unwrap_err().to_string();
         assert!(error.contains("1.0.124") && error.contains("128001 bytes"), "{error}");
         assert!(check_version(&options, &Spawn::default(), &new).is_ok());
-        // This one can be read from a file.
+        // This prompt can be read from a file.
         assert!(check_version(&SessionOptions::new().system_prompt(&long), &Spawn::default(), &old).is_ok());
         let short = SessionOptions::new().append_system_prompt("x");
         assert!(check_version(&short, &Spawn::default(), &old).is_ok());
     }
 
     #[test]
-    fn what_an_old_cli_would_leave_out_is_refused() {
+    fn options_that_an_old_cli_would_ignore_are_refused() {
         let (old, new) = (Capabilities::of(Version::new(1, 0, 124)), Capabilities::of(Version::new(2, 1, 9)));
         let mut options = SessionOptions::new();
         let branch = Spawn { fork_at: Some("line".into()), fork: true, ..Spawn::default() };

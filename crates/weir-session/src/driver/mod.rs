@@ -1,8 +1,8 @@
-//! The thin shell around the machine: it selects, calls and acts, and decides nothing.
+//! The thin shell around the machine: it waits for events and performs actions, but makes no decisions.
 //!
-//! One task for each session. It reads whatever the CLI has written in one go, hands the lines to the machine
-//! one by one, and does what the machine wants done. Nobody can make it wait: callers are told by channels that
-//! never block, followers have queues that overflow, handlers run in tasks of their own.
+//! There is one task for each session. It reads everything that the CLI has written at once, passes the lines
+//! to the machine one by one, and performs the machine's actions. Nothing can block it: callers are answered
+//! through channels that never block, viewers have queues that overflow, and handlers run in their own tasks.
 
 mod ending;
 mod launcher;
@@ -15,11 +15,11 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
+use weir_base::time::now_ms;
 use weir_process::{Handle, Input, LogPaths, Output, Stderr};
 use weir_transcript::{Change, HostEvent, View};
 use weir_wire::{Decoder, MessageId, OutgoingMessage, RequestId};
@@ -37,28 +37,28 @@ use launcher::{Starting, Step};
 use our_side::Deciders;
 pub(crate) use our_side::OurSide;
 
-/// What a caller waits for.
+/// Receives the reply to a call.
 pub(crate) type ReplySender = oneshot::Sender<Result<Reply, SessionError>>;
-/// What somebody who sent a message waits for.
+/// Receives the answer to a message.
 pub(crate) type TurnSender = oneshot::Sender<Result<Arc<TurnEnd>, SessionError>>;
 
-/// What callers send to the driver.
+/// A call from a caller to the driver.
 pub(crate) enum Call {
-    /// A command, made once its ticket is known.
+    /// A command, built once its ticket is known.
     Command(Box<dyn FnOnce(Ticket) -> Command + Send>, ReplySender),
-    /// A command that sends a message, and who waits for its answer.
+    /// A command that sends a message, and the receiver of its answer.
     Send(Box<dyn FnOnce(Ticket) -> Command + Send>, ReplySender, MessageId, TurnSender),
-    /// Somebody wants to follow.
+    /// Starts following the session.
     Follow(oneshot::Sender<Updates>),
-    /// Somebody wants to see the view.
+    /// Requests the current view.
     View(oneshot::Sender<Box<View>>),
-    /// Other options count from now on; their fingerprint, where it is known.
+    /// Changes the options; with their fingerprint, if known.
     Reconfigure(Box<SessionOptions>, Option<Fingerprint>),
-    /// Somebody wants to know about the process.
+    /// Requests facts about the process.
     Facts(oneshot::Sender<Facts>),
 }
 
-/// What is known of the process at the moment.
+/// Current facts about the process.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Facts {
@@ -66,15 +66,15 @@ pub struct Facts {
     pub pid: Option<u32>,
     /// Its raw logs, or those of the last process.
     pub logs: Option<LogPaths>,
-    /// Why a raw log of it is not whole, or was not made, in words.
+    /// Why one of its raw logs is incomplete or missing, as text for a person.
     pub log_error: Option<String>,
-    /// What the CLI said of itself at the start: commands, models, account.
+    /// What the CLI reported about itself at startup: commands, models, account.
     pub introduction: serde_json::Value,
-    /// How many processes were started so far.
+    /// Number of processes started so far.
     pub processes: u64,
 }
 
-/// The same, as small as it can be kept.
+/// The same as [`Facts`], kept as small as possible.
 #[derive(Default)]
 struct Known {
     pid: Option<u32>,
@@ -85,39 +85,40 @@ struct Known {
 
 /// The driver of one session.
 pub(crate) struct Driver {
-    // Dropped in this order: first the process ends, then the rest of what it wrote is read, then its locks are free.
+    // Dropped in this order: first the process ends, then the rest of its output is read, then its locks are
+    // released.
     /// The process itself; taken out while it is being ended.
     handle: Option<Handle>,
-    /// The streams of the process, while there is one.
+    /// The streams of the process, if there is one.
     streams: Option<Streams>,
     machine: Machine,
     decoder: Decoder,
-    /// Gone when the session is over.
+    /// `None` once the session is over.
     launcher: Option<Launcher>,
-    /// A process that is being started, and what for.
+    /// A process being started, and why.
     starting: Option<(Starting, Spawn)>,
-    /// What the process was started with, where that may no longer be what the next one is started with.
+    /// What the process was started with, if that may differ from the next one.
     running: Option<Fingerprint>,
     /// Whether the process is to be ended.
     must_end: bool,
-    /// Whether there was something to do when we last looked.
+    /// Whether there was something to do at the last check.
     was_occupied: bool,
     facts: Known,
     calls: Calls,
-    /// Whether anybody holds the session.
+    /// Whether any handle to the session is left.
     is_held: bool,
     next_ticket: u64,
     tickets: BTreeMap<Ticket, ReplySender>,
-    /// Who waits for the answer to a message that is not accepted yet.
-    applicants: BTreeMap<Ticket, (MessageId, TurnSender)>,
+    /// Receivers of the answers to messages that are not accepted yet.
+    unaccepted: BTreeMap<Ticket, (MessageId, TurnSender)>,
     waiters: BTreeMap<MessageId, TurnSender>,
     deciders: Deciders,
-    /// Handlers that decide, while there are any.
+    /// Running handlers, if there are any.
     deciding: Option<JoinSet<Decision>>,
-    /// Which request each running handler decides.
+    /// The request that each running handler decides.
     asked: Vec<(RequestId, AbortHandle)>,
-    outlet: Outlet,
-    /// For the machine's deadline. Kept from one to the next, because most lines move it a little.
+    listeners: Listeners,
+    /// For the machine's deadline. Reused, because most lines move it only a little.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -125,19 +126,19 @@ pub(crate) struct Driver {
 struct Streams {
     output: Output,
     input: Input,
-    /// None once it has ended. Nobody listens to it unless there is an observer.
+    /// `None` once it has ended. Only read if there is an observer.
     stderr: Option<Stderr>,
-    /// Messages that may not have been written yet, and where in the input each begins.
+    /// Messages that may not have been written yet, with their offsets in the input.
     unwritten: Vec<(u64, OutgoingMessage)>,
 }
 
-/// Where changes go.
-struct Outlet {
+/// Receivers of changes.
+struct Listeners {
     observer: Option<Box<dyn Observer>>,
     feed: Feed,
 }
 
-impl Outlet {
+impl Listeners {
     fn change(&mut self, view: &View, change: &Change<'_>) {
         if let Some(observer) = &mut self.observer {
             observer.change(view, change);
@@ -161,7 +162,7 @@ impl Outlet {
     }
 }
 
-/// What woke the driver.
+/// The event that woke the driver.
 enum Woken {
     Call(Option<Call>),
     Output(std::io::Result<bool>),
@@ -192,18 +193,18 @@ impl Driver {
             is_held: true,
             next_ticket: 0,
             tickets: BTreeMap::new(),
-            applicants: BTreeMap::new(),
+            unaccepted: BTreeMap::new(),
             waiters: BTreeMap::new(),
             deciders,
             deciding: None,
             asked: Vec::new(),
-            outlet: Outlet { observer, feed: Feed::default() },
+            listeners: Listeners { observer, feed: Feed::default() },
             alarm: None,
         }
     }
 
-    /// Runs until the session is over. Boxed, so that the task of a session is small: it would hold the driver
-    /// twice otherwise.
+    /// Runs until the session is over. Boxed, so that the task of a session is small: otherwise it would hold
+    /// the driver twice.
     pub(crate) async fn run(mut self: Box<Self>) {
         self.tell(Event::Began);
         while !self.machine.is_over() {
@@ -212,26 +213,26 @@ impl Driver {
                 self.end_process().await;
                 continue;
             }
-            self.outlet.pause(self.machine.view());
-            self.rest();
+            self.listeners.pause(self.machine.view());
+            self.release_memory();
             if self.machine.is_over() {
                 break;
             }
             let woken = self.wait().await;
             self.woken(woken);
         }
-        // The end belongs into the log, before the log is let go and before anybody hears of it.
+        // The end must be logged before the log is closed and before any caller is told.
         let last = self.machine.take_actions().into_iter();
         let (records, replies): (Vec<Action>, Vec<Action>) =
             last.partition(|action| matches!(action, Action::Record(_)));
         for record in records {
             self.act(record);
         }
-        self.outlet.pause(self.machine.view());
-        // Whoever hears that it is over finds the locks free and the observer gone.
+        self.listeners.pause(self.machine.view());
+        // Callers that are told the session is over must find the locks released and the observer gone.
         self.launcher = None;
-        self.outlet.observer = None;
-        // Whoever came too late hears that it is over.
+        self.listeners.observer = None;
+        // Later callers are told that the session is over.
         self.calls.close();
         self.show();
         for reply in replies {
@@ -243,14 +244,14 @@ impl Driver {
         self.perform();
     }
 
-    /// Gives back what is not needed while there is nothing to do.
-    fn rest(&mut self) {
+    /// Releases memory that is not needed while idle.
+    fn release_memory(&mut self) {
         let is_occupied = self.machine.is_occupied();
         if self.was_occupied && !is_occupied {
-            self.decoder.rest();
-            self.machine.rest();
+            self.decoder.release_memory();
+            self.machine.release_memory();
             give_back(&mut self.tickets);
-            give_back(&mut self.applicants);
+            give_back(&mut self.unaccepted);
             give_back(&mut self.waiters);
             self.asked.shrink_to_fit();
             self.deciding.take_if(|deciding| deciding.is_empty());
@@ -258,7 +259,7 @@ impl Driver {
         self.was_occupied = is_occupied;
     }
 
-    /// Wakes us when the machine's time has come.
+    /// Sets the alarm to the machine's deadline.
     fn set_alarm(&mut self) {
         let deadline = self.machine.deadline().map(Instant::from_std);
         match (deadline, &mut self.alarm) {
@@ -269,7 +270,7 @@ impl Driver {
         }
     }
 
-    /// Its future is what a session that waits is made of, so what is large and seldom there is boxed.
+    /// This future makes up most of an idle session, so its large and rare parts are boxed.
     async fn wait(&mut self) -> Woken {
         self.set_alarm();
         let (Some(Streams { output, input, stderr, .. }), Some(handle)) =
@@ -283,9 +284,10 @@ impl Driver {
         };
         let is_open = !output.is_ended();
         let wants_flush = input.wants_flush();
-        let stderr = stderr.as_mut().filter(|_| self.outlet.observer.is_some());
+        let stderr = stderr.as_mut().filter(|_| self.listeners.observer.is_some());
         tokio::select! {
-            // In no fixed order: a CLI that never stops writing must not keep callers waiting, nor they it.
+            // In no fixed order: a CLI that never stops writing must not starve callers, nor the other way
+            // round.
             filled = output.fill(), if is_open => Woken::Output(filled),
             decided = decided(&mut self.deciding) => decided,
             flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
@@ -311,19 +313,19 @@ impl Driver {
             }
             Woken::Output(Ok(false) | Err(_)) | Woken::Exited => {
                 self.lines();
-                self.is_ending();
+                self.begin_ending();
             }
             Woken::Call(Some(call)) => self.call(call),
-            // Nobody holds the session any more.
+            // No handle to the session is left.
             Woken::Call(None) => {
                 self.is_held = false;
                 self.tell(Event::Command(Command::Stop { ticket: Ticket(0) }));
             }
             Woken::Started(step) => self.stepped(*step),
             Woken::Flushed(Ok(())) => self.flushed(),
-            // The CLI does not read any more: it is ending, or has to be.
-            Woken::Flushed(Err(_)) => self.is_ending(),
-            Woken::Stderr(Some(text)) => self.outlet.stderr(text.text),
+            // The CLI no longer reads: it is ending, or has to be ended.
+            Woken::Flushed(Err(_)) => self.begin_ending(),
+            Woken::Stderr(Some(text)) => self.listeners.stderr(text.text),
             Woken::Stderr(None) => {
                 if let Some(streams) = &mut self.streams {
                     streams.stderr = None;
@@ -334,22 +336,22 @@ impl Driver {
         }
     }
 
-    /// The process reads no more, or writes no more, or is gone: it is ended, and the machine must know before anybody
-    /// calls again.
-    fn is_ending(&mut self) {
+    /// The process no longer reads or writes, or is gone: ends it, and tells the machine before the next call
+    /// is handled.
+    fn begin_ending(&mut self) {
         self.check_logs();
         self.must_end = true;
         self.tell(Event::Ending);
     }
 
-    /// Everything that was queued for the CLI is written.
+    /// Everything queued for the CLI is written.
     fn flushed(&mut self) {
         if let Some(streams) = &mut self.streams {
             streams.unwritten = Vec::new();
         }
     }
 
-    /// Says once that a raw log has failed.
+    /// Reports once that a raw log has failed.
     fn check_logs(&mut self) {
         let error = self.streams.as_mut().and_then(|streams| streams.output.take_log_error());
         if let Some(error) = error {
@@ -359,33 +361,33 @@ impl Driver {
         }
     }
 
-    /// Shows what was read to those who want every byte.
+    /// Passes the bytes just read to the observer.
     fn bytes(&mut self) {
-        if let (Some(streams), Some(observer)) = (&self.streams, &mut self.outlet.observer) {
+        if let (Some(streams), Some(observer)) = (&self.streams, &mut self.listeners.observer) {
             observer.bytes(streams.output.chunk());
         }
     }
 
-    /// Hands every line that was read to the machine.
+    /// Passes every line just read to the machine.
     fn lines(&mut self) {
         self.check_logs();
-        // One look at the clock for all: they came together.
+        // One timestamp for all: they arrived together.
         let now = now();
         while let Some(frame) = self.streams.as_mut().and_then(|streams| streams.output.next_frame()) {
             let line = self.decoder.decode_frame(frame);
-            if let Some(observer) = &mut self.outlet.observer {
+            if let Some(observer) = &mut self.listeners.observer {
                 observer.line(&line);
             }
-            let outlet = &mut self.outlet;
-            self.machine.handle(now, Event::Line(&line), &mut |view, change| outlet.change(view, change));
-            // At once, so that whoever watches sees what we did where we did it: between two lines.
+            let listeners = &mut self.listeners;
+            self.machine.handle(now, Event::Line(&line), &mut |view, change| listeners.change(view, change));
+            // At once, so that observers see our actions in the right place: between two lines.
             self.perform();
         }
     }
 
     fn tell(&mut self, event: Event<'_>) {
-        let outlet = &mut self.outlet;
-        self.machine.handle(now(), event, &mut |view, change| outlet.change(view, change));
+        let listeners = &mut self.listeners;
+        self.machine.handle(now(), event, &mut |view, change| listeners.change(view, change));
     }
 
     fn call(&mut self, call: Call) {
@@ -396,11 +398,11 @@ impl Driver {
             }
             Call::Send(command, reply, message, waiter) => {
                 let ticket = self.ticket(reply);
-                self.applicants.insert(ticket, (message, waiter));
+                self.unaccepted.insert(ticket, (message, waiter));
                 self.tell(Event::Command(command(ticket)));
             }
-            // Whoever asked may have gone; that is their business.
-            Call::Follow(reply) => drop(reply.send(self.outlet.feed.follow(self.machine.view()))),
+            // The caller may be gone, which does not matter.
+            Call::Follow(reply) => drop(reply.send(self.listeners.feed.follow(self.machine.view()))),
             Call::View(reply) => drop(reply.send(Box::new(self.machine.view().clone()))),
             Call::Reconfigure(options, fingerprint) => self.reconfigure(*options, fingerprint),
             Call::Facts(reply) => {
@@ -416,7 +418,7 @@ impl Driver {
         }
     }
 
-    /// Lets others see what it is doing. Before anybody is told anything, so that they see at least that.
+    /// Updates the summary of the session. Done before replying, so that a caller sees at least this state.
     fn show(&self) {
         let glance = self.calls.glance();
         glance.set_awaits_person(self.machine.awaits_person());
@@ -448,7 +450,7 @@ async fn next_text(stderr: Option<&mut Stderr>) -> Option<weir_process::StderrTe
     }
 }
 
-/// A map that has become empty still has room for a few.
+/// An empty map still holds memory for a few entries.
 fn give_back<K, V>(map: &mut BTreeMap<K, V>) {
     if map.is_empty() {
         *map = BTreeMap::new();
@@ -462,7 +464,7 @@ async fn rings(alarm: &mut Option<Pin<Box<Sleep>>>) {
     }
 }
 
-/// The next decision of a handler; never, while none decides.
+/// The next decision of a handler; pending forever while none is running.
 async fn decided(deciding: &mut Option<JoinSet<Decision>>) -> Woken {
     let next = poll_fn(|context| match deciding {
         Some(deciding) if !deciding.is_empty() => deciding.poll_join_next_with_id(context),
@@ -470,15 +472,13 @@ async fn decided(deciding: &mut Option<JoinSet<Decision>>) -> Woken {
     });
     match next.await {
         Some(Ok((task, decision))) => Woken::Decided(task, decision),
-        // One that was withdrawn is no longer listed, so this is for one that panicked.
-        Some(Err(error)) => Woken::Decided(error.id(), Decision::deny("The host failed while it decided.")),
+        // A withdrawn handler is no longer listed, so this one panicked.
+        Some(Err(error)) => Woken::Decided(error.id(), Decision::deny("The host failed while deciding.")),
         None => std::future::pending().await,
     }
 }
 
 fn now() -> Now {
-    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let unix_ms = i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX);
-    // Tokio's clock, so that tests can stop it.
-    Now { instant: Instant::now().into_std(), unix_ms }
+    // Tokio's clock, so that tests can pause it.
+    Now { instant: Instant::now().into_std(), unix_ms: now_ms() }
 }

@@ -1,4 +1,4 @@
-//! Who decides and who watches on our side of the pipe. Taken out of the options, which stay with the launcher.
+//! The handler and observer on our side of the pipe. Taken out of the options, which stay with the launcher.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::mcp::{Factory, McpServers};
 use crate::observer::Observer;
 use crate::options::SessionOptions;
 
-/// Who decides and who watches.
+/// The handler and observer of a session.
 pub(crate) struct OurSide {
     pub(super) handler: Option<Arc<dyn Handler>>,
     pub(super) observer: Option<Box<dyn Observer>>,
@@ -20,7 +20,7 @@ pub(crate) struct OurSide {
 impl OurSide {
     pub(crate) fn take(options: &mut SessionOptions) -> Self {
         Self {
-            // The options keep theirs: whether there is one decides whether the CLI asks at all.
+            // The options keep their copy: whether there is a handler decides whether the CLI asks at all.
             handler: options.handler.clone(),
             observer: options.observer.take(),
             #[cfg(feature = "mcp")]
@@ -29,7 +29,7 @@ impl OurSide {
     }
 }
 
-/// Who decides: the handler, behind the MCP servers of the session where it has some.
+/// The handler of a session, behind its MCP servers if it has any.
 #[derive(Default)]
 pub(super) struct Deciders {
     handler: Option<Arc<dyn Handler>>,
@@ -38,7 +38,7 @@ pub(super) struct Deciders {
 }
 
 impl Deciders {
-    /// These decide from now on. Gives back who watches, if somebody else does.
+    /// Uses these from now on. Returns the new observer, if one is given.
     #[cfg_attr(not(feature = "mcp"), expect(unused_variables, reason = "only servers call back"))]
     pub(super) fn take(&mut self, side: OurSide, calls: &Calls) -> Option<Box<dyn Observer>> {
         self.handler = side.handler;

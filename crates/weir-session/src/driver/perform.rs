@@ -1,4 +1,4 @@
-//! Does what the machine wants done.
+//! Performs the machine's actions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::handler::denied;
 use crate::machine::{Action, Event};
 
 impl Driver {
-    /// Until nothing is left to do: an action can lead to more.
+    /// Performs actions until none are left: an action can lead to more.
     pub(super) fn perform(&mut self) {
         if !self.machine.has_actions() {
             return;
@@ -33,17 +33,17 @@ impl Driver {
                 }
             }
             Action::Record(event) => {
-                if let Some(observer) = &mut self.outlet.observer {
+                if let Some(observer) = &mut self.listeners.observer {
                     observer.host(&event);
                 }
             }
             Action::Reply(ticket, reply) => {
-                // A message that is refused has no answer to wait for.
-                if let (Some((message, waiter)), Ok(_)) = (self.applicants.remove(&ticket), &reply) {
+                // A message that is refused will have no answer.
+                if let (Some((message, waiter)), Ok(_)) = (self.unaccepted.remove(&ticket), &reply) {
                     self.waiters.insert(message, waiter);
                 }
                 if let Some(sender) = self.tickets.remove(&ticket) {
-                    // Whoever asked may have gone.
+                    // The caller may be gone.
                     let _ = sender.send(reply);
                 }
             }
@@ -55,13 +55,13 @@ impl Driver {
                     let _ = waiter.send(result);
                 }
             }
-            // In the view already, and followers see it there.
+            // Already in the view, where viewers see it.
             Action::UnaskedTurnEnded(_) => {}
             Action::Ask(ask) => self.ask(ask),
             Action::Withdraw(request) => self.withdraw(&request),
             Action::Spawn(spawn) => self.begin(spawn),
             Action::End => match self.starting.take() {
-                // What was started of it ends with the future. The machine knows why better than we do.
+                // Dropping the future ends whatever it started. The machine knows the actual reason.
                 Some(_) => self.tell(Event::StartFailed(SessionError::Stopped)),
                 None => self.must_end = true,
             },
@@ -74,13 +74,13 @@ impl Driver {
         let is_queued = streams.input.queue(line.to_line().trim_end_matches('\n').as_bytes());
         match (line, is_queued) {
             (Outgoing::User(message), true) => streams.unwritten.push((position, message)),
-            // Nothing is lost: it goes to the next process.
+            // The message is not lost: it goes to the next process.
             (Outgoing::User(message), false) => {
                 self.must_end = true;
                 self.tell(Event::Ending);
                 self.tell(Event::Unwritten(Box::new(message)));
             }
-            // The CLI does not hear this any more, and does not wait for it either.
+            // The CLI no longer receives this, and no longer waits for it.
             _ => {}
         }
     }

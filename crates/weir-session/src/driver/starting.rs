@@ -1,4 +1,4 @@
-//! The start of a process, and what it is started with.
+//! Starts a process, and changes the options of the next one.
 
 use weir_process::Process;
 
@@ -29,7 +29,7 @@ impl Driver {
         }
     }
 
-    /// A step on the way to a process is made.
+    /// A step towards a process is complete.
     pub(super) fn stepped(&mut self, step: Step) {
         let Some((_, spawn)) = self.starting.take() else { return };
         match step {
@@ -62,12 +62,12 @@ impl Driver {
         self.check_logs();
     }
 
-    /// Goes on with other options. A process that is being started is started again with them; one that runs is
-    /// replaced when the machine finds it can be.
+    /// Continues with other options. A process being started is restarted with them; a running one is replaced
+    /// when the machine decides that it can be.
     pub(super) fn reconfigure(&mut self, mut options: SessionOptions, fingerprint: Option<Fingerprint>) {
         let Some(launcher) = &mut self.launcher else { return };
         if let Some(observer) = self.deciders.take(OurSide::take(&mut options), &self.calls) {
-            self.outlet.observer = Some(observer);
+            self.listeners.observer = Some(observer);
         }
         options.history = None;
         let settings = Box::new(options.machine_settings());

@@ -1,4 +1,4 @@
-//! What the machine wants done.
+//! Actions that the machine requests.
 
 use std::sync::Arc;
 
@@ -10,41 +10,41 @@ use super::event::Ticket;
 use crate::ask::Ask;
 use crate::error::SessionError;
 
-/// Something to do.
+/// An action for the driver.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Start a process.
     Spawn(Spawn),
     /// Write a line to the CLI.
     Write(Outgoing),
-    /// Put this into the log of the conversation. Comes before the reply that depends on it.
+    /// Write this to the session's log. Comes before any reply that depends on it.
     Record(HostEvent),
-    /// The session has this name: nobody else may have it.
+    /// The session has this id: no other process may have it.
     Claim(SessionId),
     /// Let the host's handler decide.
     Ask(Ask),
     /// The decision is no longer wanted.
     Withdraw(RequestId),
-    /// Tell a caller.
+    /// Reply to a caller.
     Reply(Ticket, Result<Reply, SessionError>),
-    /// A message has come to its end: tell whoever waits for its answer.
+    /// A message is finished: deliver its answer to the sender.
     MessageEnded(MessageId, Result<Arc<TurnEnd>, SessionError>),
-    /// A turn that nobody asked for has ended.
+    /// A turn that no message caused has ended.
     UnaskedTurnEnded(Arc<TurnEnd>),
-    /// Close the CLI's input and see that it ends, by force if it must be.
+    /// Close the CLI's input and make sure that it ends, by force if necessary.
     End,
 }
 
 /// How a process is to be started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spawn {
-    /// The session to go on with.
+    /// The session to resume.
     pub resume: Option<SessionId>,
-    /// Whether to go on with a copy of it.
+    /// Whether to resume a copy of it.
     pub fork: bool,
-    /// The last line that the copy has, by its uuid; none for all of them.
+    /// The uuid of the last line in the copy; all lines if `None`.
     pub fork_at: Option<String>,
-    /// Whether an earlier process has had this conversation and what was said is lost: it needs a new name.
+    /// Whether an earlier process had this session and its content is lost: it needs a new id.
     pub afresh: bool,
 }
 
@@ -54,13 +54,13 @@ pub struct Spawn {
 pub enum Reply {
     /// It was done.
     Done,
-    /// The message is accepted.
+    /// The message was accepted.
     Accepted,
-    /// What the CLI answered.
+    /// The CLI's answer.
     Answer(Value),
     /// There was nothing to interrupt.
     NothingRuns,
-    /// It was not done, because there is something to do.
+    /// Nothing was done, because the session is busy.
     Busy,
 }
 
@@ -69,16 +69,16 @@ pub enum Reply {
 pub struct TurnEnd {
     /// The turn, with its result and its cost.
     pub turn: Turn,
-    /// The answer: the result's text, or what was said where there is none.
+    /// The answer: the result's text, or what was said in the turn if that is empty.
     pub text: String,
-    /// The session, as the CLI names it.
+    /// The session id that the CLI uses.
     pub session_id: Option<SessionId>,
-    /// What the conversation has cost so far, if that is known.
+    /// Total cost of the session so far, if known.
     pub total_cost_usd: Option<f64>,
 }
 
 impl TurnEnd {
-    /// Whether the turn failed. One that was interrupted did not: see [`TurnEnd::is_interrupted`].
+    /// Whether the turn failed. An interrupted turn did not: see [`TurnEnd::is_interrupted`].
     pub fn is_error(&self) -> bool {
         self.turn.state.is_error()
     }
@@ -93,7 +93,7 @@ impl TurnEnd {
         self.turn.result.as_ref().is_some_and(|result| result.degraded)
     }
 
-    /// What the turn cost, if that is known.
+    /// Cost of the turn, if known.
     pub fn cost_usd(&self) -> Option<f64> {
         self.turn.cost_usd
     }

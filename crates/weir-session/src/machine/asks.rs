@@ -1,4 +1,4 @@
-//! What the CLI asks of us. Every request gets exactly one answer: the first.
+//! Requests of the CLI. Every request gets exactly one answer: the first.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use super::event::{Now, Ticket};
 use crate::ask::{Ask, Decision, ElicitationRequest};
 use crate::error::SessionError;
 
-/// Answered requests that are remembered, so that a late answer hears who was first.
+/// How many answered requests are remembered, so that a late answer can be told who was first.
 const REMEMBERED: usize = 32;
 
-/// What the model is told of a tool that was asked for in a turn which is to end.
+/// What the model is told about a tool call in a turn that is being interrupted.
 const INTERRUPTED: &str = "The turn was interrupted.";
 
 /// Requests of the CLI.
@@ -26,7 +26,7 @@ const INTERRUPTED: &str = "The turn was interrupted.";
 pub(super) struct Asks {
     open: Vec<OpenAsk>,
     answered: VecDeque<(RequestId, Option<String>)>,
-    /// What the CLI said of itself at the start.
+    /// What the CLI reported about itself at startup.
     introduction: Value,
 }
 
@@ -41,7 +41,7 @@ impl Asks {
         self.open.iter().filter_map(|open| open.deadline).min()
     }
 
-    pub(super) fn is_a_person_asked(&self) -> bool {
+    pub(super) fn awaits_a_person(&self) -> bool {
         self.open.iter().any(|open| open.ask.is_for_a_person())
     }
 
@@ -49,8 +49,8 @@ impl Asks {
         self.introduction = answer;
     }
 
-    /// Gives back the memory of what has been.
-    pub(super) fn rest(&mut self) {
+    /// Releases unused memory.
+    pub(super) fn release_memory(&mut self) {
         self.open.shrink_to_fit();
         self.answered.shrink_to_fit();
     }
@@ -62,14 +62,14 @@ impl Asks {
 }
 
 impl Machine {
-    /// What the CLI said of itself at the start: commands, models, account.
+    /// What the CLI reported about itself at startup: commands, models, account.
     pub fn introduction(&self) -> &Value {
         &self.asks.introduction
     }
 
     /// Whether a request waits for a person, however long that takes.
     pub fn awaits_person(&self) -> bool {
-        self.asks.is_a_person_asked()
+        self.asks.awaits_a_person()
     }
 
     /// The requests that wait for an answer.
@@ -87,7 +87,7 @@ impl Machine {
                 ControlRequest::Unknown { subtype: Some(subtype), .. } => subtype.to_str().into_owned(),
                 _ => "without a subtype".to_owned(),
             };
-            let answer = HostAnswer::Error(format!("the host does not know this request: {subtype}"));
+            let answer = HostAnswer::Error(format!("the host does not support this request: {subtype}"));
             self.actions.push(Action::Write(Outgoing::Answer { id, answer }));
             return;
         };
@@ -103,11 +103,11 @@ impl Machine {
         }
     }
 
-    /// What was asked about has gone on without us. Should the CLI wait in spite of that, it must not be for ever.
+    /// The subject of a request was settled without our answer. In case the CLI still waits, answer it anyway.
     pub(super) fn settled_elsewhere(&mut self, id: &RequestId) {
         if let Some(ask) = self.asks.take(id) {
             self.actions.push(Action::Withdraw(id.clone()));
-            let answer = denial(&ask, "This was settled before anybody answered.".to_owned());
+            let answer = denial(&ask, "This was settled before it was answered.".to_owned());
             self.write_answer(id.clone(), answer, None);
         }
     }
@@ -115,7 +115,7 @@ impl Machine {
     /// A handler has decided.
     pub(super) fn decided(&mut self, id: &RequestId, decision: Decision, sink: &mut Sink<'_>) {
         let open = self.asks.open.iter().find(|open| open.ask.id() == id);
-        // Only people are waited for.
+        // Only requests for people may stay open.
         if decision == Decision::LeaveOpen && open.is_some_and(|open| open.ask.is_for_a_person()) {
             return;
         }
@@ -123,13 +123,13 @@ impl Machine {
         let answer = if self.is_interrupted(&ask) {
             denial(&ask, INTERRUPTED.to_owned())
         } else {
-            // A handler's answer that does not fit must not leave the CLI waiting.
+            // A handler's answer that does not match must not leave the CLI waiting.
             answer_to(&ask, decision).unwrap_or_else(|reason| denial(&ask, reason))
         };
         self.give(&ask, answer, None, sink);
     }
 
-    /// Somebody answers by name.
+    /// A caller answers a request by its id.
     pub(super) fn answer(
         &mut self,
         ticket: Ticket,
@@ -176,7 +176,7 @@ impl Machine {
         }
     }
 
-    /// The process is gone, and with it everybody who would hear an answer.
+    /// The process is gone, and with it the recipient of every answer.
     pub(super) fn forget_asks(&mut self) {
         for open in std::mem::take(&mut self.asks.open) {
             self.actions.push(Action::Withdraw(open.ask.id().clone()));
@@ -223,13 +223,13 @@ fn expired(limit: Option<Duration>) -> String {
     }
 }
 
-/// A refusal in the form that the request wants.
+/// A refusal in the form that the request expects.
 fn denial(ask: &Ask, message: String) -> HostAnswer {
     let decision = Decision::Deny { message, interrupt: false };
     answer_to(ask, decision).unwrap_or_else(HostAnswer::Error)
 }
 
-/// An error would be taken by the CLI for a hook without an opinion, and the tool would run.
+/// The CLI would treat an error as a hook without an opinion, and run the tool.
 fn hook_denial(input: &Value, message: String) -> HostAnswer {
     match input.get("hook_event_name").and_then(Value::as_str) {
         Some("PreToolUse") => HostAnswer::Hook(json!({
@@ -247,12 +247,12 @@ fn hook_denial(input: &Value, message: String) -> HostAnswer {
     }
 }
 
-/// Whether an answer of this kind refuses.
+/// Whether an answer to an elicitation declines it.
 fn is_decline(answer: &Value) -> bool {
     matches!(answer.get("action").and_then(Value::as_str), Some("decline" | "cancel"))
 }
 
-/// The answer to what an MCP server asks, if it is one.
+/// Checks and converts the answer to an elicitation.
 fn elicited(ask: &ElicitationRequest, answer: Value) -> Result<HostAnswer, String> {
     match answer.get("action").and_then(Value::as_str) {
         Some("decline" | "cancel") => return Ok(HostAnswer::Success(answer)),
@@ -267,20 +267,20 @@ fn elicited(ask: &ElicitationRequest, answer: Value) -> Result<HostAnswer, Strin
         (Some(_), _, _) => Err("a form is answered with content, an object".to_owned()),
         (None, Some(_), None) => Ok(HostAnswer::Success(answer)),
         (None, Some(_), Some(_)) => Err("a link is answered without content".to_owned()),
-        // A form that Weir does not know: whoever answers it has read its schema.
+        // A form that Weir does not know: the person answering has read its schema.
         (None, None, _) => Ok(HostAnswer::Success(answer)),
     }
 }
 
-/// The answer that a decision makes, or why it makes none.
+/// The answer that follows from a decision, or why the decision does not match.
 fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
     let refused = |decision: Decision| match decision {
         Decision::Deny { message, interrupt } => Ok(HostAnswer::Deny { message, interrupt }),
         Decision::Error(message) => Ok(HostAnswer::Error(message)),
-        _ => Err("this decision does not fit the request".to_owned()),
+        _ => Err("this decision does not match the request".to_owned()),
     };
     match (ask, decision) {
-        // A question in a shape that Weir does not know: allowing it would answer it empty.
+        // A question in a form that Weir does not know: allowing it would give an empty answer.
         (Ask::Permission(ask), Decision::Allow { input: None, .. }) if ask.tool_name == "AskUserQuestion" => {
             Err("a question needs answers: allowing it would answer nothing".to_owned())
         }

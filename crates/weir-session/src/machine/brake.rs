@@ -1,14 +1,14 @@
 //! The brake: an interrupt, whatever the session is doing.
 //!
-//! It concerns the turn at hand: the one that runs, with every message that was written for it, or else the message
-//! that would be written next. Messages that wait behind it stay where they are. What was interrupted never runs
-//! later: a message that no process has got is taken back, and one that the CLI has got but not begun is cancelled
-//! and interrupted in one go, because no single request does for all versions. Should its turn begin in spite of
-//! that, it is interrupted again.
+//! It applies to the current turn: the one that is running, with every message written for it, or else the
+//! message that would be written next. Messages queued behind it stay where they are. An interrupted message
+//! never runs later: one that no process has received is cancelled, and one that the CLI has received but not
+//! begun is both cancelled and interrupted, because no single request works for all versions. Should its turn
+//! begin anyway, it is interrupted again.
 //!
-//! It needs no help of the CLI: a turn that has not ended in time is ended with its process. And it is confirmed when
-//! the turn has ended, not when the CLI says that it has heard: versions before 2.1.325 say so while the tool still
-//! runs.
+//! It does not depend on the CLI: a turn that has not ended in time is ended with its process. And it is
+//! confirmed when the turn has ended, not when the CLI acknowledges it: versions before 2.1.325 do that while
+//! the tool is still running.
 
 use std::time::Instant;
 
@@ -21,14 +21,14 @@ use super::control::Purpose;
 use super::event::{Now, Ticket};
 use crate::ask::Ask;
 
-/// Whether the turn at hand is to end.
+/// Whether the current turn is being ended.
 #[derive(Debug, Default)]
 pub(super) enum Brake {
     #[default]
     Off,
-    /// Until nothing of the turn is left.
+    /// On until nothing of the turn is left.
     On,
-    /// Nothing runs, but the CLI may begin a turn by itself until then.
+    /// Nothing is running, but the CLI may still begin a turn by itself until this time.
     Waking(Instant),
 }
 
@@ -50,8 +50,8 @@ impl Machine {
             self.life.escalate_at(now.instant + self.settings.limits.interrupt);
             return self.end_turn(now, sink);
         }
-        if self.messages.is_any_written() {
-            // The process is ending, and nothing can be said to it any more. The turn is over when it is gone.
+        if self.messages.has_unanswered() {
+            // The process is ending and can no longer be reached. The turn is over when the process is gone.
             self.messages.mark_interrupted();
             return self.interrupting.push(ticket);
         }
@@ -67,7 +67,7 @@ impl Machine {
         self.reply(ticket, Ok(if is_stopped { Reply::Done } else { Reply::NothingRuns }));
     }
 
-    /// Tells the CLI to end the turn at hand: what runs, and what it was sent and has not begun.
+    /// Tells the CLI to end the current turn: what is running, and messages that it has received and not begun.
     pub(super) fn end_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
         for message in self.messages.not_begun() {
             self.ask_cli(now, Purpose::TakeBack(message.clone()), HostRequest::CancelMessage { message });
@@ -76,7 +76,7 @@ impl Machine {
         self.ask_cli(now, Purpose::Interrupt, HostRequest::Interrupt);
     }
 
-    /// Whether an interrupt has not come to its end. A message that is written now might be what it ends.
+    /// Whether an interrupt is still in progress. It might also end a message that is written now.
     pub(super) fn is_braking(&self) -> bool {
         matches!(self.brake, Brake::On) || self.control.is_interrupting()
     }
@@ -94,20 +94,20 @@ impl Machine {
         self.brake = Brake::On;
         self.life.escalate_at(now.instant + self.settings.limits.interrupt);
         if self.control.is_interrupting() {
-            // One is on its way, and this is what it ends.
+            // An interrupt is already on its way and will end this turn.
             self.record(HostEvent::Interrupted, sink);
         } else {
             self.end_turn(now, sink);
         }
     }
 
-    /// Lets go of the brake once nothing of the turn is left.
+    /// Releases the brake once nothing of the turn is left.
     pub(super) fn release_brake(&mut self, now: Now) {
         let is_over = match self.brake {
             Brake::Off => return,
             Brake::On => !self.life.is_ready() || !self.is_busy(),
             Brake::Waking(until) => {
-                !self.life.is_ready() || until < now.instant || self.messages.is_any_queued()
+                !self.life.is_ready() || until < now.instant || self.messages.has_queued()
             }
         };
         if is_over {
@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// Confirms interrupts whose turn has ended, with its process or without.
+    /// Confirms interrupts whose turn has ended, with or without its process.
     pub(super) fn tell_interrupted(&mut self) {
         let is_over = if self.life.is_ready() { !self.is_busy() } else { !self.life.is_ending() };
         if is_over {
@@ -125,8 +125,8 @@ impl Machine {
         }
     }
 
-    /// Whether a request belongs to the turn that is to end, so that nothing may be allowed any more. Agents in the
-    /// background are no part of it.
+    /// Whether a request belongs to the turn being interrupted, so that nothing may be allowed any more.
+    /// Background agents are not part of it.
     pub(super) fn is_interrupted(&self, ask: &Ask) -> bool {
         let tool = match (&self.brake, ask) {
             (Brake::On, Ask::Permission(ask)) => ask.tool_use_id.as_ref(),

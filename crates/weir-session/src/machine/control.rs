@@ -14,7 +14,7 @@ use super::action::{Action, Reply};
 use super::event::{Now, Ticket};
 use crate::error::SessionError;
 
-/// Our requests that the CLI has not answered.
+/// Our requests that the CLI has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     pending: Vec<Pending>,
@@ -26,24 +26,24 @@ struct Pending {
     id: RequestId,
     purpose: Purpose,
     what: &'static str,
-    /// None where the watchdog sees to it.
+    /// `None` if the watchdog covers it.
     deadline: Option<Instant>,
-    /// Whether what it asks for has happened, although it was not answered.
+    /// Whether the requested change has happened, although the CLI has not answered.
     is_done: bool,
 }
 
-/// What an answer is for.
+/// What a request was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The handshake.
     Initialize,
-    /// A caller wants to know.
+    /// A caller's request.
     Caller(Ticket),
-    /// A message is to be taken back.
+    /// To cancel a message.
     Cancel(Ticket, MessageId),
-    /// A message is to be taken back because it was interrupted.
+    /// To cancel a message because it was interrupted.
     TakeBack(MessageId),
-    /// The turn at hand is to end. Whether it did shows in its result, and not in the answer.
+    /// To end the current turn. Success shows in the turn's result, not in the answer.
     Interrupt,
 }
 
@@ -52,7 +52,7 @@ impl Control {
         self.pending.iter().filter_map(|pending| pending.deadline).min()
     }
 
-    /// Whether the CLI has not shown yet that it has heard an interrupt.
+    /// Whether the CLI has not yet reacted to an interrupt.
     pub(super) fn is_interrupting(&self) -> bool {
         self.pending.iter().any(|pending| matches!(pending.purpose, Purpose::Interrupt) && !pending.is_done)
     }
@@ -83,13 +83,14 @@ impl Machine {
             return self.reply(ticket, Err(SessionError::NotRunning));
         }
         if matches!(request, HostRequest::StopTask { .. }) && !self.can_stop_tasks() {
-            // Old versions do not even answer what they do not know.
+            // Old versions do not even answer requests that they do not know.
             return self.reply(ticket, Err(SessionError::NotSupported { what: "stop task" }));
         }
         self.ask_cli(now, Purpose::Caller(ticket), request);
     }
 
-    /// Whether the CLI can end a single task. One that tells no version is too old, one that tells an odd one may.
+    /// Whether the CLI can stop a single task. A version that is not reported is too old; one that cannot be
+    /// parsed may be able to.
     fn can_stop_tasks(&self) -> bool {
         let session = &self.view().session;
         match session.version.as_deref() {
@@ -99,21 +100,21 @@ impl Machine {
         }
     }
 
-    /// A line of the control protocol. Says whether it was one, or one that ends something.
+    /// Handles a line of the control protocol. Returns whether it was one, or one that ends something.
     pub(super) fn protocol_line(&mut self, now: Now, message: &Message<'_>, sink: &mut Sink<'_>) -> bool {
         match message {
             Message::ControlResponse(message) => self.answered(&message.response, sink),
             Message::ControlRequest(request) => self.asked(now, request),
             Message::ControlCancel(cancel) => self.withdrawn(&cancel.request_id.to_id()),
             Message::CommandLifecycle(line) => {
-                self.messages.are_named();
-                // The view may have dropped the entry, and nothing changes there.
+                self.messages.mark_named();
+                // The view may have dropped the entry, in which case nothing changes there.
                 let id = line.command_uuid.to_id();
                 match line.state {
                     CommandState::Cancelled => self.message_withdrawn(&id),
                     CommandState::Discarded => self.message_dropped(&id, SessionError::Discarded),
                     CommandState::Refused => {
-                        let message = "it does not take the message".to_owned();
+                        let message = "it does not accept the message".to_owned();
                         self.message_dropped(&id, SessionError::Refused { message });
                     }
                     _ => {}
@@ -121,15 +122,15 @@ impl Machine {
             }
             Message::Result(result) => {
                 if !result.user_message_uuids.is_empty() {
-                    self.messages.are_named();
+                    self.messages.mark_named();
                 }
                 if result.session_id.is_some() {
-                    self.life.is_named();
+                    self.life.mark_named();
                 }
             }
             Message::System(SystemMessage::Init(init)) => {
                 if init.session_id.is_some() {
-                    self.life.is_named();
+                    self.life.mark_named();
                 }
                 self.check_folder(sink);
             }
@@ -145,7 +146,7 @@ impl Machine {
         let Some(place) = place else { return };
         let pending = self.control.pending.swap_remove(place);
         if self.control.pending.is_empty() {
-            // Usually there is none, and a session that waits should be small.
+            // Usually none are pending, and an idle session should be small.
             self.control.pending = Vec::new();
         }
         let result = if response.is_success() {
@@ -154,7 +155,7 @@ impl Machine {
             Err(refusal(response, pending.what))
         };
         match pending.purpose {
-            // A CLI that does not know the question is there all the same.
+            // A CLI that does not know this request is still running.
             Purpose::Initialize => {
                 if let Ok(answer) = result {
                     self.asks.set_introduction(answer);

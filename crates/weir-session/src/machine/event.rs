@@ -1,4 +1,4 @@
-//! What the machine is told.
+//! Events that the machine is told about.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,41 +10,41 @@ use super::settings::MachineSettings;
 use crate::ask::Decision;
 use crate::error::SessionError;
 
-/// Names a caller who waits for a reply.
+/// Identifies a caller waiting for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// The time, on two clocks: one that never jumps, and one that people read.
+/// The time on two clocks: a monotonic one and the time of day.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
-    /// For limits.
+    /// For time limits.
     pub instant: Instant,
     /// Milliseconds since 1970, for the transcript.
     pub unix_ms: i64,
 }
 
-/// Something happened.
+/// An event for the machine.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The session begins. Comes first, and once.
+    /// The session begins. Always first, and only once.
     Began,
-    /// Other settings count from now on, except for which session it is.
+    /// The settings have changed, except for which session it is.
     Reconfigured {
-        /// The settings.
+        /// The new settings.
         settings: Box<MachineSettings>,
-        /// Whether the process that runs was started in another way and has to be replaced.
+        /// Whether the running process was started differently and has to be replaced.
         replace: bool,
     },
-    /// The process that was asked for runs.
+    /// The requested process is running.
     Started {
-        /// Whether it is too old to be asked whether it is ready.
+        /// Whether it is too old for the handshake.
         too_old: bool,
     },
-    /// It could not be started.
+    /// The process could not be started.
     StartFailed(SessionError),
     /// The CLI wrote a line.
     Line(&'a Line<'a>),
-    /// Somebody wants something.
+    /// A caller's command.
     Command(Command),
     /// A handler of the host has decided.
     Decided {
@@ -53,68 +53,69 @@ pub enum Event<'a> {
         /// The decision.
         decision: Decision,
     },
-    /// The process has ended and everything that it wrote was read.
+    /// The process has ended and all its output was read.
     Exited {
-        /// How.
+        /// How it ended.
         exit: Exit,
-        /// The last that it printed on its standard error.
+        /// The end of its standard error.
         stderr: String,
     },
-    /// The process is ending by itself: it reads no more. What it wrote and how it ended comes later.
+    /// The process is ending by itself: it no longer reads. The rest of its output and how it ended follow
+    /// later.
     Ending,
-    /// The process that is ending was too old to be asked whether it is ready. The next one will not be asked.
+    /// The ending process was too old for the handshake. The next one is started without it.
     TooOld,
-    /// A message that was to be written to the process never was, not a byte of it.
+    /// A message for the process was never written, not even in part.
     Unwritten(Box<OutgoingMessage>),
     /// A raw log has failed.
     LogFailed {
-        /// Which one, and why.
+        /// Which log failed, and why.
         error: Arc<LogError>,
-        /// Whether nothing may go on without it.
+        /// Whether the session must stop without it.
         required: bool,
     },
-    /// The process must not go on, for a reason of ours.
+    /// The process must end, for a reason on our side.
     Failed(SessionError),
     /// Time has passed.
     Tick,
 }
 
-/// Somebody wants something. Each is answered by exactly one `Action::Reply` with its ticket.
+/// A caller's command. Each is answered by exactly one `Action::Reply` with its ticket.
 #[derive(Debug)]
 pub enum Command {
     /// A message for the model. Its uuid must be set.
     Send {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
         /// The message.
         message: Box<OutgoingMessage>,
         /// Whether it waits for the running turn.
         mode: SendMode,
     },
-    /// Take a message back.
+    /// Cancel a message.
     Cancel {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
         /// The message.
         message: MessageId,
     },
-    /// End the turn at hand.
+    /// End the current turn.
     Interrupt {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
-        /// Nothing is done unless this message has not come to its end.
+        /// If set, does nothing once this message is finished.
         only: Option<MessageId>,
     },
     /// Any other control request.
     Request {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
-        /// What for.
+        /// The request.
         request: Box<HostRequest>,
     },
     /// Answer a request of the CLI.
     Answer {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
         /// The request.
         request: RequestId,
@@ -125,40 +126,40 @@ pub enum Command {
     },
     /// Start the process now, without waiting for a message.
     Start {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
     },
-    /// Tell when nothing runs any more, in the background either.
+    /// Reply once nothing is running, not even in the background.
     Settle {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
     },
     /// End the process but not the session: the next message starts another one.
     Close {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
     },
-    /// The same, unless there is something to do. The reply says which.
+    /// Like `Close`, unless there is something to do. The reply says which.
     CloseIfIdle {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
     },
-    /// End everything.
+    /// End the session.
     Stop {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
     },
-    /// End everything at once, also what is being stopped.
+    /// End the session at once, even if it is already being stopped.
     Kill {
-        /// Who asks.
+        /// The caller.
         ticket: Ticket,
     },
 }
 
-/// What becomes of a message while a turn runs.
+/// What happens to a message while a turn is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SendMode {
-    /// It waits until the turn has ended, and gets one of its own.
+    /// It waits until the turn has ended, and gets its own.
     #[default]
     Queue,
     /// It is written at once: the model sees it at its next step.

@@ -1,4 +1,4 @@
-//! The process behind the conversation: when it starts, when it is ready, and when it is to end.
+//! The process behind the session: when it starts, when it is ready, and when it is to end.
 
 mod ending;
 
@@ -13,60 +13,60 @@ use super::event::{Now, Ticket};
 use super::{Machine, MachineSettings, Noticed, Phase};
 use crate::error::SessionError;
 
-/// When the last background task has ended, the CLI begins a turn by itself. It says so only when it does, and old
-/// versions do not do it, so it is given this long.
+/// When the last background task has ended, the CLI begins a turn by itself. It does not announce this, and old
+/// versions do not do it, so it is given this much time.
 const WAKE_UP: Duration = Duration::from_secs(1);
 
-/// The process, and what is wanted of it.
+/// The process, and what is planned for it.
 #[derive(Debug)]
 pub(super) struct Life {
     state: State,
-    /// The session to begin with, where one was named.
+    /// The session to resume at first, if one was given.
     resume: Option<SessionId>,
-    /// Whether a process of ours has said which session it is. From then on that is the one to go on with.
+    /// Whether one of our processes has reported the session id. From then on that is the one to resume.
     is_named: bool,
-    /// The session that the process which is being started goes on with, and not with a copy of it.
+    /// The session that the starting process resumes directly, rather than as a fork.
     spawning: Option<SessionId>,
-    /// Whether the process has said that it is ready, or was not asked.
+    /// Whether the process has reported that it is ready, or was not asked.
     has_answered: bool,
-    /// Who waits for the process to be ready. Whoever came when one was ending waits for the next.
+    /// Callers waiting for the process to be ready. Those that came while one was ending wait for the next.
     starting: Vec<(Ticket, Waits)>,
-    /// Who waits until nothing runs.
+    /// Callers waiting until nothing is running.
     settling: Vec<Ticket>,
-    /// Who waits for the end of the process.
+    /// Callers waiting for the process to end.
     closing: Vec<Ticket>,
-    /// Whether the process is to end when its turn has.
+    /// Whether the process is to end after its turn.
     close: bool,
-    /// Whether the process is to be replaced once nothing runs, in the background either.
+    /// Whether the process is to be replaced once nothing is running, not even in the background.
     renew: bool,
-    /// Why the process must not go on. Boxed, as it is rare and large.
+    /// Why the process must end. Boxed, as it is rare and large.
     failure: Option<Box<SessionError>>,
-    /// The newest entry when the process was started: what comes after it is of this process.
+    /// The newest entry when the process was started: later ones come from this process.
     started_after: Option<EntryId>,
-    /// Whether the process was told to end because somebody wanted it to, and not because something went wrong.
+    /// Whether the process was told to end on request, and not because something went wrong.
     is_end_wanted: bool,
-    /// What the process said had gone wrong, in a result that answers no message.
+    /// An error that the process reported in a result that answers no message.
     complaint: Option<Box<str>>,
     /// Whether the session is to end.
     stop: bool,
-    /// Whether nothing is waited for in that.
+    /// Whether it is to end without waiting for anything.
     kill: bool,
-    /// The folder of which it was told that it is not the one asked for.
-    elsewhere: Option<String>,
-    /// When the process is ended although its turn has not.
+    /// The unexpected working directory that was already reported.
+    reported_cwd: Option<String>,
+    /// When the process is ended even if its turn has not.
     escalate_at: Option<Instant>,
     /// Whether the process is being ended because its turn did not end in time.
-    is_disobeyed: bool,
-    /// Until when a turn may begin that nobody asked for.
+    has_ignored_interrupt: bool,
+    /// Until when the CLI may begin a turn by itself.
     wakes_until: Option<Instant>,
 }
 
-/// Which process somebody waits for.
+/// Which process a caller waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// The one that is there, or is started for them. If it dies at once, so would the next.
+    /// The current one, or one started for the caller. If it dies at once, so would the next.
     ForThisProcess,
-    /// The one after that which is ending.
+    /// The one after the process that is ending.
     ForNextProcess,
 }
 
@@ -75,7 +75,7 @@ enum State {
     Absent,
     /// It is being started.
     Starting,
-    /// It runs and was asked whether it is ready.
+    /// Running and asked whether it is ready.
     Initialising,
     Ready,
     /// Its input is closed, or it is being killed.
@@ -102,9 +102,9 @@ impl Life {
             complaint: None,
             stop: false,
             kill: false,
-            elsewhere: None,
+            reported_cwd: None,
             escalate_at: None,
-            is_disobeyed: false,
+            has_ignored_interrupt: false,
             wakes_until: None,
         }
     }
@@ -134,8 +134,8 @@ impl Life {
         self.state == State::Ending
     }
 
-    pub(super) fn is_disobeyed(&self) -> bool {
-        self.is_disobeyed
+    pub(super) fn has_ignored_interrupt(&self) -> bool {
+        self.has_ignored_interrupt
     }
 
     /// Whether messages can be written.
@@ -155,7 +155,7 @@ impl Life {
         self.escalate_at.filter(|_| self.is_alive())
     }
 
-    /// Whether it is to end without patience.
+    /// Whether it is to end without waiting.
     pub(super) fn is_killing(&self) -> bool {
         self.kill
     }
@@ -165,8 +165,8 @@ impl Life {
         self.escalate_at = Some(sooner);
     }
 
-    /// The CLI has said which session this is.
-    pub(super) fn is_named(&mut self) {
+    /// The CLI has reported the session id.
+    pub(super) fn mark_named(&mut self) {
         self.is_named = true;
     }
 
@@ -174,22 +174,22 @@ impl Life {
         self.is_named
     }
 
-    /// The process has said what went wrong, to nobody in particular.
+    /// The process has reported an error that belongs to no message.
     pub(super) fn set_complaint(&mut self, error: Option<String>) {
         self.complaint = error.map(String::into_boxed_str);
     }
 
-    /// Why the process must not go on, if it must not.
+    /// Why the process must end, if it must.
     pub(super) fn failure(&self) -> Option<&SessionError> {
         self.failure.as_deref()
     }
 
-    /// For which process somebody waits who comes now.
+    /// Which process a new caller waits for.
     pub(super) fn waits(&self) -> Waits {
         if self.state == State::Ending { Waits::ForNextProcess } else { Waits::ForThisProcess }
     }
 
-    /// The process reads no more. What comes from now on is for the next one.
+    /// The process no longer reads. Messages from now on are for the next one.
     pub(super) fn process_is_ending(&mut self) {
         if self.is_alive() {
             self.state = State::Ending;
@@ -205,17 +205,17 @@ impl Life {
         self.close = true;
     }
 
-    /// Until when a turn may begin that nobody asked for.
+    /// Until when the CLI may begin a turn by itself.
     pub(super) fn wakes_until(&self) -> Option<Instant> {
         self.wakes_until
     }
 
-    /// No turn has begun by itself, and none will.
+    /// Clears the time in which the CLI may begin a turn by itself, once it has passed.
     pub(super) fn expire_wake_up(&mut self, now: Now) {
         self.wakes_until.take_if(|until| *until <= now.instant);
     }
 
-    /// The process has nothing to do and is ended; the next message starts another one.
+    /// Ends an idle process; the next message starts another one.
     pub(super) fn end_quietly(&mut self) {
         self.close = true;
     }
@@ -230,7 +230,8 @@ impl Machine {
         self.life.starting.push((ticket, waits));
     }
 
-    /// It ended because it was asked what it does not understand. Nobody need be disappointed: the next is not asked.
+    /// The process ended because it does not know the handshake. No caller has to fail: the next one is started
+    /// without it.
     pub(super) fn too_old(&mut self) {
         self.life.close = true;
         self.watchdog.take_fired();
@@ -250,7 +251,7 @@ impl Machine {
         self.settings = MachineSettings { resume, fork, fork_at, ..settings };
         self.life.renew = replace && self.life.is_alive();
         if self.phase() == Phase::Idle {
-            // Whoever reconfigures a session is about to use it.
+            // A caller that reconfigures a session is about to use it.
             self.watchdog.heard(now.instant);
         }
     }
@@ -261,14 +262,14 @@ impl Machine {
         self.drop_queue(&SessionError::Stopped, true, sink);
     }
 
-    /// The same without patience: no turn is interrupted first.
+    /// Like `stop`, but at once: no turn is interrupted first.
     pub(super) fn kill(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
         self.stop(ticket, sink);
         self.life.kill = true;
         self.life.escalate_at(now.instant);
     }
 
-    /// Notes whether the CLI may be about to begin a turn by itself.
+    /// Records whether the CLI may be about to begin a turn by itself.
     pub(super) fn expect_wake_up(&mut self, now: Now, lost_tasks: bool, noticed: &Noticed) {
         if noticed.began {
             self.life.wakes_until = None;
@@ -279,7 +280,7 @@ impl Machine {
         }
     }
 
-    /// When it matters that no such turn has begun.
+    /// The end of that time, if anything depends on it.
     pub(super) fn wake_up_deadline(&self) -> Option<Instant> {
         let does_matter = !self.life.settling.is_empty() || self.life.renew || !self.settings.keep_process;
         self.life.wakes_until.filter(|_| does_matter && !self.is_busy())
@@ -288,7 +289,7 @@ impl Machine {
     pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut Sink<'_>) {
         self.life.state = State::Initialising;
         self.life.has_answered = false;
-        // What the process before said of itself is not true of this one.
+        // What the previous process reported about itself does not apply to this one.
         self.asks.set_introduction(serde_json::Value::Null);
         self.watchdog.heard(now.instant);
         self.life.started_after = self.view().entries.last().map(|entry| entry.id);
@@ -300,14 +301,14 @@ impl Machine {
         }
     }
 
-    /// Tells once of each folder that the CLI works in and was not asked to.
+    /// Reports each working directory that differs from the requested one, once.
     pub(super) fn check_folder(&mut self, sink: &mut Sink<'_>) {
         let (Some(asked), Some(cwd)) = (&self.settings.cwd, &self.view().session.cwd) else { return };
         if cwd == asked {
-            self.life.elsewhere = None;
-        } else if self.life.elsewhere.as_ref() != Some(cwd) {
-            let message = format!("the CLI works in {cwd}, and was asked to work in {asked}");
-            self.life.elsewhere = Some(cwd.clone());
+            self.life.reported_cwd = None;
+        } else if self.life.reported_cwd.as_ref() != Some(cwd) {
+            let message = format!("the CLI works in {cwd}, but was asked to work in {asked}");
+            self.life.reported_cwd = Some(cwd.clone());
             self.record(HostEvent::Warning { message }, sink);
         }
     }
@@ -321,7 +322,7 @@ impl Machine {
         self.life.state = State::Ready;
     }
 
-    /// Those who wait for a process have one. One that is about to be replaced is not what they want.
+    /// Replies to callers waiting for a process, unless it is about to be replaced.
     fn tell_started(&mut self) {
         if !self.life.renew {
             for (ticket, _) in std::mem::take(&mut self.life.starting) {
@@ -330,18 +331,18 @@ impl Machine {
         }
     }
 
-    /// Starts a process if one is needed, and ends the one that is not.
+    /// Starts a process if one is needed, and ends one that is not.
     pub(super) fn start_or_end(&mut self, now: Now, sink: &mut Sink<'_>) {
         if self.life.state == State::Absent {
-            // No process is started for what will not be sent.
-            self.drops_exhausted_queue(sink);
+            // No process is started for messages that will not be sent.
+            self.drop_exhausted_queue(sink);
         }
         match self.life.state {
             State::Absent if self.life.stop => {
                 self.life.state = State::Over;
                 self.tell_ended();
             }
-            State::Absent if self.messages.is_any_queued() || !self.life.starting.is_empty() => {
+            State::Absent if self.messages.has_queued() || !self.life.starting.is_empty() => {
                 self.life.state = State::Starting;
                 self.life.close = false;
                 self.watchdog.heard(now.instant);
@@ -367,7 +368,7 @@ impl Machine {
         let is_due = self.life.escalate_at.is_some_and(|at| at <= now.instant);
         if !self.settings.keep_process
             && self.life.is_ready()
-            && self.messages.was_any_written()
+            && self.messages.has_sent()
             && self.is_settled()
         {
             // It has had its message; the next one gets another process.
@@ -378,14 +379,14 @@ impl Machine {
         }
         let is_busy = self.is_busy();
         if self.life.escalate_at.is_some() && !is_busy && !self.life.is_starting() {
-            // The interrupt has helped.
+            // The interrupt has worked.
             self.life.escalate_at = None;
             self.watchdog.take_fired();
         }
         let wants_end = self.life.stop || self.life.close;
         let must_end = is_due && (is_busy || self.life.is_starting());
         if must_end || wants_end && (!is_busy || self.life.is_starting()) {
-            self.life.is_disobeyed = must_end;
+            self.life.has_ignored_interrupt = must_end;
             self.life.state = State::Ending;
             self.life.is_end_wanted = wants_end && !self.watchdog.has_fired();
             self.actions.push(Action::End);
@@ -394,10 +395,10 @@ impl Machine {
         }
     }
 
-    /// Which session the next process goes on with. Only the first begins a copy: that has a name of its own then.
+    /// Which session the next process resumes. Only the first one forks: the fork then has its own id.
     ///
-    /// What is not kept on disk is gone with its process. The next one starts over, from where the first began, and
-    /// the CLI gives it another name, by which everybody sees that it is not the same conversation.
+    /// A session that is not kept on disk is lost with its process. The next process starts over from where the
+    /// first began, and the CLI gives it another id, which shows that it is not the same session.
     fn next_spawn(&self) -> Spawn {
         if self.life.is_named && !self.settings.persistence {
             let resume = self.life.resume.clone();
@@ -415,20 +416,20 @@ impl Machine {
         }
     }
 
-    /// Whether something runs that a message would disturb.
+    /// Whether anything is running that a message would disturb.
     pub(super) fn is_busy(&self) -> bool {
         use weir_transcript::Status;
-        self.messages.is_any_written()
+        self.messages.has_unanswered()
             || matches!(self.view().status, Status::Running | Status::Compacting | Status::WaitingForPerson)
     }
 
-    /// Whether nothing runs, in the background either, and nothing is about to.
+    /// Whether nothing is running, not even in the background, and nothing is about to.
     fn is_settled(&self) -> bool {
         !self.is_busy() && self.view().tasks.is_empty() && self.life.wakes_until.is_none()
     }
 
     pub(super) fn tell_settled(&mut self) {
-        let is_settled = self.is_settled() && !self.messages.is_any_queued() && !self.life.is_starting();
+        let is_settled = self.is_settled() && !self.messages.has_queued() && !self.life.is_starting();
         if is_settled || self.life.is_over() {
             for ticket in std::mem::take(&mut self.life.settling) {
                 self.reply(ticket, Ok(Reply::Done));

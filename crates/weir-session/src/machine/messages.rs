@@ -1,4 +1,4 @@
-//! Our messages: waiting, written, answered.
+//! Our messages: queued, written, answered.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use super::event::{Now, SendMode, Ticket};
 use super::life::Waits;
 use crate::error::SessionError;
 
-/// The first version that leaves a text alone which is marked as composed by a client.
+/// The first version that leaves text alone if it is marked as composed by a client.
 const HONOURS_INERT_MARK: Version = Version::new(2, 1, 248);
 
-/// Our messages that have not come to their end.
+/// Our messages that are not finished yet.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     queued: VecDeque<Queued>,
-    /// Written to the CLI and not answered.
+    /// Written to the CLI and not answered yet.
     written: Vec<Written>,
     /// How many messages this process was sent.
     sent: usize,
-    /// Why the process ends, while its end is being recorded. Boxed, as it is rare and large.
+    /// Why the process ends, while that is being recorded. Boxed, as it is rare and large.
     end: Option<Box<SessionError>>,
-    /// Whether the CLI says which messages it answers, which shows with the first. Without that, a message sent
-    /// into a running turn could not be told from one that waits, so it waits here.
+    /// Whether the CLI reports which messages it answers, which is known after the first. Without that, a
+    /// message sent into a running turn could not be told from a queued one, so it waits here.
     are_named: bool,
 }
 
@@ -40,7 +40,8 @@ struct Queued {
     message: OutgoingMessage,
     mode: SendMode,
     waits: Waits,
-    /// Whether a process died on which it was to be written. That happens once; twice is a process that never reads.
+    /// Whether a process died before it could be written. That may happen once; twice means that the process
+    /// never reads.
     is_second_try: bool,
 }
 
@@ -55,23 +56,23 @@ struct Written {
     id: MessageId,
     at: Instant,
     is_second_try: bool,
-    /// Whether the CLI has said that the turn which answers it has begun.
+    /// Whether the CLI has reported that the turn answering it has begun.
     has_begun: bool,
-    /// Whether it was interrupted. Whatever the CLI says of it then, it was not answered.
+    /// Whether it was interrupted. It then counts as unanswered, whatever the CLI reports.
     is_interrupted: bool,
 }
 
 impl Messages {
-    pub(super) fn is_any_queued(&self) -> bool {
+    pub(super) fn has_queued(&self) -> bool {
         !self.queued.is_empty()
     }
 
-    pub(super) fn is_any_written(&self) -> bool {
+    pub(super) fn has_unanswered(&self) -> bool {
         !self.written.is_empty()
     }
 
-    /// Whether the process that runs was sent a message.
-    pub(super) fn was_any_written(&self) -> bool {
+    /// Whether the running process was sent a message.
+    pub(super) fn has_sent(&self) -> bool {
         self.sent > 0
     }
 
@@ -83,14 +84,14 @@ impl Messages {
         self.end = Some(Box::new(error));
     }
 
-    /// Gives back the memory of what has been.
-    pub(super) fn rest(&mut self) {
+    /// Releases unused memory.
+    pub(super) fn release_memory(&mut self) {
         self.queued.shrink_to_fit();
         self.written.shrink_to_fit();
     }
 
-    /// The CLI has called a message by its name.
-    pub(super) fn are_named(&mut self) {
+    /// The CLI has referred to a message by its id.
+    pub(super) fn mark_named(&mut self) {
         self.are_named = true;
     }
 
@@ -118,27 +119,27 @@ impl Messages {
         }
     }
 
-    /// The message that waits in front of all others.
+    /// The first message in the queue.
     #[cfg(test)]
     pub(super) fn first_queued(&self) -> Option<&MessageId> {
         self.queued.front().and_then(|queued| queued.message.uuid.as_ref())
     }
 
-    /// Everything that was written is interrupted.
+    /// Marks everything written as interrupted.
     pub(super) fn mark_interrupted(&mut self) {
         for written in &mut self.written {
             written.is_interrupted = true;
         }
     }
 
-    /// Messages that the CLI has got and not begun, where it can be told to take them back.
+    /// Messages that the CLI has received and not begun, if it can be told to cancel them.
     pub(super) fn not_begun(&self) -> Vec<MessageId> {
         let waiting = self.written.iter().filter(|written| self.are_named && !written.has_begun);
         waiting.map(|written| written.id.clone()).collect()
     }
 }
 
-/// Why a message has no answer, if it was interrupted before.
+/// Why a message has no answer: interrupted, or else this error.
 fn interrupted_or(is_interrupted: bool, error: SessionError) -> SessionError {
     if is_interrupted { SessionError::Interrupted } else { error }
 }
@@ -152,13 +153,14 @@ impl Machine {
         sink: &mut Sink<'_>,
     ) {
         let Some(id) = message.uuid.clone() else {
-            return self.reply(ticket, Err(SessionError::BadAnswer("a message needs an id".into())));
+            return self.reply(ticket, Err(SessionError::BadAnswer("the message has no id".into())));
         };
         if self.life.is_stopping() || self.life.is_over() {
             return self.reply(ticket, Err(SessionError::Stopped));
         }
         if self.messages.is_known(&id) {
-            let reason = "a message of that id waits for its answer already; give each its own";
+            let reason =
+                "a message with this id is already waiting for its answer; give each message its own id";
             return self.reply(ticket, Err(SessionError::BadAnswer(reason.into())));
         }
         if let Some(error) = self.exhausted() {
@@ -171,11 +173,11 @@ impl Machine {
         self.reply(ticket, Ok(Reply::Accepted));
     }
 
-    /// Writes what may be written now.
+    /// Writes the messages that may be written now.
     pub(super) fn write_messages(&mut self, now: Now, sink: &mut Sink<'_>) {
         while self.life.takes_messages() && !self.is_braking() {
             let Some(place) = self.next_to_write() else { return };
-            if self.drops_exhausted_queue(sink) {
+            if self.drop_exhausted_queue(sink) {
                 return;
             }
             let Some(Queued { mut message, is_second_try, .. }) = self.messages.queued.remove(place) else {
@@ -195,20 +197,20 @@ impl Machine {
             });
             self.messages.sent += 1;
             self.watchdog.heard(now.instant);
-            // Recorded first: what the log does not know was not sent.
+            // Recorded first: a message that is not in the log was not sent.
             self.record(HostEvent::MessageSent { message: id }, sink);
             self.actions.push(Action::Write(Outgoing::User(message)));
         }
     }
 
-    /// Whether the process that runs leaves a text alone because the line says so. One that has not said its version
-    /// is not relied upon: the text is escaped for it.
+    /// Whether the running process leaves text alone if its line says so. A process that has not reported its
+    /// version is not relied upon: its text is escaped.
     fn honours_inert_mark(&self) -> bool {
         let version = self.introduction().get("claude_code_version").and_then(|version| version.as_str());
         version.and_then(Version::parse).is_some_and(|version| version >= HONOURS_INERT_MARK)
     }
 
-    /// The process died before it could be given this message, so the message waits for the next one.
+    /// The process died before it received this message, so the message waits for the next one.
     pub(super) fn unwritten(&mut self, mut message: OutgoingMessage, sink: &mut Sink<'_>) {
         let Some(id) = message.uuid.clone() else { return };
         if message.handling == TextHandling::Marked {
@@ -218,7 +220,7 @@ impl Machine {
         let Some(written) = self.messages.take_written(&id) else { return };
         self.messages.sent = self.messages.sent.saturating_sub(1);
         if written.is_interrupted {
-            // The process never got it, and the next one must not.
+            // The process never received it, and the next one must not.
             return self.take_back(id, sink);
         }
         let waits = if written.is_second_try { Waits::ForThisProcess } else { Waits::ForNextProcess };
@@ -228,7 +230,7 @@ impl Machine {
         self.messages.queued.push_front(queued);
     }
 
-    /// The message that may be written now. One that waits for its turn does not hold up one that does not.
+    /// The message that may be written now. A queued message does not hold up one that is sent into the turn.
     fn next_to_write(&self) -> Option<usize> {
         if self.is_busy() {
             let mut queued = self.messages.queued.iter();
@@ -236,19 +238,19 @@ impl Machine {
                 .position(|queued| queued.mode == SendMode::Steer)
                 .filter(|_| self.messages.are_named);
         }
-        let is_used_up = !self.settings.keep_process && self.messages.was_any_written();
+        let is_used_up = !self.settings.keep_process && self.messages.has_sent();
         (!self.messages.queued.is_empty() && !is_used_up).then_some(0)
     }
 
-    /// Lets all that waits fail if no more may be spent. Says whether anything did.
-    pub(super) fn drops_exhausted_queue(&mut self, sink: &mut Sink<'_>) -> bool {
-        let Some(error) = self.exhausted().filter(|_| self.messages.is_any_queued()) else { return false };
+    /// Fails all queued messages if no more may be spent. Returns whether there were any.
+    pub(super) fn drop_exhausted_queue(&mut self, sink: &mut Sink<'_>) -> bool {
+        let Some(error) = self.exhausted().filter(|_| self.messages.has_queued()) else { return false };
         self.drop_queue(&error, true, sink);
         true
     }
 
-    /// Takes back the message that would be written next: it is the turn at hand where none has begun. Says whether
-    /// there was one.
+    /// Cancels the message that would be written next: it is the current turn if none has begun. Returns
+    /// whether there was one.
     pub(super) fn take_back_next(&mut self, sink: &mut Sink<'_>) -> bool {
         let Some(id) = self.messages.queued.pop_front().and_then(|queued| queued.message.uuid) else {
             return false;
@@ -257,7 +259,7 @@ impl Machine {
         true
     }
 
-    /// A message that the CLI never got was interrupted.
+    /// Cancels an interrupted message that the CLI never received.
     fn take_back(&mut self, id: MessageId, sink: &mut Sink<'_>) {
         self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
         self.actions.push(Action::MessageEnded(id, Err(SessionError::Interrupted)));
@@ -276,14 +278,13 @@ impl Machine {
             return self.reply(ticket, Err(SessionError::NotCancellable));
         }
         if !self.messages.are_named {
-            return self
-                .reply(ticket, Err(SessionError::NotSupported { what: "taking back a sent message" }));
+            return self.reply(ticket, Err(SessionError::NotSupported { what: "cancelling a sent message" }));
         }
         let request = HostRequest::CancelMessage { message: id.clone() };
         self.ask_cli(now, Purpose::Cancel(ticket, id.clone()), request);
     }
 
-    /// The CLI answers that it has taken a message back. It may have said so in its stream before.
+    /// The CLI confirms that it has cancelled a message. It may already have said so in its stream.
     pub(super) fn message_taken_back(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
         if self.messages.is_known(id) {
             self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
@@ -291,7 +292,7 @@ impl Machine {
         }
     }
 
-    /// The CLI has taken a message back.
+    /// The CLI has cancelled a message.
     pub(super) fn message_withdrawn(&mut self, id: &MessageId) {
         self.message_dropped(id, SessionError::Cancelled);
     }
@@ -299,7 +300,7 @@ impl Machine {
     /// The CLI will not answer a message, for this reason.
     pub(super) fn message_dropped(&mut self, id: &MessageId, error: SessionError) {
         let Some(written) = self.messages.take_written(id) else { return };
-        // Whoever made the CLI drop it knows better why.
+        // If we made the CLI drop it, our reason is the better one.
         let error = match self.timed_out() {
             Some(timed_out) => timed_out,
             None if self.life.is_stopping() => SessionError::Stopped,
@@ -308,7 +309,8 @@ impl Machine {
         self.actions.push(Action::MessageEnded(id.clone(), Err(error)));
     }
 
-    /// Messages that were never written fail for this reason, all of them or those that waited for this process.
+    /// Messages that were never written fail for this reason: all of them, or only those that waited for this
+    /// process.
     pub(super) fn drop_queue(&mut self, error: &SessionError, all: bool, sink: &mut Sink<'_>) {
         let is_dropped = |queued: &Queued| all || queued.waits == Waits::ForThisProcess;
         let (dropped, kept): (VecDeque<_>, VecDeque<_>) =
@@ -321,7 +323,7 @@ impl Machine {
         }
     }
 
-    /// The process is gone: whatever it did with these, nobody will say.
+    /// The process is gone: what it did with these is unknown.
     pub(super) fn lose_written(&mut self, error: &SessionError) {
         for written in std::mem::take(&mut self.messages.written) {
             let error = interrupted_or(written.is_interrupted, error.clone());
@@ -335,10 +337,10 @@ impl Machine {
         }
         let text = self.text_of(&turn);
         let error = match &self.messages.end {
-            // No result came, and none will.
+            // No result has arrived, and none will.
             Some(end) if turn.result.is_none() => Some(with_text(end, &text)),
             _ if self.watchdog.has_fired() => self.timed_out(),
-            // What came after the failure is not what was asked for: it is not in the log, or somebody else's.
+            // What came after the failure cannot be used: it is not in the log, or belongs to another session.
             _ => self.life.failure().cloned(),
         };
         if turn.messages.is_empty() && turn.state == TurnState::Failed {
@@ -377,7 +379,7 @@ impl Machine {
         self.view().texts_of(turn.id).collect::<Said>().into_text()
     }
 
-    /// Why no more may be spent.
+    /// The error if no more may be spent.
     fn exhausted(&self) -> Option<SessionError> {
         let limit = self.settings.max_cost_usd?;
         let spent = self.view().cost.usd.unwrap_or(0.0);
@@ -411,7 +413,7 @@ fn described(content: &OutgoingContent) -> (String, u32) {
         }
     }
 }
-/// What is said of a message that was never written.
+/// The event to record for a message that was never written.
 fn not_sent(id: &MessageId, error: &SessionError) -> HostEvent {
     match error {
         SessionError::Cancelled | SessionError::Stopped | SessionError::Interrupted => {

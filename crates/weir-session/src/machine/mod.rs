@@ -1,10 +1,11 @@
 //! The session as a state machine: pure, synchronous, without a clock.
 //!
-//! The driver tells it what happened ([`Event`]) and does what it wants done ([`Action`]). It owns the fold, so
-//! that which message a result answers is decided in one place, from the same lines that everybody sees.
+//! The driver tells it what happened ([`Event`]) and performs the actions that it requests ([`Action`]). It
+//! owns the fold, so that the mapping from results to messages is decided in one place, from the same lines
+//! that every viewer sees.
 //!
-//! A conversation outlives its processes: one is started by the first message, may be closed when nothing is to
-//! be done, and is started again with the session's id by the next message.
+//! A session outlives its processes: the first message starts one, it may be closed when idle, and the next
+//! message starts another one with the session's id.
 
 mod action;
 mod asks;
@@ -43,23 +44,23 @@ pub struct Machine {
     control: control::Control,
     asks: asks::Asks,
     brake: brake::Brake,
-    /// Who waits for the end of a turn that they have interrupted.
+    /// Callers waiting for the end of a turn that they have interrupted.
     interrupting: Vec<Ticket>,
     watchdog: watchdog::Watchdog,
     actions: Vec<Action>,
 }
 
-/// What the machine wants to know of the changes that a line makes.
+/// Changes made by a line that the machine reacts to.
 #[derive(Debug, Default)]
 struct Noticed {
     began: bool,
-    /// Whether the session has another name, model or the like.
+    /// Whether the session's id, model or the like has changed.
     session: bool,
     ended: Vec<Turn>,
     /// Messages whose turn has begun.
     begun: Vec<MessageId>,
     cancelled: Vec<MessageId>,
-    /// Requests that nobody waits for any more although we have not answered them.
+    /// Requests that were settled without our answer.
     settled: Vec<RequestId>,
     withdrawn: Vec<RequestId>,
 }
@@ -104,9 +105,10 @@ impl Machine {
         Self::with_history(settings, fold, now)
     }
 
-    /// A session without a process that goes on with what was folded before, by whomever.
+    /// A session without a process that continues a history folded earlier.
     ///
-    /// Entries, turns and costs go on from there. Where the settings name no session, it is the one of the history.
+    /// Entries, turns and costs continue from there. If the settings name no session, the one in the history is
+    /// used.
     pub fn with_history(settings: MachineSettings, mut history: Fold, now: Now) -> Self {
         history.set_options(settings.fold.clone());
         Self {
@@ -123,13 +125,13 @@ impl Machine {
         }
     }
 
-    /// The conversation as it stands.
+    /// The current view of the session.
     pub fn view(&self) -> &View {
         self.fold.view()
     }
 
-    /// Takes an event. The changes that it makes to the view go to `sink` at once; what is to be done stands in
-    /// [`Machine::take_actions`] afterwards, in order.
+    /// Handles an event. Changes to the view go to `sink` at once; the resulting actions can then be taken in
+    /// order with [`Machine::take_actions`].
     pub fn handle(&mut self, now: Now, event: Event<'_>, sink: &mut Sink<'_>) {
         self.fold.set_time(now.unix_ms);
         let phase = self.phase();
@@ -142,7 +144,7 @@ impl Machine {
             Event::TooOld => self.too_old(),
             Event::Unwritten(message) => self.unwritten(*message, sink),
             Event::LogFailed { error, required } => self.log_failed(error, required, sink),
-            Event::Failed(error) => self.must_not_go_on(error),
+            Event::Failed(error) => self.fail_process(error),
             Event::StartFailed(error) => self.start_failed(error, sink),
             Event::Command(command) => self.command(now, command, sink),
             Event::Decided { request, decision } => self.decided(&request, decision, sink),
@@ -151,25 +153,25 @@ impl Machine {
         }
         self.advance(now, sink);
         if self.phase() != phase {
-            // The CLI has something else to do than before, and its time for that begins now.
+            // The CLI has something new to do, and the time limit for that begins now.
             self.watchdog.heard(now.instant);
         }
     }
 
-    /// Gives back the memory that is not needed while there is nothing to do.
-    pub fn rest(&mut self) {
-        self.messages.rest();
-        self.asks.rest();
+    /// Releases memory that is not needed while idle.
+    pub fn release_memory(&mut self) {
+        self.messages.release_memory();
+        self.asks.release_memory();
         self.actions.shrink_to_fit();
-        self.fold.rest();
+        self.fold.release_memory();
     }
 
-    /// What is to be done, in order.
+    /// Takes the requested actions, in order.
     pub fn take_actions(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
 
-    /// Whether there is something to do.
+    /// Whether actions are waiting.
     pub fn has_actions(&self) -> bool {
         !self.actions.is_empty()
     }
@@ -179,15 +181,15 @@ impl Machine {
         self.life.has_process()
     }
 
-    /// Whether there is something to do: a start, a message, a turn, something in the background.
+    /// Whether there is something to do: a start, a message, a turn, a background task.
     pub fn is_occupied(&self) -> bool {
         self.is_busy()
             || self.life.is_starting()
-            || self.messages.is_any_queued()
+            || self.messages.has_queued()
             || !self.view().tasks.is_empty()
     }
 
-    /// Whether the process that runs has said that it is ready, or was not asked.
+    /// Whether the running process has reported that it is ready, or was not asked.
     pub fn has_answered(&self) -> bool {
         self.life.has_answered()
     }
@@ -197,14 +199,14 @@ impl Machine {
         self.life.is_stopping()
     }
 
-    /// Whether it is to end without patience.
+    /// Whether it is to end without waiting.
     pub fn is_killing(&self) -> bool {
         self.life.is_killing()
     }
 
-    /// Whether the process is being ended because an interrupt did not help.
-    pub fn is_disobeyed(&self) -> bool {
-        self.life.is_disobeyed()
+    /// Whether the process is being ended because an interrupt did not work.
+    pub fn has_ignored_interrupt(&self) -> bool {
+        self.life.has_ignored_interrupt()
     }
 
     /// Whether the session is over: nothing more will happen.
@@ -212,9 +214,9 @@ impl Machine {
         self.life.is_over()
     }
 
-    /// When [`Event::Tick`] is due at the latest.
+    /// The latest time at which [`Event::Tick`] is due.
     pub fn deadline(&self) -> Option<Instant> {
-        // Without a process nothing is waited for: all that waited was told when it ended.
+        // Without a process nothing is pending: all waiting callers were answered when it ended.
         if !self.life.is_alive() {
             return None;
         }
@@ -257,8 +259,8 @@ impl Machine {
         }
     }
 
-    /// What the history left open has come to its end: there is no process that could go on with it. Recorded, so
-    /// that the same log gives the same view again. Messages that wait for the first process are no history.
+    /// Closes everything left open in the history: no process can continue it. This is recorded, so that the
+    /// same log gives the same view again. Messages waiting for the first process are not part of the history.
     fn began(&mut self, sink: &mut Sink<'_>) {
         let view = self.view();
         let has_begun = view.entries.iter().any(|entry| !matches!(entry.body, EntryBody::User(_)))
@@ -269,7 +271,7 @@ impl Machine {
         }
     }
 
-    /// Applies a host event to the transcript and puts it into the log.
+    /// Applies a host event to the transcript and logs it.
     fn record(&mut self, event: HostEvent, sink: &mut Sink<'_>) {
         let mut noticed = Noticed::default();
         self.fold.host(&event, &mut |view, change| {

@@ -1,30 +1,30 @@
-//! What the machine has to know before it begins.
+//! Settings of the machine.
 
 use std::time::Duration;
 
 use weir_transcript::FoldOptions;
 use weir_wire::{InitializeRequest, SessionId};
 
-/// What the machine has to know before it begins.
+/// Settings of the machine.
 #[derive(Debug, Clone)]
 pub struct MachineSettings {
-    /// The session to go on with.
+    /// The session to resume.
     pub resume: Option<SessionId>,
-    /// Whether to go on with a copy of it and leave it as it is.
+    /// Whether to resume a copy of it and leave the original unchanged.
     pub fork: bool,
-    /// The last line of it that a copy has, by its uuid; none for all of it.
+    /// The uuid of the last line in the copy; all lines if `None`.
     pub fork_at: Option<String>,
-    /// The folder that it was asked to work in, with all links resolved, if one was.
+    /// The requested working directory, with all links resolved, if one was given.
     pub cwd: Option<String>,
-    /// What is said to the CLI at the start.
+    /// What the CLI is sent at startup.
     pub greeting: Greeting,
-    /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
+    /// Whether a process stays after its turn. Otherwise every message gets its own process.
     pub keep_process: bool,
-    /// Whether the CLI keeps the session on disk, so that the next process can go on with it.
+    /// Whether the CLI keeps the session on disk, so that the next process can resume it.
     pub persistence: bool,
-    /// How long things may take.
+    /// Time limits.
     pub limits: Limits,
-    /// What the conversation may cost, in dollars.
+    /// Cost limit of the session, in dollars.
     pub max_cost_usd: Option<f64>,
     /// How much the transcript keeps.
     pub fold: FoldOptions,
@@ -47,21 +47,21 @@ impl Default for MachineSettings {
     }
 }
 
-/// How much a session keeps of its conversation, unless it is told otherwise: enough to see what it is at, and little
-/// enough that a thousand of them can wait.
+/// How much of its transcript a session keeps by default: enough to show what it is doing, and little enough
+/// that a thousand idle sessions fit in memory.
 pub(crate) fn session_fold() -> FoldOptions {
     FoldOptions { keep_entries: Some(512), output_limit: 512, ..FoldOptions::default() }
 }
 
-/// What is said to the CLI at the start.
+/// What the CLI is sent at startup.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Greeting {
-    /// Nothing: it is too old to be asked.
+    /// Nothing: it is too old for the handshake.
     None,
     /// Only the question whether it is ready.
     #[default]
     Plain,
-    /// That, and what we have for it.
+    /// The same, with our hooks and servers.
     With(Box<InitializeRequest>),
 }
 
@@ -76,33 +76,33 @@ impl Greeting {
     }
 }
 
-/// How long things may take. A limit of none is no limit.
+/// Time limits. `None` means no limit.
 ///
-/// The limits of phases are for silence: whenever the CLI writes a line, the time starts again.
+/// The limits of phases apply to silence: the time starts again whenever the CLI writes a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// From the start of the process until it answers. Not for silence alone: what it says meanwhile is no answer.
+    /// From the start of the process until it answers. Other output meanwhile does not restart the time.
     pub starting: Option<Duration>,
-    /// The model says nothing. The CLI retries a failing API for minutes, older versions without a word.
+    /// The model is silent. The CLI retries a failing API for minutes, older versions without any output.
     pub model: Option<Duration>,
-    /// A tool runs.
+    /// A tool is running.
     pub tool: Option<Duration>,
     /// The history is being summarised.
     pub compaction: Option<Duration>,
-    /// Only background tasks run.
+    /// Only background tasks are running.
     pub background: Option<Duration>,
     /// A person has to answer.
     pub person: Option<Duration>,
     /// A whole turn, from the message to its result, whatever happens in it.
     pub turn: Option<Duration>,
-    /// The answer to a permission request or a question; after that it is denied.
+    /// The answer to a permission request or a question; afterwards it is denied.
     pub answer: Option<Duration>,
-    /// The answer to a control request of ours.
+    /// The answer to one of our control requests.
     pub control: Duration,
-    /// The end of a turn that was interrupted, by a caller, a limit or the end of the session; after that the process
-    /// is ended.
+    /// The end of a turn that was interrupted by a caller, a limit or the end of the session; afterwards the
+    /// process is ended.
     pub interrupt: Duration,
-    /// How long a process with nothing to do stays.
+    /// How long an idle process stays.
     pub idle: Option<Duration>,
 }
 

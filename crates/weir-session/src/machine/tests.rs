@@ -1,4 +1,4 @@
-//! The machine alone: events in, actions out.
+//! Tests of the machine alone: events in, actions out.
 
 mod brake;
 mod host;
@@ -33,7 +33,7 @@ fn running(settings: MachineSettings) -> Host {
 }
 
 #[test]
-fn nothing_is_started_until_somebody_wants_something() {
+fn nothing_is_started_without_a_command() {
     let mut host = Host::new(MachineSettings::default());
     host.pass(Duration::from_secs(3600));
     assert_eq!(host.process, Process::None);
@@ -43,7 +43,7 @@ fn nothing_is_started_until_somebody_wants_something() {
 }
 
 #[test]
-fn the_next_process_goes_on_with_the_session_that_the_cli_named() {
+fn the_next_process_resumes_the_session_that_the_cli_named() {
     let settings = MachineSettings { resume: Some(SessionId::new("s0")), ..MachineSettings::default() };
     let mut host = running(settings);
     host.says(&result(&["m1"]));
@@ -54,7 +54,7 @@ fn the_next_process_goes_on_with_the_session_that_the_cli_named() {
 }
 
 #[test]
-fn another_folder_than_the_one_asked_for_is_told_once() {
+fn an_unexpected_working_directory_is_reported_once() {
     let in_folder = |cwd: &str| {
         let mut line = init();
         line["cwd"] = json!(cwd);
@@ -63,7 +63,7 @@ fn another_folder_than_the_one_asked_for_is_told_once() {
     let mut host = Host::ready(MachineSettings { cwd: Some("/asked".into()), ..MachineSettings::default() });
     let warnings = |host: &Host| {
         let text = format!("{:?}", host.machine.view().entries);
-        text.matches("the CLI works in /other, and was asked to work in /asked").count()
+        text.matches("the CLI works in /other, but was asked to work in /asked").count()
     };
     for (message, cwd, told) in [("m1", "/asked", 0), ("m2", "/other", 1), ("m3", "/other", 1)] {
         host.send(message, SendMode::Queue);
@@ -94,7 +94,7 @@ fn only_the_first_process_forks() {
 }
 
 #[test]
-fn a_cli_that_cannot_be_asked_is_ready_at_once() {
+fn a_cli_without_a_handshake_is_ready_at_once() {
     let mut host = Host::new(MachineSettings { greeting: Greeting::None, ..MachineSettings::default() });
     host.send("m1", SendMode::Queue);
     host.started();
@@ -109,10 +109,10 @@ fn a_failed_start_leaves_nothing_behind() {
     let start = host.command(|ticket| Command::Start { ticket });
     // The limit passes while the start hangs, and then the start fails.
     host.pass(Duration::from_secs(2));
-    assert_eq!(host.process, Process::StartingInVain);
+    assert_eq!(host.process, Process::StartCancelled);
     host.start_fails();
     assert!(host.replies[&start].is_err());
-    // The next one has all its time and takes messages.
+    // The next process has its full time and takes messages.
     host.send("m1", SendMode::Queue);
     host.started();
     host.answer_last(&json!({}));
@@ -124,7 +124,7 @@ fn a_failed_start_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_process_that_is_gone_wants_no_ticks() {
+fn a_process_that_is_gone_needs_no_ticks() {
     let limits = Limits { idle: Some(Duration::from_secs(5)), ..Limits::default() };
     let mut host = Host::ready(MachineSettings { limits, ..MachineSettings::default() });
     host.pass(Duration::from_secs(6));
@@ -147,7 +147,7 @@ fn a_task_that_ends_before_the_handshake_does_not_keep_the_clock_busy() {
 }
 
 #[test]
-fn an_answer_after_a_long_wait_starts_the_time_of_the_tool() {
+fn an_answer_after_a_long_wait_starts_the_time_limit_of_the_tool() {
     let limits = Limits { tool: Some(Duration::from_secs(5)), ..Limits::default() };
     let mut host = running(MachineSettings { limits, ..MachineSettings::default() });
     host.says(&json!({"type": "assistant", "message": {"id": "u", "content":
@@ -167,7 +167,7 @@ fn an_answer_after_a_long_wait_starts_the_time_of_the_tool() {
 }
 
 #[test]
-fn a_turn_that_is_ended_by_force_says_which_limit_it_was() {
+fn a_turn_ended_by_force_names_the_limit() {
     let limits = Limits { model: Some(Duration::from_secs(5)), ..Limits::default() };
     let mut host = running(MachineSettings { limits, ..MachineSettings::default() });
     host.pass(Duration::from_secs(30));
@@ -179,7 +179,7 @@ fn a_turn_that_is_ended_by_force_says_which_limit_it_was() {
 }
 
 #[test]
-fn a_turn_that_is_ended_by_a_stop_says_so() {
+fn a_turn_ended_by_a_stop_says_so() {
     let mut host = running(MachineSettings::default());
     host.command(|ticket| Command::Stop { ticket });
     host.pass(Duration::from_secs(30));
@@ -206,7 +206,7 @@ fn a_kill_does_not_wait_for_the_turn_or_for_a_stop() {
 }
 
 #[test]
-fn an_interrupted_turn_whose_process_dies_was_interrupted() {
+fn an_interrupted_turn_whose_process_dies_counts_as_interrupted() {
     let mut host = running(MachineSettings::default());
     host.command(|ticket| Command::Interrupt { ticket, only: None });
     host.exits(0);
@@ -214,7 +214,7 @@ fn an_interrupted_turn_whose_process_dies_was_interrupted() {
 }
 
 #[test]
-fn a_steered_message_passes_those_that_wait_once_the_cli_names_messages() {
+fn a_steered_message_overtakes_queued_ones_once_the_cli_names_messages() {
     let mut host = running(MachineSettings::default());
     host.send("m2", SendMode::Queue);
     host.send("m3", SendMode::Steer);

@@ -1,4 +1,4 @@
-//! Notices when nothing happens for too long. What is too long depends on what the CLI is doing.
+//! Detects when nothing happens for too long, depending on what the CLI is doing.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -7,25 +7,25 @@ use weir_transcript::{Sink, Status};
 
 use super::{Limits, Machine, Now};
 
-/// What the CLI is doing, as far as waiting for it goes.
+/// What the CLI is doing, for the purpose of time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// It was started and has not answered yet.
+    /// Started, but not answered yet.
     Starting,
-    /// It waits for the model.
+    /// Waiting for the model.
     Model,
-    /// It runs a tool.
+    /// Running a tool.
     Tool,
-    /// It summarises the history.
+    /// Summarising the history.
     Compaction,
-    /// It runs something in the background and nothing else.
+    /// Only running background tasks.
     Background,
-    /// It waits for a person.
+    /// Waiting for a person.
     Person,
     /// A turn as a whole.
     Turn,
-    /// It has nothing to do.
+    /// Idle.
     Idle,
 }
 
@@ -39,12 +39,12 @@ impl fmt::Display for Phase {
             Self::Background => "while background tasks ran",
             Self::Person => "while it waited for a person",
             Self::Turn => "in a turn",
-            Self::Idle => "while it had nothing to do",
+            Self::Idle => "while it was idle",
         })
     }
 }
 
-/// When something was last heard, and whether a limit was reached.
+/// When there was last any output, and whether a limit was reached.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     heard: Instant,
@@ -68,7 +68,7 @@ impl Watchdog {
         self.fired
     }
 
-    /// The limit that was reached, once.
+    /// Takes the limit that was reached.
     pub(super) fn take_fired(&mut self) -> Option<(Phase, Duration)> {
         self.fired.take()
     }
@@ -98,7 +98,7 @@ impl Machine {
         if self.life.is_starting() {
             return Phase::Starting;
         }
-        if self.asks.is_a_person_asked() {
+        if self.asks.awaits_a_person() {
             return Phase::Person;
         }
         match self.view().status {
@@ -106,7 +106,7 @@ impl Machine {
             Status::WaitingForPerson => Phase::Person,
             Status::Running if self.fold.has_open_tools() => Phase::Tool,
             Status::Running => Phase::Model,
-            _ if self.messages.is_any_written() => Phase::Model,
+            _ if self.messages.has_unanswered() => Phase::Model,
             Status::Background => Phase::Background,
             _ => Phase::Idle,
         }
@@ -128,7 +128,7 @@ impl Machine {
         };
         match fired {
             None => {}
-            // Nobody waits for these; the end of the process ends what runs in the background.
+            // No caller is waiting for these; ending the process also ends its background tasks.
             Some((Phase::Idle | Phase::Background, _)) => self.life.end_quietly(),
             Some(fired) => {
                 self.watchdog.fired = Some(fired);
@@ -137,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// Interrupts what runs; the process is ended if that does not help in time.
+    /// Interrupts the turn; the process is ended if that does not work in time.
     pub(super) fn stop_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
         if self.life.is_ready() {
             self.end_turn(now, sink);

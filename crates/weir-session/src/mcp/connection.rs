@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::servers::{Factory, Outlet};
+use super::servers::{BackChannel, Factory};
 use super::transport::{OurEnd, connect};
 use crate::ask::Decision;
 
-/// Requests of the CLI that the server has not answered.
+/// Requests of the CLI that the server has not answered yet.
 #[derive(Default)]
 struct Pending {
     waiting: HashMap<RequestId, oneshot::Sender<ServerJsonRpcMessage>>,
-    /// Why the server is gone.
+    /// Why the server ended, if it has.
     ended: Option<String>,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Starts a server.
-    pub(super) fn new(name: &str, factory: &Factory, outlet: Outlet) -> Self {
+    pub(super) fn new(name: &str, factory: &Factory, back_channel: BackChannel) -> Self {
         let (transport, OurEnd { to_server, from_server }) = connect();
         let pending = SharedPending::default();
         let mut tasks = JoinSet::new();
-        tasks.spawn(pump(from_server, Arc::clone(&pending), name.to_owned(), outlet));
-        // The future is made inside the task: what makes the server may panic, and that is the server's affair.
+        tasks.spawn(pump(from_server, Arc::clone(&pending), name.to_owned(), back_channel));
+        // The future is created inside the task: the factory may panic, which must only affect the server.
         let (factory, ended) = (Arc::clone(factory), EndOnDrop(Arc::clone(&pending)));
         tasks.spawn(async move {
             let reason = factory(transport).await;
@@ -49,7 +49,7 @@ impl Connection {
         Self { name: name.to_owned(), to_server, pending, _tasks: tasks }
     }
 
-    /// Gives the server a message and waits for its answer, if it is one that is answered.
+    /// Passes a message to the server and waits for its answer, if it expects one.
     pub(super) async fn deliver(&self, message: Value) -> Decision {
         let id = message.get("id").cloned();
         match serde_json::from_value::<ClientJsonRpcMessage>(message) {
@@ -65,13 +65,13 @@ impl Connection {
                 {
                     self.give_up(cancelled.params.request_id.as_ref());
                 }
-                // If the server is gone, there is nobody to tell.
+                // If the server is gone, the message is dropped.
                 let _ = self.to_server.send(message);
-                // The CLI wants an answer to everything, also to what JSON-RPC does not answer.
+                // The CLI expects an answer to everything, even where JSON-RPC has none.
                 Decision::Value(json!({"jsonrpc": "2.0", "id": id.unwrap_or(json!(0)), "result": {}}))
             }
             Err(error) => Decision::Error(format!(
-                "the MCP server {} was sent something that is no MCP message: {error}",
+                "the MCP server {} was sent an invalid MCP message: {error}",
                 self.name
             )),
         }
@@ -107,19 +107,19 @@ impl Connection {
         format!("the MCP server {} does not answer: {reason}", self.name)
     }
 
-    /// Nobody waits for this answer any more.
+    /// Answers a request whose answer is no longer wanted.
     fn give_up(&self, id: Option<&RequestId>) {
         let Some(id) = id else { return };
         let waiting = lock(&self.pending).waiting.remove(id);
         if let Some(waiting) = waiting {
             let error = ErrorData::internal_error("the request was cancelled", None);
-            // The one who waits may have gone as well.
+            // The receiver may be gone as well.
             let _ = waiting.send(JsonRpcMessage::error(error, Some(id.clone())));
         }
     }
 }
 
-/// Tells the server that a request was withdrawn, if whoever waits for its answer goes away.
+/// Tells the server that a request was withdrawn, if the future waiting for its answer is dropped.
 struct Withdrawal<'c> {
     connection: &'c Connection,
     id: Option<RequestId>,
@@ -135,14 +135,14 @@ impl Drop for Withdrawal<'_> {
     }
 }
 
-/// Says why the server has ended, also if it panicked.
+/// Records why the server ended, even if it panicked.
 struct EndOnDrop(SharedPending);
 
 impl EndOnDrop {
     fn end(&self, reason: String) {
         let mut pending = lock(&self.0);
         pending.ended.get_or_insert(reason);
-        // Those who wait hear it by that.
+        // This wakes those who are waiting.
         pending.waiting.clear();
     }
 }
@@ -153,12 +153,12 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Passes on what the server says: answers to those who wait, everything else to the CLI.
+/// Routes the server's messages: answers to pending requests, everything else to the CLI.
 async fn pump(
     mut from_server: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
     pending: SharedPending,
     name: String,
-    outlet: Outlet,
+    back_channel: BackChannel,
 ) {
     while let Some(message) = from_server.recv().await {
         let id = match &message {
@@ -169,14 +169,14 @@ async fn pump(
         match id {
             Some(id) => {
                 let waiting = lock(&pending).waiting.remove(&id);
-                // Nobody waits for the answer to a request that was cancelled.
+                // A cancelled request has no receiver for its answer.
                 if let Some(waiting) = waiting {
                     let _ = waiting.send(message);
                 }
             }
             None => {
                 if let Ok(message) = serde_json::to_value(&message) {
-                    outlet.tell(&name, message).await;
+                    back_channel.tell(&name, message).await;
                 }
             }
         }
@@ -184,6 +184,6 @@ async fn pump(
 }
 
 fn lock(pending: &SharedPending) -> MutexGuard<'_, Pending> {
-    // No statement under the lock can panic half way.
+    // No statement under the lock can panic halfway.
     pending.lock().unwrap_or_else(PoisonError::into_inner)
 }

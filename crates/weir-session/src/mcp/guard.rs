@@ -1,4 +1,4 @@
-//! Keeps a server that panics from leaving the CLI without an answer.
+//! Makes sure that the CLI gets an answer even if a server panics.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler, Service};
 use tokio::task::JoinSet;
 
-/// A server whose requests run in tasks of their own: one that panics is an error and not silence.
+/// A server whose requests each run in their own task: a panic becomes an error instead of silence.
 pub(super) struct Guarded<S>(pub(super) Arc<S>);
 
 impl<S: ServerHandler> Service<RoleServer> for Guarded<S> {
@@ -20,14 +20,12 @@ impl<S: ServerHandler> Service<RoleServer> for Guarded<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let server = Arc::clone(&self.0);
-        // In a set, so that the task ends if nobody waits for it any more.
+        // In a set, so that the task is aborted if the answer is no longer wanted.
         let mut task = JoinSet::new();
         task.spawn(async move { server.handle_request(request, context).await });
         match task.join_next().await {
             Some(Ok(answer)) => answer,
-            _ => {
-                Err(ErrorData::internal_error("the MCP server panicked while it handled this request", None))
-            }
+            _ => Err(ErrorData::internal_error("the MCP server panicked while handling this request", None)),
         }
     }
 

@@ -1,8 +1,8 @@
-//! MCP servers that live in our own process.
+//! MCP servers that run in our own process.
 //!
-//! The CLI speaks to such a server by `mcp_message` requests on its own pipes. Here those become the messages of an
-//! [`rmcp`] transport, so that any `rmcp` server can be given to a session. Knows the shape of JSON-RPC and nothing
-//! about tools: that is the server's affair.
+//! The CLI talks to such a server with `mcp_message` requests over its own pipes. Here they become messages of
+//! an [`rmcp`] transport, so that a session can use any `rmcp` server. This module knows the shape of JSON-RPC
+//! but nothing about tools, which are up to the server.
 
 mod connection;
 mod guard;

@@ -1,4 +1,4 @@
-//! The servers of a session: who has one, and who decides the rest.
+//! The servers of a session, and the handler that routes requests to them.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -19,15 +19,15 @@ use crate::driver::Call;
 use crate::handler::{Deciding, Handler, denied};
 use crate::machine::Command;
 
-/// How long what a server says next waits for the CLI to take what it said before. It keeps the order; a CLI that does
-/// not answer loses that.
+/// How long a server's next message waits for the CLI to accept the previous one. This keeps them in order; if
+/// the CLI does not answer, the order is lost.
 const IN_ORDER: Duration = Duration::from_secs(1);
 
-/// Starts a server on a transport; gives the reason for its end.
+/// Starts a server on a transport; returns why it ended.
 pub(crate) type Factory =
     Arc<dyn Fn(HostTransport) -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
 
-/// What starts a server of this kind.
+/// Creates a factory for this kind of server.
 pub(crate) fn factory<S: ServerHandler>(make: impl Fn() -> S + Send + Sync + 'static) -> Factory {
     Arc::new(move |transport| {
         let server = Guarded(Arc::new(make()));
@@ -45,13 +45,13 @@ pub(crate) fn factory<S: ServerHandler>(make: impl Fn() -> S + Send + Sync + 'st
 
 /// The way back to the CLI.
 #[derive(Clone)]
-pub(super) struct Outlet {
+pub(super) struct BackChannel {
     /// Weak: a server must not keep its session alive.
     calls: WeakCaller,
 }
 
-impl Outlet {
-    /// Tells the CLI something that it did not ask for.
+impl BackChannel {
+    /// Sends the CLI an unsolicited message.
     pub(super) async fn tell(&self, server: &str, message: Value) {
         let mut fields = Map::new();
         fields.insert("server_name".to_owned(), Value::String(server.to_owned()));
@@ -59,7 +59,7 @@ impl Outlet {
         let request = Box::new(HostRequest::Other { subtype: "mcp_message".to_owned(), fields });
         let (reply, taken) = oneshot::channel();
         let call = Call::Command(Box::new(move |ticket| Command::Request { ticket, request }), reply);
-        // If the session is over or the CLI refuses, there is nobody left to tell.
+        // If the session is over or the CLI refuses, the message is dropped.
         if self.calls.send(call) {
             let _ = tokio::time::timeout(IN_ORDER, taken).await;
         }
@@ -70,26 +70,27 @@ impl Outlet {
 pub(crate) struct McpServers {
     factories: Mutex<Vec<(String, Factory)>>,
     live: Mutex<HashMap<String, Arc<Connection>>>,
-    outlet: Outlet,
+    back_channel: BackChannel,
 }
 
 impl McpServers {
     pub(crate) fn new(factories: Vec<(String, Factory)>, calls: WeakCaller) -> Arc<Self> {
         let factories = Mutex::new(factories);
-        Arc::new(Self { factories, live: Mutex::default(), outlet: Outlet { calls } })
+        Arc::new(Self { factories, live: Mutex::default(), back_channel: BackChannel { calls } })
     }
 
-    /// Starts other servers from the next process on. Those that a process speaks to stay until it ends.
+    /// Uses other servers from the next process on. Servers of a running process stay until it ends.
     pub(crate) fn replace(&self, factories: Vec<(String, Factory)>) {
         *self.factories.lock().unwrap_or_else(PoisonError::into_inner) = factories;
     }
 
-    /// A handler that passes messages for these servers on to them and leaves the rest to another one.
+    /// A handler that routes messages to these servers and leaves the rest to another handler.
     pub(crate) fn or(self: &Arc<Self>, otherwise: Option<Arc<dyn Handler>>) -> Arc<dyn Handler> {
         Arc::new(Served { servers: Arc::clone(self), otherwise })
     }
 
-    /// The connection that a message belongs to. A greeting begins a new one: the CLI has a new process.
+    /// The connection that a message belongs to. An `initialize` message begins a new one: the CLI has a new
+    /// process.
     fn connection(&self, request: &McpRequest) -> Option<Arc<Connection>> {
         let name = &request.server;
         let is_greeting = request.message.get("method").and_then(Value::as_str) == Some("initialize");
@@ -99,7 +100,7 @@ impl McpServers {
         }
         let factories = self.factories.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, factory) = factories.iter().find(|(known, _)| known == name)?;
-        let new = Arc::new(Connection::new(name, factory, self.outlet.clone()));
+        let new = Arc::new(Connection::new(name, factory, self.back_channel.clone()));
         live.insert(name.clone(), Arc::clone(&new));
         Some(new)
     }

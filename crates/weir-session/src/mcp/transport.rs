@@ -17,12 +17,12 @@ pub(super) struct OurEnd {
     pub(super) from_server: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
 }
 
-/// Nobody listens to the server any more.
+/// The session no longer receives the server's messages.
 #[derive(Debug, thiserror::Error)]
 #[error("the session has ended")]
 pub(crate) struct SessionEnded;
 
-/// Both ends of a connection.
+/// Creates both ends of a connection.
 pub(super) fn connect() -> (HostTransport, OurEnd) {
     let (to_server, incoming) = mpsc::unbounded_channel();
     let (outgoing, from_server) = mpsc::unbounded_channel();
@@ -36,7 +36,7 @@ impl Transport<RoleServer> for HostTransport {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), SessionEnded>> + Send + 'static {
-        // At once and not in the future, which keeps the order in which the server says things.
+        // Sent at once and not in the future, which keeps the server's messages in order.
         std::future::ready(self.outgoing.send(message).map_err(|_| SessionEnded))
     }
 

@@ -1,79 +1,79 @@
-//! Who may have a process when there is room for only so many. Pure.
+//! Decides which sessions may have a process when their number is limited. Pure.
 
 use std::collections::{HashMap, HashSet};
 
-/// A conversation of the pool, at a glance.
+/// Summary of a session in the pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resident {
-    /// Which one.
+    /// Key of the session.
     pub(super) key: String,
     /// Whether it has a process.
     pub(super) has_process: bool,
     /// Whether it has something to do.
     pub(super) is_busy: bool,
-    /// Whether it only waits until a person answers.
+    /// Whether it only waits for a person to answer.
     pub(super) awaits_person: bool,
-    /// When it was last used; more is later.
+    /// When it was last used; higher is later.
     pub(super) touched: u64,
 }
 
-/// How many processes there may be.
+/// Maximum number of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capacity {
-    /// Those that work, start, end or are idle.
-    pub(super) most: usize,
-    /// Those of conversations that wait for a person, in addition. Beyond this they count like the others.
+    /// Processes that are working, starting, ending or idle.
+    pub(super) max_processes: usize,
+    /// Additional processes of sessions that wait for a person. Beyond this they count like the others.
     pub(super) max_awaiting: usize,
 }
 
-/// What to do about one more process.
+/// Decision about one more process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Admission {
     /// There is room.
     Admitted,
-    /// There is room once a spare one is gone.
+    /// There is room once a spare has ended.
     DropSpare,
-    /// There is room once this one has been closed.
+    /// There is room once this session's process is closed.
     Evict(String),
-    /// Somebody makes room for this very conversation.
+    /// Room is already being made for this session.
     Wait,
-    /// Everybody is busy.
+    /// All processes are busy.
     Full,
 }
 
-/// Who is about to have a process, and who is about to lose one.
+/// Sessions that are about to get or lose a process.
 #[derive(Debug, Default)]
 pub(super) struct Room {
-    /// Conversations that were promised room, so that it is not promised twice.
+    /// Sessions that were promised room, so that it is not promised twice.
     claims: HashMap<String, Claims>,
-    /// Conversations whose room was promised to others.
+    /// Sessions whose room was promised to others.
     leaving: HashSet<String>,
 }
 
 #[derive(Debug, Default)]
 struct Claims {
     count: usize,
-    /// Whether the room is there.
+    /// Whether the room is available.
     is_ready: bool,
 }
 
 impl Room {
-    /// How many places are taken by processes that exist or are promised, spares aside. A conversation that waits for
-    /// a person gives its place back while it waits.
+    /// How many places are taken by processes that exist or are promised, without spares. A session that waits
+    /// for a person gives its place back while it waits.
     pub(super) fn taken(&self, residents: &[Resident], capacity: Capacity) -> usize {
         let counted = || residents.iter().filter(|resident| self.is_counted(resident));
         let awaiting = counted().filter(|resident| resident.awaits_person).count();
         self.claims.len() + counted().count() - awaiting.min(capacity.max_awaiting)
     }
 
-    /// Whether a conversation has room of its own, for which no claim stands.
+    /// Whether a session takes a place other than through a claim.
     fn is_counted(&self, resident: &Resident) -> bool {
         resident.has_process
             && !self.leaving.contains(&resident.key)
             && !self.claims.contains_key(&resident.key)
     }
 
-    /// Decides whether the conversation `key` may have a process.
+    /// Decides whether the session `key` may have a process.
     pub(super) fn admit(
         &self,
         key: &str,
@@ -85,7 +85,7 @@ impl Room {
             return if claims.is_ready { Admission::Admitted } else { Admission::Wait };
         }
         let has_room = residents.iter().any(|resident| resident.key == key && self.is_counted(resident));
-        if has_room || self.taken(residents, capacity) + spares < capacity.most {
+        if has_room || self.taken(residents, capacity) + spares < capacity.max_processes {
             return Admission::Admitted;
         }
         if spares > 0 {
@@ -98,7 +98,7 @@ impl Room {
         }
     }
 
-    /// Room is promised to this conversation: it is there, or somebody has to leave first.
+    /// Promises room to this session: it is available, or another one has to leave first.
     pub(super) fn claim(&mut self, key: &str, is_ready: bool, evicted: Option<String>) {
         let claims = self.claims.entry(key.to_owned()).or_default();
         claims.count += 1;
@@ -106,8 +106,8 @@ impl Room {
         self.leaving.extend(evicted);
     }
 
-    /// Those who had to leave have left.
-    pub(super) fn is_ready(&mut self, key: &str, evicted: Option<&str>) {
+    /// The sessions that had to leave have left.
+    pub(super) fn mark_ready(&mut self, key: &str, evicted: Option<&str>) {
         if let Some(claims) = self.claims.get_mut(key) {
             claims.is_ready = true;
         }
@@ -116,7 +116,7 @@ impl Room {
         }
     }
 
-    /// The process itself is counted now, or nobody wants it any more.
+    /// Drops a claim: the process itself is counted now, or is no longer wanted.
     pub(super) fn release(&mut self, key: &str, evicted: Option<&str>) {
         if let Some(claims) = self.claims.get_mut(key) {
             claims.count -= 1;
@@ -138,35 +138,35 @@ mod tests {
         Resident { key: key.into(), has_process, is_busy, awaits_person: false, touched }
     }
 
-    /// A conversation that waits for a person.
+    /// A session that waits for a person.
     fn awaiting(key: &str) -> Resident {
         Resident { awaits_person: true, ..resident(key, true, true, 1) }
     }
 
-    fn room_for(most: usize) -> Capacity {
-        Capacity { most, max_awaiting: 0 }
+    fn room_for(max_processes: usize) -> Capacity {
+        Capacity { max_processes, max_awaiting: 0 }
     }
 
     #[test]
-    fn who_waits_for_a_person_makes_room_for_others() {
-        let capacity = Capacity { most: 1, max_awaiting: 2 };
+    fn a_session_waiting_for_a_person_makes_room_for_others() {
+        let capacity = Capacity { max_processes: 1, max_awaiting: 2 };
         let room = Room::default();
         let residents = [awaiting("a"), awaiting("b")];
         assert_eq!(room.taken(&residents, capacity), 0);
         assert_eq!(room.admit("c", &residents, 0, capacity), Admission::Admitted);
-        // The one that waits keeps its process and may go on at once.
+        // The waiting session keeps its process and may continue at once.
         assert_eq!(room.admit("a", &residents, 0, capacity), Admission::Admitted);
         let residents = [awaiting("a"), awaiting("b"), resident("c", true, true, 1)];
         assert_eq!(room.admit("d", &residents, 0, capacity), Admission::Full);
     }
 
     #[test]
-    fn only_so_many_wait_without_a_place() {
-        let capacity = Capacity { most: 1, max_awaiting: 2 };
+    fn only_a_limited_number_wait_without_a_place() {
+        let capacity = Capacity { max_processes: 1, max_awaiting: 2 };
         let residents = [awaiting("a"), awaiting("b"), awaiting("c")];
         assert_eq!(Room::default().taken(&residents, capacity), 1);
         assert_eq!(Room::default().admit("d", &residents, 0, capacity), Admission::Full);
-        // One that is answered counts at once; no other one starts until there is room again.
+        // A session that is answered counts at once; no other one starts until there is room again.
         let residents = [awaiting("a"), resident("b", true, true, 1)];
         assert_eq!(Room::default().admit("d", &residents, 0, capacity), Admission::Full);
     }
@@ -183,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_process_keeps_it() {
+    fn a_session_with_a_process_keeps_it() {
         let residents = [resident("a", true, true, 1)];
         assert_eq!(Room::default().admit("a", &residents, 0, room_for(1)), Admission::Admitted);
     }
 
     #[test]
-    fn many_messages_of_one_conversation_count_once() {
+    fn many_messages_of_one_session_count_once() {
         let mut room = Room::default();
         room.claim("a", true, None);
         room.claim("a", true, None);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_goes_before_anybody_else_and_then_the_one_that_was_idle_longest() {
+    fn a_spare_is_dropped_first_and_then_the_longest_idle_session() {
         let residents =
             [resident("a", true, false, 7), resident("b", true, false, 3), resident("c", true, true, 1)];
         assert_eq!(Room::default().admit("d", &residents, 1, room_for(4)), Admission::DropSpare);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_is_busy_or_about_to_be_has_to_go() {
+    fn busy_or_promised_sessions_are_not_evicted() {
         let busy = [resident("a", true, true, 1), resident("b", true, true, 2)];
         assert_eq!(Room::default().admit("c", &busy, 0, room_for(2)), Admission::Full);
         let idle = [resident("a", true, false, 1)];
@@ -220,18 +220,18 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_being_made_is_not_given_twice() {
+    fn room_being_made_is_not_given_twice() {
         let residents = [resident("a", true, false, 1), resident("b", true, false, 2)];
         let mut room = Room::default();
         assert_eq!(room.admit("c", &residents, 0, room_for(2)), Admission::Evict("a".into()));
         room.claim("c", false, Some("a".into()));
-        // Another message for the same conversation waits, another conversation takes the next.
+        // Another message for the same session waits, another session takes the next place.
         assert_eq!(room.admit("c", &residents, 0, room_for(2)), Admission::Wait);
         assert_eq!(room.admit("d", &residents, 0, room_for(2)), Admission::Evict("b".into()));
-        // The one that leaves has no right to stay.
+        // The session being evicted has no right to stay.
         assert_eq!(room.admit("a", &residents, 0, room_for(2)), Admission::Evict("b".into()));
         let left = [resident("a", false, false, 1), resident("b", true, false, 2)];
-        room.is_ready("c", Some("a"));
+        room.mark_ready("c", Some("a"));
         assert_eq!(room.admit("c", &left, 0, room_for(2)), Admission::Admitted);
         assert_eq!(room.taken(&left, room_for(1)), 2);
         room.release("c", Some("a"));

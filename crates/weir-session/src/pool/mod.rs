@@ -1,7 +1,7 @@
-//! Many conversations, each under a name, with a limit to how many have a process.
+//! Many sessions, each with a key, and a limit on how many have a process.
 //!
-//! A conversation of the pool is a [`Session`]; it may lose its process when nobody needs it and gets another one,
-//! with its history, by the next message. The pool only decides who may have one.
+//! A session in the pool is a [`Session`]; it may lose its process when idle and gets another one, with its
+//! history, with the next message. The pool only decides which sessions may have one.
 
 mod admission;
 mod room;
@@ -23,59 +23,58 @@ use crate::machine::{SendMode, TurnEnd};
 use crate::options::{Conversation, SessionOptions};
 use crate::session::{Message, Sent, Session};
 
-/// How a pool works.
+/// Options of a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolOptions {
-    /// Most processes at a time, apart from those of conversations that wait for a person.
-    pub most: usize,
-    /// Most processes of conversations that wait for a person, in addition to `most`; beyond this they take a place
-    /// like the others. A conversation that gets its answer continues at once, so that there may be `most` and this many
-    /// at work for a while; no other one is started then.
+    /// Maximum number of processes, not counting those of sessions that wait for a person.
+    pub max_processes: usize,
+    /// Maximum number of processes of sessions that wait for a person, in addition to `max_processes`; beyond
+    /// this they count like the others. A session that gets its answer continues at once, so `max_processes`
+    /// plus this many may be working for a while; no other one is started then.
     pub max_awaiting: usize,
-    /// How long a process with nothing to do stays.
+    /// How long an idle process stays.
     pub idle: Option<Duration>,
-    /// A process is replaced after this many turns, because the CLI grows.
-    pub most_turns: Option<u64>,
-    /// A process is replaced when it takes more memory than this.
-    pub most_bytes: Option<u64>,
-    /// How many processes wait, started, for the next new conversation of each kind that [`Pool::prewarm`] was
-    /// told of.
+    /// A process is replaced after this many turns, because the CLI's memory grows.
+    pub max_turns: Option<u64>,
+    /// A process is replaced when it uses more memory than this.
+    pub max_bytes: Option<u64>,
+    /// How many started processes wait for the next new session of each kind given to [`Pool::prewarm`].
     pub spares: usize,
 }
 
 impl Default for PoolOptions {
     fn default() -> Self {
         Self {
-            most: 8,
+            max_processes: 8,
             max_awaiting: 16,
             idle: Some(Duration::from_secs(10 * 60)),
-            most_turns: Some(200),
-            most_bytes: Some(2 << 30),
+            max_turns: Some(200),
+            max_bytes: Some(2 << 30),
             spares: 1,
         }
     }
 }
 
-/// Why a pool did not take a message.
+/// Why a pool did not accept a message.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum PoolError {
     /// Every process is busy.
-    #[error("all {most} processes are busy; try again later, or allow more")]
+    #[error("all {max} processes are busy; try again later, or allow more")]
     Full {
-        /// How many there may be.
-        most: usize,
+        /// The maximum number of processes.
+        max: usize,
     },
     /// The pool is being shut down.
     #[error("the pool is being shut down")]
     ShutDown,
-    /// The session did not take it.
+    /// The session did not accept it.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// Makes options: the same each time.
+/// Creates options, the same each time.
 type Recipe = Arc<dyn Fn() -> SessionOptions + Send + Sync>;
 
 #[derive(Default)]
@@ -91,13 +90,13 @@ struct State {
 struct Inner {
     options: PoolOptions,
     state: Mutex<State>,
-    /// Whenever somebody who made room has made it, or has given up.
+    /// Notified whenever an attempt to make room has succeeded or was given up.
     room: Notify,
 }
 
-/// Many conversations, each under a name.
+/// Many sessions, each with a key.
 ///
-/// Cloning it gives another handle to the same pool. Nothing in it is global.
+/// Clones are handles to the same pool. Nothing in it is global.
 #[derive(Clone)]
 pub struct Pool {
     inner: Arc<Inner>,
@@ -109,7 +108,7 @@ pub struct Reservation {
     claim: room::Claim,
 }
 
-/// A conversation of a pool.
+/// A session in a pool.
 #[derive(Clone)]
 pub struct Pooled {
     pool: Pool,
@@ -124,23 +123,25 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements that could panic.
+        // The state is consistent between any two statements that could panic.
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn capacity(&self) -> Capacity {
-        let PoolOptions { most, max_awaiting, .. } = self.inner.options;
-        Capacity { most, max_awaiting }
+        let PoolOptions { max_processes, max_awaiting, .. } = self.inner.options;
+        Capacity { max_processes, max_awaiting }
     }
 
-    /// The conversation of this name: the one that is there, or a new one.
+    /// Returns the session with this key, creating it if necessary.
     ///
-    /// If it is there, it goes on with these options, see [`Session::reconfigure`]: where they need another process,
-    /// it is replaced once nothing runs. `options.conversation` and `options.history` count for new ones only.
+    /// An existing session continues with these options, see [`Session::reconfigure`]: if they need another
+    /// process, it is replaced once nothing is running. `options.conversation` and `options.history` apply to
+    /// new ones only.
     pub fn conversation(&self, key: impl Into<String>, mut options: SessionOptions) -> Pooled {
         let key = key.into();
         let fingerprint = Fingerprint::of(&options);
-        // What the CLI does not keep on disk would be lost with the process, so that is not closed by itself.
+        // A session that the CLI does not keep on disk would be lost with its process, so it is not closed when
+        // idle.
         let is_kept = options.persistence;
         if options.limits.idle.is_none() && is_kept {
             options.limits.idle = self.inner.options.idle;
@@ -168,10 +169,10 @@ impl Pool {
         Pooled { pool: self.clone(), key, session }
     }
 
-    /// Keeps processes ready for new conversations with these options, so that their first answer comes sooner.
+    /// Keeps processes ready for new sessions with these options, so that their first answer comes sooner.
     ///
-    /// They serve only conversations whose processes would be started in the very same way, with the same logs. A
-    /// process that locks its workspace is not kept ready: nobody else could work there meanwhile.
+    /// They only serve sessions whose processes would be started in exactly the same way, with the same logs. A
+    /// process that locks its workspace is not kept ready: no other session could work there meanwhile.
     pub fn prewarm(&self, recipe: impl Fn() -> SessionOptions + Send + Sync + 'static) {
         let options = recipe();
         if options.lock_workspace {
@@ -186,7 +187,7 @@ impl Pool {
         self.refill();
     }
 
-    /// Starts the spares that are missing, as far as there is room.
+    /// Starts missing spares, as far as there is room.
     fn refill(&self) {
         let mut state = self.lock();
         if state.shut_down {
@@ -196,14 +197,14 @@ impl Pool {
         let taken = state.room.taken(&residents(&state), self.capacity());
         for (fingerprint, recipe) in state.recipes.clone() {
             let ready = state.spares.iter().filter(|spare| spare.fingerprint == fingerprint).count();
-            let room = self.inner.options.most.saturating_sub(taken + state.spares.len());
+            let room = self.inner.options.max_processes.saturating_sub(taken + state.spares.len());
             for _ in ready..self.inner.options.spares.min(ready + room) {
                 state.spares.push(Spare::start(fingerprint, recipe()));
             }
         }
     }
 
-    /// The names of the conversations, and whether each has a process.
+    /// The keys of the sessions, and whether each has a process.
     pub fn list(&self) -> Vec<(String, bool)> {
         let state = self.lock();
         let mut list: Vec<_> = state
@@ -215,22 +216,22 @@ impl Pool {
         list
     }
 
-    /// How many sessions are kept for new conversations, whether or not they are started yet.
+    /// How many spare sessions are kept, whether or not they are started yet.
     pub fn spares(&self) -> usize {
         self.lock().spares.len()
     }
 
-    /// How many of them have a process.
+    /// How many spares have a process.
     pub fn live_spares(&self) -> usize {
         self.lock().spares.iter().filter(|spare| spare.session.glance().pid().is_some()).count()
     }
 
-    /// How many of them are ready: started, and with everything loaded that a first answer needs.
+    /// How many spares are ready: started, with everything loaded that a first answer needs.
     pub fn warm_spares(&self) -> usize {
         self.lock().spares.iter().filter(|spare| spare.is_warm()).count()
     }
 
-    /// Forgets a conversation and ends its process.
+    /// Removes a session and ends its process.
     pub async fn remove(&self, key: &str) -> bool {
         let session = self.lock().residents.remove(key);
         match session {
@@ -242,7 +243,7 @@ impl Pool {
         }
     }
 
-    /// Takes no more messages, lets running turns end until `patience` is over, and ends all processes.
+    /// Accepts no more messages, lets running turns end within `patience`, and ends all processes.
     pub async fn shut_down(&self, patience: Duration) {
         let sessions: Vec<Session> = {
             let mut state = self.lock();
@@ -279,7 +280,7 @@ fn spare_or_new(state: &mut State, fingerprint: Fingerprint, options: SessionOpt
 }
 
 impl Pooled {
-    /// Sends a message; it waits for its turn.
+    /// Sends a message, which waits for its turn.
     pub async fn send(&self, message: impl Into<Message>) -> Result<Sent, PoolError> {
         self.send_as(message.into(), SendMode::Queue).await
     }
@@ -299,13 +300,13 @@ impl Pooled {
         Ok(self.send_reserved(reservation, message, mode).await?)
     }
 
-    /// Makes room for a process, for whoever has something to do between that and the message.
+    /// Makes room for a process, for callers that have something to do before sending the message.
     pub async fn reserve(&self) -> Result<Reservation, PoolError> {
         self.recycle().await;
         Ok(Reservation { claim: self.pool.admit(&self.key).await? })
     }
 
-    /// Sends a message for whose process there is room.
+    /// Sends a message whose process already has room reserved.
     pub async fn send_reserved(
         &self,
         reservation: Reservation,
@@ -318,25 +319,25 @@ impl Pooled {
             self.session.glance().touch(state.touches);
         }
         let sent = self.session.send_as(message, mode).await;
-        // From here on the process itself is counted, and what room is left is for spares.
+        // From here on the process itself is counted, and any room left is for spares.
         drop(reservation.claim);
         self.pool.refill();
         sent
     }
 
-    /// Replaces a process that has done enough.
+    /// Replaces a process that has reached its limits.
     async fn recycle(&self) {
         let (glance, options) = (self.session.glance(), &self.pool.inner.options);
         if !glance.has_process() || glance.is_busy() || glance.needs_its_process() {
             return;
         }
-        let is_old = options.most_turns.is_some_and(|most| glance.turns() >= most);
+        let is_old = options.max_turns.is_some_and(|max| glance.turns() >= max);
         let is_large = || {
             let size = glance.pid().and_then(ProcessId::of).and_then(ProcessId::resident_memory);
-            options.most_bytes.zip(size).is_some_and(|(most, size)| size > most)
+            options.max_bytes.zip(size).is_some_and(|(max, size)| size > max)
         };
         if is_old || is_large() {
-            // Somebody else may have sent it a message meanwhile; then it is replaced another time.
+            // Another caller may have sent it a message meanwhile; then it is replaced another time.
             let _ = self.session.close_if_idle().await;
         }
     }
@@ -346,7 +347,7 @@ impl Pooled {
         &self.session
     }
 
-    /// The name.
+    /// The key.
     pub fn key(&self) -> &str {
         &self.key
     }

@@ -7,22 +7,22 @@ use crate::session::Session;
 
 /// What has to happen before there is room.
 enum Admitted {
-    /// There is.
+    /// Nothing: there is room.
     Now(Claim),
-    /// Somebody else makes room for the same conversation.
+    /// Wait: room is already being made for the same session.
     WhenOthersAre,
-    /// This spare one has to end.
+    /// This spare has to end.
     WithoutSpare(Claim, Spare),
-    /// This one has to lose its process.
+    /// This session has to lose its process.
     Without(Claim, Session),
 }
 
 impl Pool {
-    /// Makes room for a process of this conversation.
+    /// Makes room for a process of this session.
     pub(super) async fn admit(&self, key: &str) -> Result<Claim, PoolError> {
         loop {
             let mut room = std::pin::pin!(self.inner.room.notified());
-            // Before the look, so that what happens in between is not missed.
+            // Registered before the check, so that nothing in between is missed.
             room.as_mut().enable();
             let has_room = match self.decide(key)? {
                 Admitted::Now(claim) => return Ok(claim),
@@ -34,7 +34,7 @@ impl Pool {
                     spare.session.stop().await;
                     Some(claim)
                 }
-                // Its history stays. It may have found something to do meanwhile, and then stays itself; an error
+                // Its history stays. It may have become busy meanwhile and then keeps its process; an error
                 // means that it is over, which makes room as well.
                 Admitted::Without(claim, oldest) => {
                     let is_closed = oldest.close_if_idle().await.unwrap_or(true);
@@ -42,14 +42,14 @@ impl Pool {
                 }
             };
             if let Some(mut claim) = has_room {
-                claim.is_ready();
+                claim.mark_ready();
                 return Ok(claim);
             }
         }
     }
 
-    /// Whether this conversation may have a process, and what has to go for that. Room is promised at once, so that it
-    /// is not promised to others.
+    /// Decides whether this session may have a process, and what has to end for that. Room is promised at once,
+    /// so that it is not promised to others.
     fn decide(&self, key: &str) -> Result<Admitted, PoolError> {
         let mut state = self.lock();
         if state.shut_down {
@@ -60,7 +60,7 @@ impl Pool {
         let claim = |evicted| Claim { pool: self.clone(), key: key.to_owned(), evicted };
         match state.room.admit(key, &residents, spares, self.capacity()) {
             Admission::Wait => Ok(Admitted::WhenOthersAre),
-            Admission::Full => Err(PoolError::Full { most: self.inner.options.most }),
+            Admission::Full => Err(PoolError::Full { max: self.inner.options.max_processes }),
             Admission::DropSpare if let Some(spare) = state.spares.pop() => {
                 state.room.claim(key, false, None);
                 Ok(Admitted::WithoutSpare(claim(None), spare))
@@ -86,10 +86,10 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// What had to end has ended.
-    fn is_ready(&mut self) {
+    /// Whatever had to end has ended.
+    fn mark_ready(&mut self) {
         let evicted = self.evicted.take();
-        self.pool.lock().room.is_ready(&self.key, evicted.as_deref());
+        self.pool.lock().room.mark_ready(&self.key, evicted.as_deref());
         self.pool.inner.room.notify_waiters();
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn residents(state: &State) -> Vec<Resident> {
         Resident {
             key: key.clone(),
             has_process: glance.has_process(),
-            // What the CLI does not keep on disk would be lost with the process.
+            // A session that the CLI does not keep on disk would be lost with its process.
             is_busy: glance.is_busy() || glance.needs_its_process(),
             awaits_person: glance.awaits_person(),
             touched: glance.touched(),

@@ -1,4 +1,4 @@
-//! A process that waits, started, for the next new conversation of its kind.
+//! A started process that waits for the next new session of its kind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,7 +12,7 @@ const STARTED: u8 = 1;
 const WARM: u8 = 2;
 const FAILED: u8 = 3;
 
-/// A process that waits. It has no idle limit: it is there to wait.
+/// A waiting process. It has no idle limit, since waiting is its purpose.
 pub(super) struct Spare {
     pub(super) fingerprint: Fingerprint,
     pub(super) session: Session,
@@ -27,7 +27,7 @@ impl Spare {
         Self { fingerprint, session, state }
     }
 
-    /// Whether it did not start, or has ended, so that it saves nobody any time.
+    /// Whether it failed to start or has ended, so that it is of no use.
     pub(super) fn is_dead(&self) -> bool {
         match self.state.load(Ordering::Acquire) {
             WARMING => self.session.is_over(),
@@ -47,7 +47,7 @@ async fn warm_up(session: Session, state: Arc<AtomicU8>) {
     let started = session.start().await;
     state.store(if started.is_ok() { STARTED } else { FAILED }, Ordering::Release);
     if started.is_ok() {
-        // Old versions do not know this request; they are started, which is most of it.
+        // Old versions do not know this request; they are started, which is most of the work.
         let _ = session.context_usage().await;
         state.store(WARM, Ordering::Release);
     }

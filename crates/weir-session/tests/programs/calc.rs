@@ -59,7 +59,7 @@ impl Calc {
     }
 }
 
-/// What makes servers, what they tell, and how many were made.
+/// A factory of servers, the events that they report, and how many were created.
 pub(crate) fn calc() -> (
     impl Fn() -> Calc + Clone + Send + Sync + 'static,
     mpsc::UnboundedReceiver<&'static str>,

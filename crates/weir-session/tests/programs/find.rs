@@ -1,4 +1,4 @@
-//! Finds the simulated CLI that is built beside the tests.
+//! Finds the simulated CLI that is built next to the tests.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(crate) fn simulated_claude() -> PathBuf {
     let program = built.join("examples").join(name);
     assert!(
         program.is_file(),
-        "{} is not there: `cargo test -p weir-session` builds it; for a single test run `cargo build --examples` first",
+        "{} not found: `cargo test -p weir-session` builds it; for a single test run `cargo build --examples` first",
         program.display()
     );
     program

@@ -1,4 +1,4 @@
-//! The brake on real CLIs: a tool that was interrupted before it began never runs, and the next message is answered.
+//! The brake on real CLIs: a tool interrupted before it began never runs, and the next message is answered.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use crate::host::Host;
 use crate::options::options;
 use crate::recorder::Recorder;
 
-/// When the interrupt comes.
+/// When the interrupt is sent.
 #[derive(Debug, Clone, Copy)]
 enum When {
     /// The process is being started.
     Starting,
-    /// The first message was written to it just now.
+    /// The first message was just written to it.
     Written,
-    /// A later message was.
+    /// A later message was just written to it.
     WrittenLater,
     /// A moment later: its turn begins, or has begun.
     Begun,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_real_cli_runs_nothing_that_was_interrupted_before() {
+async fn a_real_cli_runs_nothing_that_was_interrupted() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
         for when in [When::Starting, When::Written, When::WrittenLater, When::Begun] {
@@ -85,14 +85,14 @@ async fn a_compaction_is_interrupted_and_the_next_message_is_answered() {
             assert_eq!(session.ask(says(text)).await.unwrap().text, text);
         }
         let mut updates = session.follow().await.unwrap();
-        // Interpreted, because the script would not survive as the argument of a command.
+        // Interpreted, because the script would be changed as the argument of a command.
         let slowly = format!("/compact @@{}", json!([{"sleep": 120}]));
         let mut sent = session.send(Message::from(slowly).interpreted()).await.unwrap();
         while session.view().await.unwrap().status != Status::Compacting {
             updates.next().await.unwrap();
         }
         assert!(session.interrupt().await.unwrap(), "{cli}");
-        // It is called a success, with or without a word.
+        // It is reported as a success, with or without text.
         let end = sent.answer().await.unwrap();
         assert!(!end.text.contains("summary"), "{cli}: {}", end.text);
         assert_ne!(end.turn.state, TurnState::Failed, "{cli}");
@@ -102,10 +102,10 @@ async fn a_compaction_is_interrupted_and_the_next_message_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_interrupt_spares_the_agents_in_the_background_and_each_has_its_own_stop() {
+async fn an_interrupt_spares_background_agents_and_each_can_be_stopped() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
-        // Older ones do not tell what runs in the background.
+        // Older ones do not report what runs in the background.
         if cli.version < Version::new(2, 1, 197) {
             continue;
         }

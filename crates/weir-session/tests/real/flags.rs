@@ -1,4 +1,4 @@
-//! Each flag that a session passes exists.
+//! Every flag that a session passes exists.
 
 use weir_testkit::real::check_flags;
 

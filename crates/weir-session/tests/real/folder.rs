@@ -1,4 +1,4 @@
-//! What lies in a folder runs nothing before a person has trusted it.
+//! Nothing in a folder runs before a person has trusted it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::host::Host;
 use crate::options::options;
 use crate::recorder::Recorder;
 
-/// What the model is told by the folder's own instructions.
+/// What the folder's own instructions tell the model.
 const MEMORY: &str = "the-mill-turns-left";
 
-/// Fills a folder with everything that runs by itself. Each leaves a file in `ran`.
+/// Fills a folder with everything that runs by itself. Each item leaves a file in `ran`.
 fn booby_trap(folder: &Path, ran: &Path) {
     let touch = |name: &str| format!("touch {}", ran.join(name).display());
     let hooks = |name: &str| {
@@ -68,7 +68,8 @@ impl Trap {
         options((&self.cli, &self.place, &self.api), &process, "", &host, &Recorder::default())
     }
 
-    /// Asks something with this trust. Gives what ran, and whether the model knows the folder's instructions.
+    /// Sends a prompt with this trust. Returns what ran, and whether the model received the folder's
+    /// instructions.
     async fn ask(&self, trust: FolderTrust) -> (Vec<String>, bool) {
         for file in ran(&self.ran) {
             std::fs::remove_file(self.ran.join(file)).unwrap();
@@ -95,20 +96,20 @@ async fn a_folder_runs_nothing_until_a_person_trusts_it() {
         let remembered = || FolderTrust::Remembered(Arc::clone(&file));
 
         assert_eq!(trap.ask(FolderTrust::LeaveOut).await, (vec![], false), "{cli}");
-        assert_eq!(trap.ask(remembered()).await, (vec![], false), "{cli}: nobody has trusted it");
+        assert_eq!(trap.ask(remembered()).await, (vec![], false), "{cli}: it is not trusted");
 
         file.trust(&folder, &scan(&folder, None).unwrap(), "ann", 0).unwrap();
         let (everything, is_told) = trap.ask(remembered()).await;
-        assert!(is_told && everything.len() >= 4, "{cli}: trusted, and yet only {everything:?} ran");
+        assert!(is_told && everything.len() >= 4, "{cli}: trusted, but only {everything:?} ran");
 
         std::fs::write(folder.join(".claude/settings.json"), "{\"apiKeyHelper\": \"touch /nowhere\"}")
             .unwrap();
-        assert_eq!(trap.ask(remembered()).await, (vec![], false), "{cli}: it is another one now");
+        assert_eq!(trap.ask(remembered()).await, (vec![], false), "{cli}: it has changed");
     }
 }
 
 /// Runs git.
-#[expect(clippy::disallowed_methods, reason = "git is what is lured into running something")]
+#[expect(clippy::disallowed_methods, reason = "the test lures git into running a program")]
 fn git(folder: &Path, arguments: &[&str]) {
     let mut git = std::process::Command::new("git");
     git.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments);
@@ -116,7 +117,7 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{arguments:?}: {done:?}");
 }
 
-/// Makes a repository whose file has to be compared again, and which names a program for that.
+/// Creates a repository with a file that git has to compare again, and that names a program for that.
 fn lure(folder: &Path, lure: Lure, run: &str) {
     std::fs::write(folder.join("file"), "one").unwrap();
     git(folder, &["init", "-q"]);
@@ -140,7 +141,7 @@ fn lure(folder: &Path, lure: Lure, run: &str) {
             std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
     }
-    // Other bytes of the same length, at another time: git has to look inside.
+    // Different bytes of the same length, at another time: git has to read the file.
     std::fs::write(folder.join("file"), "two").unwrap();
     let file = std::fs::File::options().write(true).open(folder.join("file")).unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
@@ -165,12 +166,12 @@ async fn a_repository_makes_git_run_nothing() {
             let mut options = trap.options();
             options.folder.trust = FolderTrust::LeaveOut;
             let session = Session::new(options);
-            // No one is asked before the CLI runs this, and older versions run it when they start.
+            // The CLI runs this without asking, and older versions run it at startup.
             let status = json!({"tool": "Bash", "input": {"command": "git status", "description": "looks"}});
             let answer = session.ask(format!("@@{}", json!([status, {"text": "looked"}]))).await;
             session.stop().await;
             assert_eq!(ran(&trap.ran), Vec::<String>::new(), "{cli}: {way:?}");
-            // What cannot be switched off keeps the CLI from being started, and it is said why.
+            // If it cannot be switched off, the CLI is not started, and the error says why.
             match answer {
                 Ok(_) => assert_ne!(way, Lure::Filter, "{cli}"),
                 Err(error) => {
@@ -185,7 +186,7 @@ async fn a_repository_makes_git_run_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_system_prompt_reaches_the_model_and_no_argument() {
+async fn a_long_system_prompt_reaches_the_model_but_is_not_an_argument() {
     for cli in crate::real_clis().into_iter().map(Cli::from) {
         let trap = Trap::new(cli);
         let cli = &trap.cli;
@@ -230,6 +231,6 @@ async fn a_link_that_leads_out_of_the_roots_starts_nothing() {
     std::fs::remove_file(inside.join("link")).unwrap();
     std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
     let error = session.ask("hello").await.unwrap_err();
-    assert!(error.to_string().contains("does not lie below"), "{error}");
+    assert!(error.to_string().contains("is not inside a folder"), "{error}");
     session.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What the host of a scenario says when the CLI asks.
+//! The host of a scenario: how it answers requests of the CLI.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use weir_testkit::json::Json;
 use weir_testkit::scenario::{Process, Reply};
 use weir_wire::{PermissionUpdate, QuestionAnswers, RawJson};
 
-/// Answers as a scenario says.
+/// Answers as the scenario specifies.
 #[derive(Clone)]
 pub(crate) struct Host {
     process: Arc<Process>,
@@ -32,7 +32,7 @@ impl Host {
         Self { process: Arc::new(process.clone()), held, open: Arc::new(Mutex::new(open)) }
     }
 
-    /// What was asked and left open, at least one, with the answer to it.
+    /// Waits for at least one request left open, and returns all of them with their answers.
     pub(crate) async fn answers_to_held(&self, reply: &Reply) -> Vec<(Ask, Decision)> {
         let mut open = self.open.lock().await;
         let mut asks: Vec<Ask> = open.recv().await.into_iter().collect();

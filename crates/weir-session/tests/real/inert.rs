@@ -1,4 +1,4 @@
-//! Text is text: whatever a message says, a real CLI reads no file and runs no command because of it.
+//! Text is inert: whatever a message says, a real CLI reads no file and runs no command because of it.
 
 use weir_session::{Message, Session};
 use weir_testkit::api::ScriptedApi;
@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::options::options;
 use crate::recorder::Recorder;
 
-/// What is in the files that nobody may read, and in what the command says.
+/// Content of the files that must not be read, and of the command's output.
 const SECRET: &str = "the-reeds-are-7731-tall";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -65,7 +65,7 @@ async fn attack(cli: Cli) {
         let told = api.requests().iter().any(|request| request.body.to_string().contains(SECRET));
         assert!(!told, "{cli}: the model was told a secret by {sent}");
     }
-    // The same texts as if they were typed, which shows that the test can fail.
+    // The same texts as if typed, which shows that the test can fail.
     for text in [&texts[0], &texts[5], &texts[7]] {
         let before = api.requests().len();
         session.ask(Message::from(text.as_str()).interpreted()).await.unwrap();
@@ -83,8 +83,8 @@ async fn the_arguments_of_a_command_read_no_file() {
         let secret = place.root().join("secret.txt");
         std::fs::write(&secret, SECRET).unwrap();
         std::fs::create_dir_all(place.home().join(".claude/commands")).unwrap();
-        // Newer versions take arguments apart in the way of a shell.
-        let command = "---\ndescription: says it again\n---\nYou were told: $ARGUMENTS\n$0 $1 $2\n$ARGUMENTS[0] $ARGUMENTS[1]";
+        // Newer versions split arguments like a shell.
+        let command = "---\ndescription: repeats it\n---\nYou were told: $ARGUMENTS\n$0 $1 $2\n$ARGUMENTS[0] $ARGUMENTS[1]";
         std::fs::write(place.home().join(".claude/commands/again.md"), command).unwrap();
         let (process, recorder) = (Process::default(), Recorder::default());
         let session =

@@ -1,5 +1,6 @@
-//! Real CLIs, driven by a session as a program would, with the simulated CLI beside them. They have to be installed:
-//! `scripts/setup-real-cli.sh`, which `make test` runs. `WEIR_SKIP_REAL_CLI=1` leaves these tests out, and says so.
+//! Real CLIs, driven by a session as a program would, compared with the simulated CLI. They have to be
+//! installed: `scripts/setup-real-cli.sh`, which `make test` runs. `WEIR_SKIP_REAL_CLI=1` skips these tests,
+//! and says so.
 
 #[cfg(test)]
 mod brake;
@@ -34,7 +35,7 @@ mod scenarios;
 #[cfg(test)]
 mod tools;
 
-/// The real CLIs to test with. Fails, and says what to do, where one is missing.
+/// The real CLIs to test with. Fails with instructions if one is missing.
 #[cfg(test)]
 fn real_clis() -> Vec<weir_testkit::real::RealCli> {
     weir_testkit::real::RealCli::required().unwrap_or_else(|error| panic!("{error}"))

@@ -1,4 +1,4 @@
-//! A tool that lives in our own process, called by real CLIs.
+//! A tool in our own process, called by real CLIs.
 
 use serde_json::json;
 use weir_session::Session;
@@ -33,7 +33,7 @@ async fn call(cli: Cli) {
     for (tool, input, state, words) in [
         ("add", json!({"a": 1, "b": 2}), ToolState::Succeeded, "3"),
         ("report", json!({}), ToolState::Succeeded, "reported"),
-        ("panic", json!({}), ToolState::Failed, "panicked while it handled this request"),
+        ("panic", json!({}), ToolState::Failed, "panicked while handling this request"),
     ] {
         let end = session.ask(calls(tool, input)).await.unwrap();
         assert_eq!((end.text.as_str(), end.is_error()), ("done", false), "{cli} {tool}");

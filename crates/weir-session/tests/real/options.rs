@@ -1,4 +1,4 @@
-//! What a scenario's process is started with, as options of a session.
+//! Converts the settings of a scenario's process into session options.
 
 use weir_process::{Environment, LogOptions};
 use weir_session::{Conversation, SessionOptions};
@@ -11,7 +11,7 @@ use weir_wire::HookRegistration;
 use crate::host::{Host, hook_name};
 use crate::recorder::Recorder;
 
-/// Options for a process of a scenario. `session` is the one that the process before had.
+/// Options for a process of a scenario. `session` is that of the previous process.
 pub(crate) fn options(
     (cli, place, api): (&Cli, &Place, &ScriptedApi),
     process: &Process,
@@ -61,7 +61,7 @@ fn registration((place, hook): (usize, &weir_testkit::scenario::Hook)) -> HookRe
     }
 }
 
-/// Flags that have an option become that; the others are passed on.
+/// Flags that have an option are converted; the others are passed on.
 fn flags(options: &mut SessionOptions, flags: Vec<String>) {
     let mut flags = flags.into_iter();
     while let Some(flag) = flags.next() {

@@ -14,7 +14,7 @@ use crate::host::{Host, value};
 use crate::options::options;
 use crate::recorder::{DEADLINE, Recorder};
 
-/// Why a session cannot play a scenario, if it cannot.
+/// Why a session cannot play a scenario, if that is the case.
 pub(crate) fn cannot_play(scenario: &Scenario) -> Option<&'static str> {
     let process = |process: &Process| {
         if process.bare {
@@ -24,19 +24,19 @@ pub(crate) fn cannot_play(scenario: &Scenario) -> Option<&'static str> {
             return Some("the feature mcp is off");
         }
         process.actions.iter().find_map(|action| match action {
-            Action::Write(_) => Some("a session writes no line that is not a message"),
+            Action::Write(_) => Some("a session only writes lines that are messages"),
             Action::InterruptSignal | Action::TerminateSignal => {
                 Some("a session sends no such signal by itself")
             }
-            Action::CloseInput => Some("a session closes no input while messages wait"),
-            Action::SendInterrupted(..) => Some("whether both are written together is chance"),
+            Action::CloseInput => Some("a session does not close the input while messages wait"),
+            Action::SendInterrupted(..) => Some("whether both are written together is random"),
             _ => None,
         })
     };
     scenario.processes.iter().find_map(process)
 }
 
-/// Plays a scenario and writes down what came of it: the folded view, how processes ended, how each message ended.
+/// Plays a scenario and records the outcome: the folded view, how processes ended, how each message ended.
 pub(crate) async fn play(cli: &Cli, scenario: &Scenario) -> Result<Vec<String>, String> {
     let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
     let directory = place.directory().to_string_lossy().into_owned();
@@ -77,7 +77,7 @@ struct Player<'p> {
 }
 
 impl Player<'_> {
-    /// Plays one process to its end, and tells how each message ended.
+    /// Plays one process to its end, and returns how each message ended.
     async fn process(&mut self, process: &Process) -> Result<Vec<String>, String> {
         let mut lines = Vec::new();
         if let Err(error) = self.session.start().await {
@@ -86,13 +86,13 @@ impl Player<'_> {
         for action in &process.actions {
             self.act(action).await?;
         }
-        // An error means that it has ended already.
+        // An error means that it has already ended.
         let _ = self.session.close().await;
         let live = self.session.view().await.map_err(|error| error.to_string())?;
         let replayed = self.recorder.replayed(FoldOptions::default());
         let difference = similar(&outline(&live), &outline(&replayed));
         if !difference.is_empty() {
-            return Err(format!("the view is not that of a replay:\n{difference}"));
+            return Err(format!("the view differs from that of a replay:\n{difference}"));
         }
         self.session.stop().await;
         for (number, sent) in self.sent.iter_mut().enumerate() {
@@ -154,19 +154,19 @@ impl Player<'_> {
 
 fn end(answer: &Result<Arc<TurnEnd>, SessionError>) -> String {
     match answer {
-        // What is said about an error is in the outline of the turn, and in the table if it differs.
+        // The text of an error is in the outline of the turn, and in the table if it differs.
         Ok(end) if end.is_error() => format!("ended with turn {}, an error", end.turn.id),
         Ok(end) => format!("ended with turn {} {:?}", end.turn.id, end.text),
         Err(error) => format!("ended without an answer: {}", name(error)),
     }
 }
 
-/// The kind of an error: its words hold what the CLI printed.
+/// The kind of an error: its text contains the CLI's output.
 fn name(error: &SessionError) -> String {
     format!("{error:?}").split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// The lines that are not the same in both.
+/// The lines that differ.
 fn similar(left: &[String], right: &[String]) -> String {
     let only = |mark: char, of: &[String], other: &[String]| -> Vec<String> {
         of.iter().filter(|line| !other.contains(line)).map(|line| format!("{mark} {line}")).collect()

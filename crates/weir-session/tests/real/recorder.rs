@@ -11,9 +11,9 @@ use weir_testkit::scenario::Condition;
 use weir_transcript::{Fold, FoldOptions, HostEvent, View};
 use weir_wire::{Decoder, Line};
 
-/// Longer than anything takes: an old CLI on a busy machine needs ten seconds to start.
+/// Longer than any step takes: an old CLI on a busy machine needs ten seconds to start.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
-/// How often a file is looked for, of which nobody tells us.
+/// How often to look for a file that can only be polled.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Everything that happened in a session, in order.
@@ -38,7 +38,7 @@ impl Observer for Recorder {
     }
 
     fn host(&mut self, event: &HostEvent) {
-        // Of no concern to the transcript of a live session, which has the end of it when the process ends.
+        // Irrelevant for the transcript of a live session, which gets the last part when the process ends.
         if matches!(event, HostEvent::Stderr { .. }) {
             return;
         }
@@ -61,7 +61,7 @@ impl Recorder {
         self.lock().happenings.clone()
     }
 
-    /// The conversation as one would see it who had only what was recorded.
+    /// The view as folded from the recording alone.
     pub(crate) fn replayed(&self, options: FoldOptions) -> View {
         let (mut fold, mut decoder) = (Fold::new(options), Decoder::new());
         for happening in &self.lock().happenings {
@@ -73,7 +73,7 @@ impl Recorder {
         fold.into_view()
     }
 
-    /// Waits until a condition holds, or says what happened instead.
+    /// Waits until a condition holds, or returns what happened instead.
     pub(crate) async fn wait(&self, condition: &Condition, directory: &Path) -> Result<(), String> {
         let holds = || match condition {
             Condition::Exit => self.lock().exits > 0,
@@ -92,7 +92,10 @@ impl Recorder {
             let events = self.lock();
             let last = events.lines.iter().rev().take(8).rev();
             let last = last.map(|line| String::from_utf8_lossy(&line.bytes).chars().take(300).collect());
-            format!("in vain: {condition:?}; the last lines:\n{}", last.collect::<Vec<String>>().join("\n"))
+            format!(
+                "timed out waiting for {condition:?}; the last lines:\n{}",
+                last.collect::<Vec<String>>().join("\n")
+            )
         })
     }
 }

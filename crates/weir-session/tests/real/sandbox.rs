@@ -1,4 +1,4 @@
-//! A sandbox is a fence that the kernel keeps: real CLIs try to get over it.
+//! A sandbox is enforced by the kernel: real CLIs try to escape from it.
 
 use serde_json::json;
 use weir_process::Sandbox;
@@ -13,7 +13,7 @@ use crate::recorder::Recorder;
 
 const SECRET: &str = "the-sluice-key-is-under-the-stone";
 
-/// A session in a sandbox whose tools all run unasked.
+/// A session in a sandbox whose tools all run without asking.
 fn fenced(cli: &Cli, place: &Place, api: &ScriptedApi) -> SessionOptions {
     let (process, recorder) = (Process::default(), Recorder::default());
     let mut options = options((cli, place, api), &process, "", &Host::new(&process), &recorder)
@@ -61,7 +61,7 @@ async fn climb(cli: Cli) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_conversation_outlives_its_process_in_a_sandbox_and_leaves_nothing() {
+async fn a_session_outlives_its_process_in_a_sandbox_and_leaves_nothing() {
     let cli = Cli::from(crate::real_clis().remove(0));
     let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
     let mut options = fenced(&cli, &place, &api);
@@ -72,12 +72,12 @@ async fn a_conversation_outlives_its_process_in_a_sandbox_and_leaves_nothing() {
     assert_eq!(second.text, "two");
     let requests = api.requests();
     let last = requests.iter().rfind(|request| request.is_message()).unwrap();
-    assert!(last.messages >= 3, "the second process does not know what the first said");
+    assert!(last.messages >= 3, "the second process does not know what the first one said");
     session.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_sandbox_no_start() {
+async fn without_a_working_sandbox_nothing_starts() {
     let cli = Cli::from(crate::real_clis().remove(0));
     let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
     let mut options = fenced(&cli, &place, &api);
@@ -92,7 +92,7 @@ async fn no_sandbox_no_start() {
     session.stop().await;
 }
 
-/// Everything that a home can make a later process run.
+/// Everything in a home that can make a later process run something.
 const LEFT_BEHIND: &str = r#"mkdir -p ~/.claude/commands; cd ~
 hook='[{"hooks":[{"type":"command","command":"touch WORK/hooked"}]}]'
 echo "{\"hooks\":{\"SessionStart\":$hook,\"UserPromptSubmit\":$hook}}" > .claude/settings.json

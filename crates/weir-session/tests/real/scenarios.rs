@@ -1,5 +1,5 @@
-//! The scenarios, played by a session on a real CLI and on the simulated one: the transcripts must be equal, but for
-//! the table of known differences.
+//! The scenarios, played by a session on a real CLI and on the simulated one: the transcripts must be equal,
+//! except for the table of known differences.
 
 use std::collections::VecDeque;
 use std::io::Write as _;
@@ -13,14 +13,14 @@ use crate::programs::simulated_claude;
 
 /// How many scenarios run at once. Each has its own folders, API and process.
 const JOBS: usize = 4;
-/// Set to the name of a scenario to play that one alone.
+/// Set to the name of a scenario to play only that one.
 const ONLY: &str = "WEIR_ONLY_SCENARIO";
 
 /// Set to play every scenario on every version, as `make conformance` does.
 const ALL: &str = "WEIR_ALL_SCENARIOS";
 
-/// What is left out of a short run: it is about the API, a tool or the transcript, and the scenarios without a session
-/// have shown it.
+/// Skipped in a short run: these are about the API, a tool or the transcript, and already covered by the
+/// scenarios without a session.
 const LONG: &[&str] = &[
     "api-error-401",
     "api-error-429",
@@ -94,7 +94,7 @@ async fn a_session_sees_the_same_on_the_simulated_cli_as_on_real_ones() {
         writeln!(std::io::stderr(), "sessions: {count} scenarios agree on {} real CLIs", clis.len());
 }
 
-/// Whether a session sees the same on both.
+/// Compares what a session sees on both.
 async fn agree(real: &RealCli, scenario: &Scenario) -> Result<(), String> {
     if compare(scenario, real.version, &[], &[]).skipped.is_some() {
         return Ok(());
@@ -112,11 +112,11 @@ async fn agree(real: &RealCli, scenario: &Scenario) -> Result<(), String> {
 }
 
 #[test]
-fn the_short_run_leaves_out_only_what_exists() {
+fn the_short_run_skips_only_existing_scenarios() {
     let scenarios = all();
     let different = scenarios.iter().filter(|scenario| differs_by_version(scenario.name)).count();
-    assert_eq!(different, 11, "one of them has another name now");
+    assert_eq!(different, 11, "one of them has been renamed");
     for name in LONG {
-        assert!(scenarios.iter().any(|scenario| scenario.name == *name), "there is no scenario {name}");
+        assert!(scenarios.iter().any(|scenario| scenario.name == *name), "no scenario {name}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which tools a real CLI has: what is not in the list does not run, also if it would never ask.
+//! Which tools a real CLI has: a tool that is not in the list does not run, even if it would never ask.
 
 use serde_json::json;
 use weir_session::{Session, SessionOptions, Unlisted, tools_of_rules};
@@ -16,7 +16,7 @@ fn made(cli: &Cli, place: &Place, api: &ScriptedApi) -> SessionOptions {
     options((cli, place, api), &process, "", &Host::new(&process), &Recorder::default())
 }
 
-/// The tools of the conversation's own requests; old versions ask a small model without any besides.
+/// The tools of the session's own requests; old versions also query a small model without any.
 fn offered(api: &ScriptedApi) -> Vec<String> {
     let requests = api.requests();
     let longest = requests.iter().filter(|request| request.is_message()).map(|request| &request.tools);
@@ -24,7 +24,7 @@ fn offered(api: &ScriptedApi) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_no_rule_names_is_not_there() {
+async fn a_tool_that_no_rule_names_does_not_exist() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
         let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
@@ -60,7 +60,7 @@ async fn what_no_rule_names_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_with_two_names_is_there_on_every_version() {
+async fn a_tool_with_two_names_exists_on_every_version() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
         for name in ["Task", "Agent"] {
@@ -77,7 +77,7 @@ async fn a_tool_with_two_names_is_there_on_every_version() {
 
 #[cfg(feature = "mcp")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_of_our_own_is_there_and_one_of_the_settings_is_not() {
+async fn our_own_server_is_available_and_one_in_the_settings_is_not() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
         for (named, is_started) in [("Read", false), ("mcp__calc", true)] {

@@ -1,4 +1,4 @@
-//! What the CLI asks: permissions, questions, hooks, MCP servers, elicitations.
+//! Requests of the CLI: permissions, questions, hooks, MCP servers, elicitations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ async fn a_handler_that_allows_repeats_the_arguments() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_allows_by_name_leaves_to_a_person_what_the_cli_wants_a_person_for() {
+async fn a_handler_that_allows_by_name_leaves_requests_for_a_person_alone() {
     let (session, mut cli) = running(SessionOptions::new().handler(AllowTools::new(["Bash"]))).await;
     let rule = json!({"source": "userSettings", "tool_name": "Bash", "rule_content": "rm:*"});
     let members = [
@@ -78,7 +78,7 @@ async fn a_handler_that_allows_by_name_leaves_to_a_person_what_the_cli_wants_a_p
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_permission_that_nobody_answers_in_time_is_denied_and_the_view_says_expired() {
+async fn a_permission_not_answered_in_time_is_denied_and_shown_as_expired() {
     let mut options = SessionOptions::new().handler(LeaveOpen);
     options.limits.answer = Some(Duration::from_secs(10));
     let (session, mut cli) = running(options).await;
@@ -107,7 +107,7 @@ async fn a_handler_that_takes_too_long_is_dropped_and_denied() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_is_taken_back_drops_the_handlers_future() {
+async fn a_withdrawn_request_drops_the_handlers_future() {
     let dropped = Arc::new(Notify::new());
     let (session, mut cli) = running(SessionOptions::new().handler(never(&dropped))).await;
     cli.asks_for("r1", "Bash").await;
@@ -135,14 +135,14 @@ async fn the_end_of_the_process_drops_the_handlers_future() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_ends_takes_its_open_requests_with_it() {
+async fn the_end_of_a_turn_closes_its_open_requests() {
     let dropped = Arc::new(Notify::new());
     let (session, mut cli) = running(SessionOptions::new().handler(never(&dropped))).await;
     cli.asks_for("r1", "Bash").await;
     quiet().await;
     cli.interrupted().await;
     soon(dropped.notified()).await;
-    // Should the CLI wait in spite of that, it hears no.
+    // In case the CLI still waits, it is denied.
     assert_eq!(cli.hears_answer("r1").await["response"]["behavior"], "deny");
     assert_eq!(state(&session, "r1").await, RequestState::Settled);
     let late = session.answer(&RequestId::new("r1"), Decision::allow(), None).await;
@@ -151,7 +151,7 @@ async fn a_turn_that_ends_takes_its_open_requests_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_answer_wins_and_the_second_hears_who_was_first() {
+async fn the_first_answer_wins_and_the_second_is_told_who_was_first() {
     let (session, mut cli) = running(SessionOptions::new().handler(LeaveOpen)).await;
     cli.asks_for("r1", "Bash").await;
     quiet().await;
@@ -170,7 +170,7 @@ async fn the_first_answer_wins_and_the_second_hears_who_was_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn somebody_who_answers_is_faster_than_the_handler() {
+async fn a_caller_can_answer_before_the_handler() {
     let dropped = Arc::new(Notify::new());
     let (session, mut cli) = running(SessionOptions::new().handler(never(&dropped))).await;
     cli.asks_for("r1", "Bash").await;
@@ -221,7 +221,7 @@ async fn a_handler_that_allows_a_question_denies_it() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_denies() {
     let handler = |ask: Ask| async move {
-        assert!(matches!(ask, Ask::Hook(_)), "not in the mood");
+        assert!(matches!(ask, Ask::Hook(_)), "a panic on purpose");
         Decision::Value(json!({}))
     };
     let (session, mut cli) = running(SessionOptions::new().handler(handler)).await;
@@ -233,7 +233,7 @@ async fn a_handler_that_panics_denies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_channel_hears_of_requests_and_of_their_withdrawal() {
+async fn a_channel_gets_requests_and_their_withdrawal() {
     let (handler, mut asks) = AskChannel::new();
     let (session, mut cli) = running(SessionOptions::new().handler(handler)).await;
     cli.asks_for("r1", "Bash").await;
@@ -267,7 +267,7 @@ async fn a_message_for_an_mcp_server_before_the_handshake_is_answered() {
     let mut cli = stage.next();
     let request = cli.hears_request("initialize").await;
     assert_eq!(request["request"]["sdkMcpServers"], json!(["tools"]), "{request}");
-    // The CLI asks the server before it is ready itself.
+    // The CLI contacts the server before it is ready itself.
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": "initialize"});
     cli.asks("m1", json!({"subtype": "mcp_message", "server_name": "tools", "message": message})).await;
     let answer = cli.hears_answer("m1").await;
@@ -290,14 +290,14 @@ async fn a_hook_is_answered_by_the_handler() {
     cli.asks("h1", json!({"subtype": "hook_callback", "callback_id": "before", "input": {"a": 1}})).await;
     let answer = cli.hears_answer("h1").await;
     assert_eq!(answer["response"], json!({"decision": "block", "reason": "before"}));
-    // A hook is no business of a person's.
+    // A hook is not for a person to decide.
     assert_eq!(session.view().await.unwrap().status, Status::Running);
     session.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn hooks_and_servers_hear_an_error_where_the_handler_has_no_answer_for_them() {
-    // Allowing means nothing to a hook, and nobody else will answer it.
+async fn hooks_and_servers_get_an_error_if_the_handler_has_no_answer() {
+    // Allowing means nothing to a hook, and no other answer will come.
     for decision in [Decision::allow(), Decision::LeaveOpen] {
         let handler = move |_: Ask| std::future::ready(decision.clone());
         let (session, mut cli) = running(SessionOptions::new().handler(handler)).await;
@@ -321,7 +321,7 @@ async fn an_elicitation_is_answered_declined_or_expired_in_its_own_form() {
     let value = json!({"action": "accept", "content": {"name": "Ada"}});
     session.answer(&RequestId::new("e1"), Decision::Value(value.clone()), None).await.unwrap();
     assert_eq!(cli.hears_answer("e1").await["response"], value);
-    // What does not fit a form that Weir knows is refused, and the request stays open.
+    // An answer that does not match a form that Weir knows is refused, and the request stays open.
     let form = json!({"subtype": "elicitation", "mcp_server_name": "s", "message": "Your size?", "mode": "form",
         "requested_schema": {"type": "object", "required": ["size"], "properties": {"size": {"enum": ["s", "l"]}}}});
     cli.asks("e0", form).await;
@@ -351,7 +351,7 @@ async fn an_elicitation_is_answered_declined_or_expired_in_its_own_form() {
 #[tokio::test(start_paused = true)]
 async fn many_requests_at_once_each_get_their_own_answer() {
     let handler = |ask: Ask| async move {
-        // The first asked are the last answered.
+        // The first requests are answered last.
         let Ask::Permission(ask) = ask else { return Decision::deny("no") };
         let number: u64 = ask.id.as_str().trim_start_matches('r').parse().unwrap();
         tokio::time::sleep(Duration::from_millis(100 - number)).await;
@@ -368,7 +368,7 @@ async fn many_requests_at_once_each_get_their_own_answer() {
     session.stop().await;
 }
 
-/// A handler that never decides, and says when its future is dropped.
+/// A handler that never decides, and reports when its future is dropped.
 fn never(dropped: &Arc<Notify>) -> impl weir_session::Handler {
     struct Tells(Arc<Notify>);
     impl Drop for Tells {

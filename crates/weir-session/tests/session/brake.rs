@@ -1,4 +1,4 @@
-//! The brake: an interrupt in each state, on a CLI that the test plays.
+//! The brake: an interrupt in each state, on a CLI played by the test.
 
 use serde_json::json;
 use weir_session::{SessionError, SessionOptions};
@@ -8,17 +8,17 @@ use weir_wire::TaskId;
 use crate::played::{asking, quiet, session, soon};
 
 #[tokio::test(start_paused = true)]
-async fn before_the_cli_is_ready_it_takes_the_message_back() {
+async fn an_interrupt_before_the_cli_is_ready_cancels_the_message() {
     let (session, stage) = session(SessionOptions::new());
     let mut sent = session.send("one").await.unwrap();
     let mut cli = stage.next();
     let greeting = cli.hears_request("initialize").await;
-    assert_eq!(greeting["request"]["perTaskStopAffordance"], true, "tasks have a stop of their own");
+    assert_eq!(greeting["request"]["perTaskStopAffordance"], true, "tasks can be stopped individually");
     assert!(soon(session.interrupt()).await.unwrap());
     assert!(matches!(soon(sent.answer()).await, Err(SessionError::Interrupted)));
     cli.answers(&greeting, json!({})).await;
     quiet().await;
-    // The process is there, and what it hears first is the next message.
+    // The process is running, and the first message it receives is the next one.
     let asked = asking(&session, "two");
     cli.turn("two", "2").await;
     assert_eq!(asked.await.unwrap().unwrap().text, "2");
@@ -29,13 +29,13 @@ async fn before_the_cli_is_ready_it_takes_the_message_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn before_there_is_a_process_it_takes_the_message_back() {
+async fn an_interrupt_before_there_is_a_process_cancels_the_message() {
     let (session, stage) = session(SessionOptions::new());
     let mut sent = session.send("one").await.unwrap();
     let mut behind = session.send("two").await.unwrap();
     assert!(soon(session.interrupt()).await.unwrap());
     assert!(matches!(soon(sent.answer()).await, Err(SessionError::Interrupted)));
-    // What waits behind it is another turn.
+    // The message behind it is another turn.
     let mut cli = stage.ready().await;
     cli.turn("two", "2").await;
     assert_eq!(soon(behind.answer()).await.unwrap().text, "2");
@@ -43,7 +43,7 @@ async fn before_there_is_a_process_it_takes_the_message_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_the_cli_has_got_and_not_begun_is_cancelled_and_interrupted() {
+async fn a_message_received_but_not_begun_is_cancelled_and_interrupted() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -71,7 +71,7 @@ async fn a_message_that_the_cli_has_got_and_not_begun_is_cancelled_and_interrupt
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_begins_in_spite_of_it_is_interrupted_again_and_then_ended() {
+async fn a_turn_that_begins_anyway_is_interrupted_again_and_then_ended() {
     let mut options = SessionOptions::new();
     options.limits.interrupt = std::time::Duration::from_secs(3);
     let (session, stage) = session(options);
@@ -86,7 +86,7 @@ async fn a_turn_that_begins_in_spite_of_it_is_interrupted_again_and_then_ended()
     cli.answers(&interrupt, json!({})).await;
     cli.init().await;
     cli.hears_request("interrupt").await;
-    // It does not care, so its input is closed.
+    // It ignores that, so its input is closed.
     cli.hears_nothing_more().await;
     cli.exits(0);
     assert!(soon(interrupting).await.unwrap().unwrap());
@@ -95,7 +95,7 @@ async fn a_turn_that_begins_in_spite_of_it_is_interrupted_again_and_then_ended()
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_allowed_in_a_turn_that_is_to_end() {
+async fn nothing_is_allowed_in_a_turn_being_interrupted() {
     let (session, stage) = session(SessionOptions::new().handler(weir_session::LeaveOpen));
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -125,7 +125,7 @@ async fn nothing_is_allowed_in_a_turn_that_is_to_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn discarded_and_refused_messages_have_come_to_their_end() {
+async fn discarded_and_refused_messages_are_finished() {
     for state in ["discarded", "refused"] {
         let (session, stage) = session(SessionOptions::new());
         let asked = asking(&session, "one");
@@ -145,7 +145,7 @@ async fn discarded_and_refused_messages_have_come_to_their_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_task_is_stopped_where_the_version_can() {
+async fn one_task_is_stopped_if_the_version_supports_it() {
     for (version, can) in
         [(Some("2.1.325"), true), (Some("2.1.61"), true), (Some("2.1.9"), false), (None, false)]
     {

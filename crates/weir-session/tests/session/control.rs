@@ -1,4 +1,4 @@
-//! The control lane: independent of consumers, and every request is answered.
+//! Control requests: independent of consumers, and always answered.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn control_requests_of_a_strange_shape_are_answered_too() {
     cli.asks("x3", json!({"subtype": "can_use_tool", "tool_name": 5, "input": []})).await;
     let answer = cli.hears_answer("x3").await;
     assert!(answer["subtype"] == "error" || answer["response"]["behavior"] == "deny", "{answer}");
-    // Without a name there is nobody to answer, and nothing breaks.
+    // Without an id it cannot be answered, and nothing breaks.
     cli.says(&json!({"type": "control_request", "request": {"subtype": "make_coffee"}})).await;
     cli.asks("x4", json!({"subtype": "make_tea"})).await;
     cli.hears_answer("x4").await;
@@ -39,7 +39,7 @@ async fn control_requests_of_a_strange_shape_are_answered_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_reads_the_updates_and_interrupt_is_still_answered() {
+async fn interrupt_is_answered_even_if_updates_are_not_read() {
     let (session, stage) = session(SessionOptions::new());
     let _unread = session.follow().await.unwrap();
     let asked = asking(&session, "one");
@@ -73,7 +73,7 @@ async fn interrupt_is_answered_while_the_cli_floods_us() {
         let session = session.clone();
         async move { session.interrupt().await }
     });
-    // Writes as fast as it can until it hears the interrupt.
+    // Writes as fast as it can until it receives the interrupt.
     let line = json!({"type": "keep_alive", "filler": "x".repeat(1000)}).to_string() + "\n";
     let flood = line.repeat(1000);
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
@@ -94,16 +94,16 @@ async fn interrupt_is_answered_while_the_cli_floods_us() {
 #[tokio::test(start_paused = true)]
 async fn interrupt_with_nothing_running_says_so() {
     let (session, stage) = session(SessionOptions::new());
-    assert!(!session.interrupt().await.unwrap(), "there is no process");
+    assert!(!session.interrupt().await.unwrap(), "no process");
     let mut cli = stage.started(&session).await;
-    assert!(!session.interrupt().await.unwrap(), "there is no turn");
+    assert!(!session.interrupt().await.unwrap(), "no turn");
     cli.hears_nothing_yet().await;
     session.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cli_that_does_not_obey_an_interrupt_is_ended_and_the_next_message_has_another() {
-    // It may say nothing, or that it will, or that it will not.
+async fn a_cli_that_ignores_an_interrupt_is_ended_and_the_next_message_starts_another() {
+    // It may answer nothing, or that it will, or that it will not.
     for answer in [None, Some(true), Some(false)] {
         let mut options = SessionOptions::new();
         options.limits.interrupt = Duration::from_secs(7);
@@ -156,7 +156,7 @@ async fn after_an_interrupt_the_process_takes_the_next_message() {
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_before_the_turn_has_begun_interrupts_that_turn() {
-    // As 2.1.9 and 2.1.325 do it: the answer, then the turn, and its end at once.
+    // As 2.1.9 and 2.1.325 do it: the answer, then the turn and its immediate end.
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -173,7 +173,7 @@ async fn an_interrupt_before_the_turn_has_begun_interrupts_that_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_request_and_one_that_the_version_does_not_know_are_different_errors() {
+async fn refused_and_unsupported_requests_are_different_errors() {
     let (session, stage) = session(SessionOptions::new());
     let mut cli = stage.started(&session).await;
     let (error, ()) = tokio::join!(session.set_permission_mode("yolo"), async {
@@ -205,7 +205,7 @@ async fn answers_find_their_requests_in_any_order() {
         let status = cli.hears_request("mcp_status").await;
         let usage = cli.hears_request("get_context_usage").await;
         cli.answers(&usage, json!({"is": "usage"})).await;
-        // An answer to nothing is no trouble.
+        // An answer to an unknown request is ignored.
         cli.answers(&json!({"request_id": "never-asked"}), json!({})).await;
         cli.answers(&status, json!({"is": "status"})).await;
     });

@@ -1,4 +1,4 @@
-//! A process that ends by itself, and what comes while it does.
+//! A process that ends by itself, and what arrives meanwhile.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ fn deliveries(view: &View) -> Vec<Delivery> {
     view.entries.iter().filter_map(|entry| of(&entry.body)).collect()
 }
 
-/// Patient with a process that should end.
+/// Long waits for a process that should end.
 fn patient() -> weir_process::StopOptions {
     weir_process::StopOptions { grace: Duration::from_secs(3600), ..weir_process::StopOptions::now() }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_while_a_process_dies_goes_to_the_next() {
+async fn a_message_sent_while_a_process_dies_goes_to_the_next() {
     let (session, stage) = session(SessionOptions::new());
-    // Set after the stage has made it impatient.
+    // Set after the stage has made the waits short.
     let mut options = SessionOptions::new();
     options.stop = patient();
     session.reconfigure(options);
@@ -35,7 +35,7 @@ async fn a_message_that_comes_while_a_process_dies_goes_to_the_next() {
     soon(asked).await.unwrap().unwrap();
     let dying = cli.goes_deaf();
     quiet().await;
-    // It was seen that the process ends, and it has not ended.
+    // The end of the process was noticed, but it has not ended yet.
     let asked = asking(&session, "two");
     let started = tokio::spawn({
         let session = session.clone();
@@ -51,7 +51,7 @@ async fn a_message_that_comes_while_a_process_dies_goes_to_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_for_a_process_that_was_never_used() {
+async fn a_message_sent_while_an_unused_process_dies_goes_to_the_next() {
     let (session, stage) = session(SessionOptions::new());
     let mut options = SessionOptions::new();
     options.stop = patient();
@@ -73,7 +73,7 @@ async fn a_message_that_was_never_written_goes_to_the_next_process() {
     let mut cli = stage.ready().await;
     cli.turn("one", "1").await;
     soon(asked).await.unwrap().unwrap();
-    // Nobody has noticed yet that it is dead when the message is accepted.
+    // The message is accepted before it is noticed that the process is dead.
     cli.exits(1);
     let asked = asking(&session, "two");
     stage.ready().await.turn("two", "2").await;
@@ -83,9 +83,9 @@ async fn a_message_that_was_never_written_goes_to_the_next_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cli_that_never_reads_is_not_tried_for_ever() {
+async fn a_cli_that_never_reads_is_not_tried_forever() {
     let (session, stage) = session(SessionOptions::new());
-    // As many processes as it likes, each ready and dead before the message can be written.
+    // Any number of processes, each ready and dead before the message can be written.
     let dying = async {
         loop {
             let mut cli = stage.next();
@@ -107,7 +107,7 @@ async fn a_cli_that_never_reads_is_not_tried_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_message_is_noticed_though_the_view_has_forgotten_it() {
+async fn a_cancelled_message_is_noticed_even_if_the_view_has_dropped_it() {
     let mut options = SessionOptions::new();
     options.fold.keep_entries = Some(4);
     let (session, stage) = session(options);
@@ -131,7 +131,7 @@ async fn a_cancelled_message_is_noticed_though_the_view_has_forgotten_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cli_that_is_too_old_is_not_asked() {
+async fn a_cli_that_is_too_old_gets_no_handshake() {
     let mut options = SessionOptions::new();
     options.handshake = false;
     let (session, stage) = session(options);
@@ -143,7 +143,7 @@ async fn a_cli_that_is_too_old_is_not_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_kept_starts_over_and_says_so() {
+async fn a_session_that_is_not_kept_starts_over_and_says_so() {
     let mut options = SessionOptions::new();
     options.persistence = false;
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -162,12 +162,12 @@ async fn what_is_not_kept_starts_over_and_says_so() {
     cli.result("2", &[&id]).await;
     soon(asked).await.unwrap().unwrap();
     assert!(session.view().await.unwrap().session.forked);
-    // Nothing was there to be resumed.
+    // There was nothing to resume.
     assert_eq!(*seen.lock().unwrap(), [None, None]);
     session.stop().await;
 }
 
-/// Remembers what each process went on with.
+/// Remembers which session each process resumed.
 struct Starts(std::sync::Arc<std::sync::Mutex<Vec<Option<String>>>>);
 
 impl weir_session::Observer for Starts {
@@ -180,12 +180,12 @@ impl weir_session::Observer for Starts {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_for_each_message_needs_a_session_that_is_kept() {
+async fn a_process_for_each_message_needs_persistence() {
     let mut options = SessionOptions::new().process_per_message();
     options.persistence = false;
     let (session, _stage) = session(options);
     let error = soon(session.ask("one")).await.unwrap_err();
-    assert!(error.to_string().contains("keep the process, or the session"), "{error}");
+    assert!(error.to_string().contains("keep either the process or the session"), "{error}");
     session.stop().await;
 }
 
@@ -221,7 +221,7 @@ async fn the_session_that_the_cli_names_is_locked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_was_cleared_frees_its_old_name() {
+async fn a_cleared_session_releases_its_old_id() {
     let folder = tempfile::tempdir().unwrap();
     let (session, stage) = session(SessionOptions::new().state_directory(folder.path()));
     let asked = asking(&session, "one");
@@ -243,7 +243,7 @@ async fn a_session_that_was_cleared_frees_its_old_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_printed_just_before_the_end_is_seen() {
+async fn output_just_before_the_end_is_seen() {
     let seen = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
     let (session, stage) = session(SessionOptions::new().observer(Diagnostics(std::sync::Arc::clone(&seen))));
     let asked = asking(&session, "one");
@@ -257,7 +257,7 @@ async fn what_is_printed_just_before_the_end_is_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_watches_later_sees_what_was_printed_before() {
+async fn a_later_observer_sees_earlier_diagnostics() {
     let (session, stage) = session(SessionOptions::new());
     let mut cli = stage.started(&session).await;
     cli.peer_mut().write_stderr("a warning\n");
@@ -283,8 +283,8 @@ impl weir_session::Observer for Diagnostics {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_it_said_in_a_result_to_nobody_is_why_it_died() {
-    // As 2.1.9 does it with a session that it does not find: nothing on its standard error.
+async fn an_error_in_an_unsolicited_result_explains_the_exit() {
+    // As 2.1.9 does for a session that it does not find: nothing on standard error.
     let (session, stage) = session(SessionOptions::new().resume("missing"));
     let asked = asking(&session, "one");
     let mut cli = stage.next();

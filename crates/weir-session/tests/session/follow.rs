@@ -1,4 +1,4 @@
-//! Those who look on: the observer at once, followers in their own time.
+//! Observers, which see changes at once, and viewers, at their own pace.
 
 use std::sync::{Arc, Mutex};
 
@@ -40,11 +40,11 @@ fn added_text(change: &Change<'_>) -> Option<String> {
     }
 }
 
-/// Follows until there is nothing new, and gives the view that comes of it.
+/// Follows until there is nothing new, and returns the resulting view.
 async fn caught_up(updates: &mut Updates, session: &Session) -> (View, usize) {
     let (mut mine, mut snapshots) = (View::default(), 0);
     loop {
-        match soon(updates.next()).await.expect("the session lives") {
+        match soon(updates.next()).await.expect("the session is alive") {
             Update::Snapshot(view) => {
                 mine = *view;
                 snapshots += 1;
@@ -59,7 +59,7 @@ async fn caught_up(updates: &mut Updates, session: &Session) -> (View, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_thousand_quick_messages_all_reach_an_observer_and_a_follower_in_order() {
+async fn three_thousand_quick_messages_reach_an_observer_and_a_viewer_in_order() {
     let seen = Seen::default();
     let mut options = SessionOptions::new().observer(seen.clone());
     options.fold.keep_entries = None;
@@ -87,36 +87,36 @@ async fn three_thousand_quick_messages_all_reach_an_observer_and_a_follower_in_o
     asked.await.unwrap().unwrap();
     session.stop().await;
     assert_eq!(*seen.texts.lock().unwrap(), expected);
-    // The handshake's answer, the init, and the result are lines, too.
+    // The answer to the handshake, the init and the result are lines too.
     assert_eq!(*seen.lines.lock().unwrap(), 3003);
     assert_eq!(soon(follower).await.unwrap(), expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follower_that_lags_gets_a_snapshot_and_is_then_equal_to_the_view() {
+async fn a_viewer_that_lags_gets_a_snapshot_and_then_matches_the_view() {
     let (session, stage) = session(SessionOptions::new());
     let mut updates = session.follow().await.unwrap();
     assert!(matches!(updates.next().await, Some(Update::Snapshot(view)) if view.entries.is_empty()));
     let asked = asking(&session, "count");
     let mut cli = stage.ready().await;
     let id = cli.begins("count").await;
-    // More than a follower's queue holds, and more than the view keeps.
+    // More than a viewer's queue holds, and more than the view keeps.
     for number in 0..10_000 {
         cli.text(&number.to_string()).await;
     }
     cli.result("done", &[&id]).await;
     asked.await.unwrap().unwrap();
     let (mine, snapshots) = caught_up(&mut updates, &session).await;
-    assert_eq!(snapshots, 1, "it hears that it fell behind");
+    assert_eq!(snapshots, 1, "it is told that it fell behind");
     assert!(mine.dropped_entries > 0);
-    // And from there on it follows as before.
+    // From there on it follows as before.
     let asked = asking(&session, "more");
     cli.turn("more", "and more").await;
     asked.await.unwrap().unwrap();
     let mut mine = mine;
     let view = session.view().await.unwrap();
     while mine != *view {
-        match soon(updates.next()).await.expect("the session lives") {
+        match soon(updates.next()).await.expect("the session is alive") {
             Update::Changes(changes) => changes.iter().for_each(|change| mine.apply(change)),
             _ => panic!("it does not fall behind again"),
         }
@@ -125,7 +125,7 @@ async fn a_follower_that_lags_gets_a_snapshot_and_is_then_equal_to_the_view() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follower_that_comes_later_has_the_whole_view() {
+async fn a_later_viewer_gets_the_whole_view() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -142,7 +142,7 @@ async fn a_follower_that_comes_later_has_the_whole_view() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follower_that_is_dropped_is_forgotten() {
+async fn a_dropped_viewer_is_forgotten() {
     let (session, stage) = session(SessionOptions::new());
     drop(session.follow().await.unwrap());
     let asked = asking(&session, "one");
@@ -152,16 +152,16 @@ async fn a_follower_that_is_dropped_is_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_host_does_is_told_before_it_takes_effect() {
+async fn host_events_are_reported_before_they_take_effect() {
     let seen = Seen::default();
     let (session, stage) = session(SessionOptions::new().observer(seen.clone()));
     let sent = session.send("one").await.unwrap();
-    // An accepted message is in the log before the caller hears of it.
+    // An accepted message is in the log before the caller is told.
     let queued = HostEvent::MessageQueued { message: sent.id.clone(), text: "one".into(), images: 0 };
     assert_eq!(seen.host.lock().unwrap().first(), Some(&queued));
     let mut cli = stage.ready().await;
     cli.hears_message("one").await;
-    // And a message that the CLI has read was told to be sent.
+    // A message that the CLI has read was reported as sent.
     let is_sent = |event: &HostEvent| *event == HostEvent::MessageSent { message: sent.id.clone() };
     assert!(seen.host.lock().unwrap().iter().any(is_sent));
     session.stop().await;

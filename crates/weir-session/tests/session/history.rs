@@ -1,4 +1,4 @@
-//! A conversation that another host has begun: the view goes on from what is known of it.
+//! A session begun by another host: the view continues from what is known of it.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use weir_wire::{Decoder, MessageId, SessionId};
 
 use crate::played::{SESSION, asking, quiet, session, soon};
 
-/// What is in the log of a conversation.
+/// A record of the session's log.
 #[derive(Clone)]
 enum Logged {
     Line(Value),
@@ -48,7 +48,7 @@ fn init() -> Logged {
     )
 }
 
-/// A turn that was answered, another in the middle of a tool that needs permission, and a message that waits.
+/// An answered turn, another in the middle of a tool that needs permission, and a waiting message.
 fn interrupted_host() -> Vec<Logged> {
     let mut answer = crate::played::result("1");
     answer["user_message_uuids"] = json!(["m1"]);
@@ -71,7 +71,7 @@ fn interrupted_host() -> Vec<Logged> {
     ]
 }
 
-/// Writes the log on.
+/// Continues the log.
 #[derive(Clone)]
 struct Log(Arc<Mutex<Vec<Logged>>>);
 
@@ -94,7 +94,7 @@ fn delivery(view: &View, id: &str) -> Option<Delivery> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_left_open_ends_and_what_was_queued_waits() {
+async fn open_requests_and_turns_end_and_queued_messages_wait() {
     let history = fold(&interrupted_host());
     assert_eq!(history.view().status, Status::WaitingForPerson);
     let (session, _stage) = session(SessionOptions::new().history(history));
@@ -113,18 +113,18 @@ async fn what_was_left_open_ends_and_what_was_queued_waits() {
     assert_eq!(delivery(&view, "m1"), Some(Delivery::Answered));
     assert_eq!(delivery(&view, "m2"), Some(Delivery::Indeterminate));
     assert_eq!(delivery(&view, "m3"), Some(Delivery::Queued));
-    assert!(soon(session.settled()).await.is_ok(), "nothing runs");
+    assert!(soon(session.settled()).await.is_ok(), "nothing is running");
     session.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn numbers_and_costs_go_on_and_the_log_gives_the_same_view_again() {
+async fn numbers_and_costs_continue_and_the_log_gives_the_same_view_again() {
     let log = interrupted_host();
     let before = fold(&log).into_view();
     let written = Log(Arc::new(Mutex::new(log.clone())));
     let options = SessionOptions::new().history(fold(&log)).observer(written.clone());
     let (session, stage) = session(options);
-    // The message that waited is sent again under its name.
+    // The waiting message is sent again with its id.
     let again =
         weir_session::Message { id: Some(MessageId::new("m3")), ..weir_session::Message::from("three") };
     let mut waiting = session.send(again).await.unwrap();
@@ -153,14 +153,14 @@ async fn numbers_and_costs_go_on_and_the_log_gives_the_same_view_again() {
         Logged::Host(HostEvent::ProcessStarted { resumes }) => Some(resumes.clone()),
         _ => None,
     });
-    assert_eq!(resumes, Some(Some(SessionId::new(SESSION))), "it goes on with the session of the history");
-    // Whoever folds the log from its beginning sees the same, but for the end of the process.
+    assert_eq!(resumes, Some(Some(SessionId::new(SESSION))), "it resumes the session of the history");
+    // Folding the log from its beginning gives the same view, except for the end of the process.
     let end = log.iter().position(|logged| matches!(logged, Logged::Host(HostEvent::ProcessExited { .. })));
     let again = fold(&log[..end.unwrap()]).into_view();
     assert_eq!(without_times(again), without_times(*view));
 }
 
-/// A view as it is whenever it is folded.
+/// A view without the times at which it was folded.
 fn without_times(mut view: View) -> View {
     for entry in &mut view.entries {
         Arc::make_mut(entry).at = None;
@@ -199,7 +199,7 @@ async fn another_session_can_be_named_and_a_copy_can_be_made() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_spent_before_counts() {
+async fn earlier_costs_count() {
     let mut options = SessionOptions::new().history(fold(&interrupted_host()));
     options.max_cost_usd = Some(0.2);
     let (session, _stage) = session(options);

@@ -1,4 +1,4 @@
-//! Processes come and go; the conversation stays.
+//! Processes come and go; the session stays.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn a_dead_process_is_replaced_by_the_next_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_dies_at_its_start_is_not_started_again_and_again() {
+async fn a_process_that_dies_at_startup_is_not_restarted_repeatedly() {
     let (session, stage) = session(SessionOptions::new());
     let mut first = session.send("one").await.unwrap();
     let mut second = session.send("two").await.unwrap();
@@ -42,7 +42,7 @@ async fn a_process_that_dies_at_its_start_is_not_started_again_and_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_dies_before_it_takes_the_message_is_not_started_again_and_again() {
+async fn a_process_that_dies_before_taking_the_message_is_not_restarted_repeatedly() {
     // Ready, busy with something of its own, and dead.
     let (session, stage) = session(SessionOptions::new());
     let started = tokio::spawn({
@@ -64,7 +64,7 @@ async fn a_process_that_dies_before_it_takes_the_message_is_not_started_again_an
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_cannot_be_started_is_an_error_for_all_who_wait() {
+async fn a_failed_start_is_an_error_for_every_waiting_caller() {
     let (session, stage) = session(SessionOptions::new());
     drop(stage);
     let (started, asked) = tokio::join!(session.start(), session.ask("one"));
@@ -75,7 +75,7 @@ async fn a_process_that_cannot_be_started_is_an_error_for_all_who_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn start_waits_until_the_process_is_ready_and_twice_is_once() {
+async fn start_waits_until_the_process_is_ready_and_can_be_repeated() {
     let (session, stage) = session(SessionOptions::new());
     let (first, second, _cli) = tokio::join!(session.start(), session.start(), stage.ready());
     first.unwrap();
@@ -88,7 +88,7 @@ async fn start_waits_until_the_process_is_ready_and_twice_is_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_id_that_the_cli_reports_is_the_truth() {
+async fn the_id_that_the_cli_reports_is_authoritative() {
     let (session, stage) = session(SessionOptions::new().resume(SESSION));
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -98,13 +98,13 @@ async fn the_id_that_the_cli_reports_is_the_truth() {
     let answer = asked.await.unwrap().unwrap();
     assert_eq!(answer.session_id, Some(SessionId::new(OTHER)));
     let view = session.view().await.unwrap();
-    assert!(view.session.forked, "another session than the one that was asked for");
+    assert!(view.session.forked, "not the requested session");
     assert_eq!(view.session.id, Some(SessionId::new(OTHER)));
     session.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resumed_session_that_keeps_its_id_is_no_fork() {
+async fn a_resumed_session_that_keeps_its_id_is_not_a_fork() {
     let (session, stage) = session(SessionOptions::new().resume(SESSION));
     let asked = asking(&session, "one");
     stage.ready().await.turn("one", "1").await;
@@ -114,7 +114,7 @@ async fn a_resumed_session_that_keeps_its_id_is_no_fork() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fork_that_was_asked_for_is_not_reported_as_one_that_happened() {
+async fn a_requested_fork_is_not_reported_as_an_unexpected_one() {
     let options = SessionOptions::new().conversation(Conversation::Fork(SessionId::new(SESSION)));
     let (session, stage) = session(options);
     let asked = asking(&session, "one");
@@ -130,7 +130,7 @@ async fn a_fork_that_was_asked_for_is_not_reported_as_one_that_happened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whose_key_is_used_is_in_the_view() {
+async fn the_source_of_the_api_key_is_in_the_view() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     stage.ready().await.turn("one", "1").await;
@@ -168,7 +168,7 @@ async fn close_waits_for_the_turn_and_the_next_message_starts_another_process() 
         async move { session.close().await }
     });
     quiet().await;
-    // It is not for this process any more.
+    // This message is for the next process.
     let next = asking(&session, "two");
     cli.hears_nothing_yet().await;
     assert!(!closing.is_finished());
@@ -206,7 +206,7 @@ async fn close_while_starting_does_not_lose_a_message() {
 async fn start_while_the_process_is_being_closed_starts_the_next_one() {
     let (session, stage) = session(SessionOptions::new());
     let cli = stage.started(&session).await;
-    // The output stays open for a while, so the end takes its time.
+    // The output stays open for a while, so ending takes some time.
     let closing = tokio::spawn({
         let session = session.clone();
         async move { session.close().await }

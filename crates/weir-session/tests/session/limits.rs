@@ -1,4 +1,4 @@
-//! Limits of time, by phase and as a whole, and of money.
+//! Limits of time, by phase and as a whole, and of cost.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use weir_wire::RequestId;
 use crate::played::{Answer, Cli, asking, quiet, result, session, soon};
 use crate::turns::deliveries;
 
-/// Limits that differ, so that a test sees which one fired.
+/// Limits that all differ, so that a test can tell which one fired.
 fn limits() -> Limits {
     Limits {
         starting: Some(Duration::from_secs(3)),
@@ -34,7 +34,7 @@ fn assert_timed_out(answer: Answer, expected: Phase, limit: u64) {
     assert!(says_which || expected == Phase::Turn, "{error}");
 }
 
-/// A turn that comes to a silence, and the phase that is said to have taken too long.
+/// A turn that goes silent, and the phase that is reported as too slow.
 async fn silence<F: AsyncFnOnce(&mut Cli)>(before: F, expected: Phase, limit: u64) {
     let mut options = SessionOptions::new().handler(LeaveOpen);
     options.limits = limits();
@@ -46,11 +46,11 @@ async fn silence<F: AsyncFnOnce(&mut Cli)>(before: F, expected: Phase, limit: u6
     let since = Instant::now();
     cli.hears_request("interrupt").await;
     assert_eq!(since.elapsed().as_secs(), limit);
-    // The interrupt helps. What the CLI had asked it takes back.
+    // The interrupt works, and the CLI withdraws its request.
     cli.takes_back("r1").await;
     cli.interrupted().await;
     assert_timed_out(asked.await.unwrap(), expected, limit);
-    // And the process goes on.
+    // And the process continues.
     let asked = asking(&session, "two");
     cli.turn("two", "2").await;
     assert_eq!(asked.await.unwrap().unwrap().text, "2");
@@ -74,12 +74,12 @@ async fn compaction_has_its_own_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_has_a_limit_of_their_own() {
+async fn a_person_has_their_own_limit() {
     silence(async |cli| cli.asks_for("r1", "Bash").await, Phase::Person, 8).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn lines_that_come_start_the_time_again() {
+async fn each_line_restarts_the_time() {
     let before = async |cli: &mut Cli| {
         for number in 0..10 {
             tokio::time::sleep(Duration::from_secs(3)).await;
@@ -90,7 +90,7 @@ async fn lines_that_come_start_the_time_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupt_that_does_not_help_ends_the_process_and_the_error_still_says_which_limit_it_was() {
+async fn a_failed_interrupt_ends_the_process_and_the_error_still_names_the_limit() {
     let mut options = SessionOptions::new();
     options.limits = limits();
     let (session, stage) = session(options);
@@ -120,7 +120,7 @@ async fn a_cli_that_never_answers_the_handshake_is_ended_after_the_limit() {
     let mut second = session.send("two").await.unwrap();
     let mut cli = stage.next();
     cli.hears_request("initialize").await;
-    // What it says is no answer and buys it no time.
+    // Its output is not an answer and does not extend the limit.
     for _ in 0..2 {
         tokio::time::sleep(Duration::from_secs(1)).await;
         cli.says(&json!({"type": "keep_alive"})).await;
@@ -129,7 +129,7 @@ async fn a_cli_that_never_answers_the_handshake_is_ended_after_the_limit() {
     assert_eq!(before.elapsed().as_secs(), 3);
     assert_timed_out(soon(first.answer()).await, Phase::Starting, 3);
     assert_timed_out(soon(second.answer()).await, Phase::Starting, 3);
-    // It is not tried again until somebody wants something.
+    // It is not tried again until the next request.
     let asked = asking(&session, "three");
     stage.ready().await.turn("three", "3").await;
     assert_eq!(asked.await.unwrap().unwrap().text, "3");
@@ -138,7 +138,7 @@ async fn a_cli_that_never_answers_the_handshake_is_ended_after_the_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cli_that_answers_the_handshake_with_an_error_is_there_all_the_same() {
+async fn a_cli_that_answers_the_handshake_with_an_error_is_still_usable() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.next();
@@ -171,7 +171,7 @@ async fn a_turn_has_an_absolute_limit_whatever_happens_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_after_an_hour_gives_the_tool_its_whole_time() {
+async fn an_answer_after_an_hour_gives_the_tool_its_full_time() {
     let mut options = SessionOptions::new().handler(LeaveOpen);
     options.limits = Limits { person: None, ..limits() };
     let (session, stage) = session(options);
@@ -191,7 +191,7 @@ async fn an_answer_after_an_hour_gives_the_tool_its_whole_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_with_nothing_to_do_is_ended_and_started_again_by_the_next_message() {
+async fn an_idle_process_is_ended_and_the_next_message_starts_another() {
     let mut options = SessionOptions::new();
     options.limits.idle = Some(Duration::from_secs(5));
     let (session, stage) = session(options);
@@ -202,7 +202,7 @@ async fn a_process_with_nothing_to_do_is_ended_and_started_again_by_the_next_mes
     let before = Instant::now();
     cli.hears_nothing_more().await;
     assert_eq!(before.elapsed().as_secs(), 5);
-    // Nothing is left to wait for, and waiting for nothing costs nothing.
+    // Nothing is left to wait for, so waiting costs nothing.
     tokio::time::sleep(Duration::from_secs(3600)).await;
     let asked = asking(&session, "two");
     stage.ready().await.turn("two", "2").await;
@@ -211,7 +211,7 @@ async fn a_process_with_nothing_to_do_is_ended_and_started_again_by_the_next_mes
 }
 
 #[tokio::test(start_paused = true)]
-async fn background_tasks_have_a_limit_of_their_own() {
+async fn background_tasks_have_their_own_limit() {
     let mut options = SessionOptions::new();
     options.limits = limits();
     let (session, stage) = session(options);
@@ -229,7 +229,7 @@ async fn background_tasks_have_a_limit_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_cost_limit_counts_across_turns_and_stops_what_waits() {
+async fn the_cost_limit_counts_across_turns_and_fails_queued_messages() {
     let (session, stage) = session(SessionOptions::new().max_cost_usd(0.75));
     let mut first = session.send("one").await.unwrap();
     let mut second = session.send("two").await.unwrap();
@@ -256,7 +256,7 @@ async fn the_cost_limit_counts_across_turns_and_stops_what_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_process_is_started_for_what_may_not_be_sent() {
+async fn no_process_is_started_for_messages_over_the_cost_limit() {
     let (session, stage) = session(SessionOptions::new().max_cost_usd(0.2).process_per_message());
     let mut first = session.send("one").await.unwrap();
     let mut second = session.send("two").await.unwrap();
@@ -271,7 +271,7 @@ async fn no_process_is_started_for_what_may_not_be_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_ends_in_time_is_no_timeout() {
+async fn a_turn_that_ends_in_time_is_not_a_timeout() {
     let mut options = SessionOptions::new();
     options.limits = limits();
     let (session, stage) = session(options);
@@ -279,7 +279,7 @@ async fn a_turn_that_ends_in_time_is_no_timeout() {
     let mut cli = stage.ready().await;
     let id = cli.begins("one").await;
     tokio::time::sleep(Duration::from_millis(3900)).await;
-    cli.result("just so", &[&id]).await;
+    cli.result("just in time", &[&id]).await;
     let answer = asked.await.unwrap().unwrap();
     assert_eq!(answer.turn.state, TurnState::Succeeded);
     session.stop().await;

@@ -1,7 +1,7 @@
-//! The session against a CLI that the test plays.
+//! The session against a CLI played by the test.
 //!
-//! Time stands still in these tests unless everything waits: a limit of an hour passes in an instant, and nothing
-//! depends on how fast the machine is.
+//! Time only passes in these tests while everything is waiting: a limit of an hour passes in an instant, and
+//! nothing depends on the speed of the machine.
 
 #[cfg(test)]
 mod asks;

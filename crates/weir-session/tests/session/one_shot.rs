@@ -1,4 +1,4 @@
-//! A process for each message, in one conversation.
+//! A process for each message, in one session.
 
 use serde_json::json;
 use weir_session::{SessionError, SessionOptions};
@@ -7,7 +7,7 @@ use weir_transcript::TurnCause;
 use crate::played::{SESSION, asking, quiet, result, session, soon};
 
 #[tokio::test(start_paused = true)]
-async fn every_message_gets_a_process_of_its_own() {
+async fn every_message_gets_its_own_process() {
     let (session, stage) = session(SessionOptions::new().process_per_message());
     let mut sent = Vec::new();
     for number in 0..3 {
@@ -17,7 +17,7 @@ async fn every_message_gets_a_process_of_its_own() {
         let mut cli = stage.ready().await;
         let line = cli.hears().await;
         assert_eq!(line["message"]["content"], number.to_string().as_str());
-        // The conversation goes on: the next process is told which one it is.
+        // The session continues: the next process is told its id.
         assert_eq!(line["session_id"], if number == 0 { "default" } else { SESSION });
         cli.init().await;
         cli.hears_nothing_yet().await;
@@ -30,7 +30,7 @@ async fn every_message_gets_a_process_of_its_own() {
     }
     assert_eq!(session.facts().await.unwrap().processes, 3);
     let view = session.view().await.unwrap();
-    assert_eq!(view.turns.len(), 3, "one conversation");
+    assert_eq!(view.turns.len(), 3, "one session");
     assert!(!view.session.forked);
     session.stop().await;
 }
@@ -60,7 +60,7 @@ async fn background_tasks_and_the_turn_after_them_are_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_while_background_tasks_run_is_for_the_next_process() {
+async fn a_message_sent_while_background_tasks_run_is_for_the_next_process() {
     let (session, stage) = session(SessionOptions::new().process_per_message());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -92,7 +92,7 @@ async fn a_process_that_dies_fails_its_own_message_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_is_started_early_waits_for_its_message() {
+async fn a_process_started_early_waits_for_its_message() {
     let (session, stage) = session(SessionOptions::new().process_per_message());
     let mut cli = stage.started(&session).await;
     cli.hears_nothing_yet().await;

@@ -1,4 +1,4 @@
-//! A CLI that the test plays, line by line.
+//! A CLI played by the test, line by line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use weir_process::{Exit, Peer, Process};
 use weir_session::{Message, Session, SessionError, SessionOptions, TurnEnd};
 
-/// The longest that anything may take before a test fails.
+/// Maximum time that any step may take before a test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) const SESSION: &str = "0b2bd3a5-6d0c-4c0e-9d5c-6f1f3f0c1a2b";
@@ -17,7 +17,7 @@ pub(crate) const SESSION: &str = "0b2bd3a5-6d0c-4c0e-9d5c-6f1f3f0c1a2b";
 /// How a message ended.
 pub(crate) type Answer = Result<Arc<TurnEnd>, SessionError>;
 
-/// Where the processes of a session come from.
+/// Provides the processes of a session.
 pub(crate) struct Stage {
     processes: mpsc::UnboundedSender<Process>,
 }
@@ -35,15 +35,15 @@ pub(crate) fn session(mut options: SessionOptions) -> (Session, Stage) {
     (Session::over(options, receiver), Stage { processes })
 }
 
-/// Asks in a task of its own.
+/// Sends a message from a separate task.
 pub(crate) fn asking(session: &Session, message: impl Into<Message>) -> JoinHandle<Answer> {
     let (session, message) = (session.clone(), message.into());
     tokio::spawn(async move { session.ask(message).await })
 }
 
-/// Waits, but not for ever.
+/// Waits with a time limit.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("this should not take so long")
+    tokio::time::timeout(PATIENCE, future).await.expect("timed out")
 }
 
 /// Lets everything happen that can happen without time passing.
@@ -55,16 +55,16 @@ impl Stage {
     /// Provides the next process.
     pub(crate) fn next(&self) -> Cli {
         let (process, peer) = weir_process::memory();
-        self.processes.send(process).expect("the session lives");
+        self.processes.send(process).expect("the session is alive");
         Cli { peer }
     }
 
-    /// Whether nobody wants processes any more.
-    pub(crate) fn is_left(&self) -> bool {
+    /// Whether no more processes are wanted.
+    pub(crate) fn is_closed(&self) -> bool {
         self.processes.is_closed()
     }
 
-    /// Provides a process that is ready and has nothing to do.
+    /// Provides a process that is ready and idle.
     pub(crate) async fn started(&self, session: &Session) -> Cli {
         let (started, cli) = tokio::join!(session.start(), self.ready());
         started.expect("it starts");
@@ -86,12 +86,12 @@ impl Cli {
         serde_json::from_str(&line.expect("the input is open")).expect("a line is JSON")
     }
 
-    /// The session closes the input without another word.
+    /// Expects that the session closes the input without another line.
     pub(crate) async fn hears_nothing_more(&mut self) {
         assert_eq!(soon(self.peer.read_line()).await, None);
     }
 
-    /// The session says nothing, although it could.
+    /// Expects that the session writes nothing, although it could.
     pub(crate) async fn hears_nothing_yet(&mut self) {
         let line = tokio::time::timeout(Duration::from_millis(1), self.peer.read_line()).await;
         assert_eq!(line.ok(), None, "nothing should have been written");
@@ -120,7 +120,7 @@ impl Cli {
         line
     }
 
-    /// The next line, which must be a message; gives its uuid.
+    /// The next line, which must be a message; returns its uuid.
     pub(crate) async fn hears_message(&mut self, text: &str) -> String {
         let line = self.hears().await;
         assert_eq!(line["type"], "user", "{line}");
@@ -128,7 +128,7 @@ impl Cli {
         line["uuid"].as_str().expect("a message has an id").to_owned()
     }
 
-    /// The next line, which must answer this request of ours; gives the response.
+    /// The next line, which must answer this request of ours; returns the response.
     pub(crate) async fn hears_answer(&mut self, request: &str) -> Value {
         let mut line = self.hears().await;
         assert_eq!(line["type"], "control_response", "{line}");
@@ -150,19 +150,19 @@ impl Cli {
         self.says(&json!({"type": "control_response", "response": response})).await;
     }
 
-    /// Asks the host.
+    /// Sends a request to the host.
     pub(crate) async fn asks(&mut self, id: &str, request: Value) {
         self.says(&json!({"type": "control_request", "request_id": id, "request": request})).await;
     }
 
-    /// Asks whether it may use a tool.
+    /// Requests permission for a tool.
     pub(crate) async fn asks_for(&mut self, id: &str, tool: &str) {
         let request = json!({"subtype": "can_use_tool", "tool_name": tool, "input": {"command": "ls"},
             "tool_use_id": format!("toolu_{id}"), "permission_suggestions": []});
         self.asks(id, request).await;
     }
 
-    /// No longer wants an answer.
+    /// Withdraws a request.
     pub(crate) async fn takes_back(&mut self, id: &str) {
         self.says(&json!({"type": "control_cancel_request", "request_id": id})).await;
     }
@@ -179,7 +179,7 @@ impl Cli {
         .await;
     }
 
-    /// A text of the model.
+    /// Text of the model.
     pub(crate) async fn text(&mut self, text: &str) {
         let message = json!({"id": format!("msg {text}"), "role": "assistant", "content": [{"type": "text", "text": text}]});
         self.says(&json!({"type": "assistant", "message": message, "session_id": SESSION})).await;
@@ -192,7 +192,7 @@ impl Cli {
         self.says(&json!({"type": "assistant", "message": message, "session_id": SESSION})).await;
     }
 
-    /// A result that answers these messages; none for a version that does not say.
+    /// A result that answers these messages; empty for a version that does not report ids.
     pub(crate) async fn result(&mut self, text: &str, answers: &[&str]) {
         let mut line = result(text);
         if !answers.is_empty() {
@@ -201,7 +201,7 @@ impl Cli {
         self.says(&line).await;
     }
 
-    /// The result of a turn that was interrupted.
+    /// The result of an interrupted turn.
     pub(crate) async fn interrupted(&mut self) {
         let mut line = result("");
         line["subtype"] = json!("error_during_execution");
@@ -209,7 +209,7 @@ impl Cli {
         self.says(&line).await;
     }
 
-    /// These run in the background now.
+    /// Reports these background tasks.
     pub(crate) async fn tasks(&mut self, tasks: &[&str]) {
         let tasks: Vec<Value> = tasks
             .iter()
@@ -218,7 +218,7 @@ impl Cli {
         self.says(&json!({"type": "system", "subtype": "background_tasks_changed", "tasks": tasks})).await;
     }
 
-    /// What became of a message.
+    /// Reports what became of a message.
     pub(crate) async fn lifecycle(&mut self, message: &str, state: &str) {
         self.says(&json!({"type": "command_lifecycle", "command_uuid": message, "state": state})).await;
     }
@@ -231,7 +231,7 @@ impl Cli {
         self.result(answer, &[&id]).await;
     }
 
-    /// Takes a message and begins its turn; gives its uuid.
+    /// Takes a message and begins its turn; returns its uuid.
     pub(crate) async fn begins(&mut self, message: &str) -> String {
         let id = self.hears_message(message).await;
         self.init().await;
@@ -239,8 +239,7 @@ impl Cli {
         id
     }
 
-    /// Ends.
-    /// Ends its output and reads no more, but does not end.
+    /// Closes its output and stops reading, but does not end.
     pub(crate) fn goes_deaf(mut self) -> Deaf {
         self.peer.close_output();
         Deaf { peer: self.peer }
@@ -255,7 +254,7 @@ impl Cli {
     }
 }
 
-/// A CLI that has closed its output and takes its time to end.
+/// A CLI that has closed its output and takes some time to end.
 pub(crate) struct Deaf {
     peer: Peer,
 }

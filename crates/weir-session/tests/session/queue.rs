@@ -1,4 +1,4 @@
-//! Messages that wait, that do not wait, and that are taken back.
+//! Messages that are queued, sent into a turn, or cancelled.
 
 use serde_json::json;
 use weir_session::{SessionError, SessionOptions};
@@ -27,7 +27,7 @@ async fn messages_are_sent_one_after_the_other_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_writes_into_the_running_turn_past_those_that_wait() {
+async fn steering_writes_into_the_running_turn_ahead_of_queued_messages() {
     let (session, stage) = session(SessionOptions::new());
     let mut first = session.send("one").await.unwrap();
     let mut cli = stage.ready().await;
@@ -48,7 +48,7 @@ async fn steering_writes_into_the_running_turn_past_those_that_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_waits_where_the_cli_does_not_say_what_it_answers() {
+async fn steering_waits_if_the_cli_does_not_report_what_it_answers() {
     let (session, stage) = session(SessionOptions::new());
     let mut first = session.send("one").await.unwrap();
     let mut cli = stage.ready().await;
@@ -74,7 +74,7 @@ async fn steering_with_nothing_running_is_a_message_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_waits_can_be_taken_back() {
+async fn a_queued_message_can_be_cancelled() {
     let (session, stage) = session(SessionOptions::new());
     let mut first = session.send("one").await.unwrap();
     let mut second = session.send("two").await.unwrap();
@@ -95,7 +95,7 @@ async fn a_message_that_waits_can_be_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_was_sent_is_taken_back_if_the_cli_says_so() {
+async fn a_sent_message_is_cancelled_if_the_cli_confirms_it() {
     for says_so_in_its_stream in [true, false] {
         let (session, stage) = session(SessionOptions::new());
         let mut first = session.send("one").await.unwrap();
@@ -124,7 +124,7 @@ async fn a_message_that_was_sent_is_taken_back_if_the_cli_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_the_cli_does_not_give_back_is_answered() {
+async fn a_message_that_the_cli_does_not_cancel_is_answered() {
     let (session, stage) = session(SessionOptions::new());
     let mut first = session.send("one").await.unwrap();
     let mut cli = stage.ready().await;
@@ -144,8 +144,8 @@ async fn a_message_that_the_cli_does_not_give_back_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_an_interrupt_swept_away_ends_as_interrupted() {
-    // 2.1.325 throws away what it has queued when it is interrupted, and says so.
+async fn a_message_discarded_by_an_interrupt_ends_as_interrupted() {
+    // 2.1.325 discards its queue when it is interrupted, and reports that.
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -171,7 +171,7 @@ async fn a_message_that_an_interrupt_swept_away_ends_as_interrupted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_nobody_knows_cannot_be_taken_back() {
+async fn an_unknown_message_cannot_be_cancelled() {
     let (session, _stage) = session(SessionOptions::new());
     let unknown = weir_wire::MessageId::new("6f6ad5d1-157d-44c1-9cc3-385839fd37ce");
     assert!(matches!(session.cancel(&unknown).await, Err(SessionError::NotCancellable)));

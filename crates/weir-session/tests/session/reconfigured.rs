@@ -1,4 +1,4 @@
-//! Other options for a conversation that goes on.
+//! New options for a running session.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn the_turn_ends_and_the_rest_goes_to_a_new_process() {
     session.reconfigure(brief());
     let third = asking(&session, "three");
     quiet().await;
-    // Not even a turn that waits for ever for a person keeps anybody from being heard.
+    // Even a turn that waits forever for a person does not block other callers.
     assert_eq!(soon(session.view()).await.unwrap().turns.len(), 1);
     cli.result("1", &[&one]).await;
     assert_eq!(soon(first).await.unwrap().unwrap().text, "1");
@@ -40,7 +40,7 @@ async fn the_turn_ends_and_the_rest_goes_to_a_new_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_runs_in_the_background_is_not_ended() {
+async fn background_tasks_are_not_ended() {
     let (session, stage) = session(SessionOptions::new());
     let first = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -62,7 +62,7 @@ async fn what_runs_in_the_background_is_not_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_options_change_nothing_and_neither_does_changing_ones_mind() {
+async fn equal_or_reverted_options_change_nothing() {
     let (session, stage) = session(SessionOptions::new());
     let mut cli = stage.started(&session).await;
     session.reconfigure(SessionOptions::new());
@@ -81,7 +81,7 @@ async fn the_same_options_change_nothing_and_neither_does_changing_ones_mind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stop_does_not_wait_for_the_turn_that_is_to_end_first() {
+async fn stop_does_not_wait_for_a_pending_replacement() {
     let (session, stage) =
         session(SessionOptions::new().handler(|_: Ask| std::future::pending::<Decision>()));
     let first = asking(&session, "one");
@@ -97,7 +97,7 @@ async fn stop_does_not_wait_for_the_turn_that_is_to_end_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_is_being_started_is_started_with_the_new_options() {
+async fn a_starting_process_gets_the_new_options() {
     let (session, stage) = session(SessionOptions::new());
     let first = asking(&session, "one");
     quiet().await;
@@ -111,7 +111,7 @@ async fn a_process_that_is_being_started_is_started_with_the_new_options() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_start_gets_the_new_process() {
+async fn a_caller_waiting_for_a_start_gets_the_new_process() {
     let (session, stage) = session(SessionOptions::new());
     let started = tokio::spawn({
         let session = session.clone();
@@ -139,7 +139,7 @@ impl Observer for Count {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_decides_and_who_watches_changes_at_once() {
+async fn a_new_handler_and_observer_take_effect_at_once() {
     let (session, stage) = session(SessionOptions::new().handler(|_: Ask| async { Decision::deny("no") }));
     let mut cli = stage.started(&session).await;
     let seen = Arc::new(Mutex::new(0));
@@ -154,7 +154,7 @@ async fn who_decides_and_who_watches_changes_at_once() {
     cli.result("1", &[&one]).await;
     soon(first).await.unwrap().unwrap();
     assert!(*seen.lock().unwrap() > 0);
-    // Nobody else was named to watch.
+    // No new observer was given.
     let before = *seen.lock().unwrap();
     session.reconfigure(SessionOptions::new().handler(|_: Ask| async { Decision::allow() }));
     let second = asking(&session, "two");
@@ -165,7 +165,7 @@ async fn who_decides_and_who_watches_changes_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_count_at_once() {
+async fn limits_take_effect_at_once() {
     let (session, stage) = session(SessionOptions::new());
     let mut cli = stage.started(&session).await;
     let mut other = SessionOptions::new();
@@ -178,7 +178,7 @@ async fn limits_count_at_once() {
 #[tokio::test(start_paused = true)]
 async fn close_if_idle_closes_only_what_is_idle() {
     let (session, stage) = session(SessionOptions::new());
-    assert!(soon(session.close_if_idle()).await.unwrap(), "there is no process");
+    assert!(soon(session.close_if_idle()).await.unwrap(), "no process");
     let mut cli = stage.started(&session).await;
     let first = asking(&session, "one");
     let one = cli.begins("one").await;

@@ -1,4 +1,4 @@
-//! Stopping means stopped, whenever it is.
+//! A stop works at any time.
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ async fn stop_while_the_process_is_being_started() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     quiet().await;
-    // Nobody waits for a process that is not wanted any more, however long its start takes.
+    // A stop does not wait for a process that is no longer wanted, however long its start takes.
     soon(session.stop()).await;
     assert!(matches!(soon(asked).await.unwrap(), Err(SessionError::Stopped)));
-    assert!(stage.is_left());
+    assert!(stage.is_closed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn stop_while_it_is_being_started_in_vain() {
+async fn stop_while_a_start_is_failing() {
     let (session, stage) = session(SessionOptions::new());
     let (asked, started) = (
         asking(&session, "one"),
@@ -102,7 +102,7 @@ async fn stop_does_not_wait_for_a_turn_that_does_not_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stop_twice_and_at_the_same_time() {
+async fn stop_twice_and_concurrently() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -122,7 +122,7 @@ async fn stop_twice_and_at_the_same_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_that_waits_ends_with_the_stop() {
+async fn everything_waiting_ends_with_the_stop() {
     let mut options = SessionOptions::new().handler(weir_session::LeaveOpen);
     options.limits.interrupt = Duration::from_secs(1);
     let (session, stage) = session(options);
@@ -182,7 +182,7 @@ async fn dropping_the_last_handle_ends_the_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_the_last_handle_ends_the_process_also_if_it_ignores_the_interrupt() {
+async fn dropping_the_last_handle_ends_the_process_even_if_it_ignores_the_interrupt() {
     let mut options = SessionOptions::new();
     options.limits.interrupt = Duration::from_secs(3);
     let (session, stage) = session(options);
@@ -201,6 +201,6 @@ async fn dropping_the_last_handle_while_it_starts_ends_the_process() {
     let sent = session.send("one").await.unwrap();
     drop(session);
     quiet().await;
-    assert!(stage.is_left());
+    assert!(stage.is_closed());
     drop(sent);
 }

@@ -1,4 +1,4 @@
-//! Lines that broke others.
+//! Lines that broke other programs.
 
 use serde_json::json;
 use weir_session::SessionOptions;
@@ -6,7 +6,7 @@ use weir_transcript::{EntryBody, Notice, UnknownReason, View};
 
 use crate::played::{asking, session};
 
-/// A turn in which the CLI writes these bytes, and the view after it.
+/// The view after a turn in which the CLI writes these bytes.
 async fn after(bytes: &[u8]) -> Box<View> {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
@@ -29,7 +29,7 @@ fn unknown(view: &View) -> Vec<(UnknownReason, &str)> {
     entries.collect()
 }
 
-/// The lines that were not understood, whether they are shown as text or not.
+/// The lines that were not understood, whether or not they are shown as text.
 fn kept(view: &View) -> Vec<&str> {
     let entries = view.entries.iter().filter_map(|entry| match &entry.body {
         EntryBody::Unknown(unknown) => Some(unknown.raw.as_str()),
@@ -67,7 +67,7 @@ async fn a_broken_line_does_not_end_the_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn blank_lines_are_nothing() {
+async fn blank_lines_are_ignored() {
     let view = after(b"\n\r\n\n").await;
     assert_eq!(unknown(&view), []);
 }
@@ -104,7 +104,7 @@ async fn a_multi_byte_character_split_over_two_reads_is_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_line_counts_also_without_a_line_feed() {
+async fn the_last_line_counts_even_without_a_line_feed() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -118,7 +118,7 @@ async fn the_last_line_counts_also_without_a_line_feed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_last_line_that_is_cut_off_with_exit_0_is_an_error_and_not_a_success() {
+async fn a_truncated_last_line_with_exit_0_is_an_error() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -131,7 +131,7 @@ async fn a_last_line_that_is_cut_off_with_exit_0_is_an_error_and_not_a_success()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_stderr_hinders_nobody() {
+async fn a_flood_of_stderr_blocks_nothing() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;

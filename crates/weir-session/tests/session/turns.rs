@@ -37,7 +37,7 @@ async fn a_message_waits_for_the_handshake_and_for_the_running_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_ends_a_turn_and_not_the_conversation() {
+async fn a_result_ends_a_turn_and_not_the_session() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -107,7 +107,7 @@ async fn a_result_in_a_shape_that_changed_still_ends_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_death_of_the_cli_in_mid_turn_ends_every_waiter_with_its_last_words() {
+async fn the_death_of_the_cli_in_mid_turn_fails_every_waiter_with_its_stderr() {
     let (session, stage) = session(SessionOptions::new());
     let mut first = session.send("one").await.unwrap();
     let mut cli = stage.ready().await;
@@ -131,7 +131,7 @@ async fn the_death_of_the_cli_in_mid_turn_ends_every_waiter_with_its_last_words(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_before_the_death_is_in_the_error() {
+async fn text_before_the_death_is_in_the_error() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -154,7 +154,7 @@ async fn a_message_that_was_written_is_never_written_again() {
     cli.tool("1").await;
     cli.exits(1);
     assert!(matches!(soon(first.answer()).await, Err(SessionError::Died { .. })));
-    // The one that had not been written goes to the next process, and nothing else does.
+    // Only the message that had not been written goes to the next process.
     let mut cli = stage.ready().await;
     cli.turn("two", "2").await;
     assert_eq!(soon(second.answer()).await.unwrap().text, "2");
@@ -165,13 +165,13 @@ async fn a_message_that_was_written_is_never_written_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_id_that_waits_already_is_refused_and_the_first_is_still_answered() {
+async fn a_duplicate_message_id_is_refused_and_the_first_is_still_answered() {
     let (session, stage) = session(SessionOptions::new());
     let id = weir_wire::MessageId::new("6f6ad5d1-157d-44c1-9cc3-385839fd37ce");
     let message = |text: &str| weir_session::Message { id: Some(id.clone()), ..text.into() };
     let mut first = session.send(message("one")).await.unwrap();
     let error = session.send(message("again")).await.unwrap_err();
-    assert!(error.to_string().contains("waits"), "{error}");
+    assert!(error.to_string().contains("waiting"), "{error}");
     let mut cli = stage.ready().await;
     cli.turn("one", "1").await;
     assert_eq!(soon(first.answer()).await.unwrap().text, "1");

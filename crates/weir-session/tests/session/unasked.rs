@@ -1,4 +1,4 @@
-//! Results and turns that nobody asked for are nobody's answer.
+//! Unsolicited results and turns do not answer any message.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -15,8 +15,8 @@ fn empty_result() -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_unasked_result_answers_nobody() {
-    // With a result that names its message, and without.
+async fn a_second_unasked_result_answers_no_message() {
+    // With and without a result that names its message.
     for named in [1, 0] {
         let (session, stage) = session(SessionOptions::new());
         let mut first = session.send("one").await.unwrap();
@@ -25,7 +25,7 @@ async fn a_second_unasked_result_answers_nobody() {
         let one = cli.begins("one").await;
         cli.result("1", &[one.as_str()][..named]).await;
         let two = cli.hears_message("two").await;
-        // The second message is written by now and waits. No `init` has come for it.
+        // By now the second message is written and waiting. No `init` has arrived for it.
         cli.result("a stray result", &[]).await;
         cli.init().await;
         cli.result("2", &[two.as_str()][..named]).await;
@@ -36,8 +36,8 @@ async fn a_second_unasked_result_answers_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_before_any_turn_answers_the_message_that_waits() {
-    // This is how newer versions say that there is no such session to resume.
+async fn an_error_before_any_turn_answers_the_waiting_message() {
+    // This is how newer versions report that there is no session to resume.
     let (session, stage) = session(SessionOptions::new().resume(SESSION));
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -57,19 +57,19 @@ async fn an_error_before_any_turn_answers_the_message_that_waits() {
 async fn an_empty_result_first_after_resume_is_not_the_answer() {
     for announced in [true, false] {
         let (session, stage) = session(SessionOptions::new().resume(SESSION));
-        let asked = asking(&session, "go on");
+        let asked = asking(&session, "next");
         let mut cli = stage.ready().await;
-        let id = cli.hears_message("go on").await;
+        let id = cli.hears_message("next").await;
         if announced {
             cli.init().await;
         }
         cli.says(&empty_result()).await;
         quiet().await;
-        assert!(!asked.is_finished(), "an empty result is no answer");
+        assert!(!asked.is_finished(), "an empty result is not an answer");
         cli.init().await;
-        cli.text("I go on").await;
-        cli.result("I go on", &[&id]).await;
-        assert_eq!(asked.await.unwrap().unwrap().text, "I go on");
+        cli.text("I continue").await;
+        cli.result("I continue", &[&id]).await;
+        assert_eq!(asked.await.unwrap().unwrap().text, "I continue");
         session.stop().await;
     }
 }
@@ -89,7 +89,7 @@ async fn an_empty_result_that_names_a_message_is_its_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_nobody_asked_for_is_a_turn_of_its_own() {
+async fn an_unasked_turn_is_a_separate_turn() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -97,7 +97,7 @@ async fn a_turn_that_nobody_asked_for_is_a_turn_of_its_own() {
     asked.await.unwrap().unwrap();
     cli.init().await;
     cli.text("I woke up").await;
-    // A message that comes while it runs waits for its end.
+    // A message that arrives meanwhile waits for its end.
     let asked = asking(&session, "two");
     cli.hears_nothing_yet().await;
     let mut line = result("I woke up");
@@ -118,7 +118,7 @@ async fn a_message_that_crosses_an_unasked_turn_keeps_waiting_for_its_own() {
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
     let id = cli.hears_message("one").await;
-    // The CLI had begun a turn of its own before it read the message.
+    // The CLI had begun its own turn before it read the message.
     cli.init().await;
     cli.text("I woke up").await;
     let mut line = result("I woke up");
@@ -134,7 +134,7 @@ async fn a_message_that_crosses_an_unasked_turn_keeps_waiting_for_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_was_held_back_still_answers_its_message() {
-    // 2.1.325 holds the first result back while a background sub-agent runs, and writes both at the end.
+    // 2.1.325 holds the first result back while a background sub-agent is running, and writes both at the end.
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -167,14 +167,14 @@ async fn settled_waits_for_background_tasks_and_for_the_turn_that_follows_them()
         async move { session.settled().await }
     });
     quiet().await;
-    assert!(!settled.is_finished(), "a task runs");
+    assert!(!settled.is_finished(), "a task is running");
     cli.tasks(&[]).await;
     quiet().await;
     assert!(!settled.is_finished(), "the CLI is about to begin a turn by itself");
     cli.init().await;
     cli.text("it is done").await;
     quiet().await;
-    assert!(!settled.is_finished(), "a turn runs");
+    assert!(!settled.is_finished(), "a turn is running");
     cli.result("it is done", &[]).await;
     settled.await.unwrap().unwrap();
     session.stop().await;
@@ -197,7 +197,7 @@ async fn settled_does_not_wait_long_for_a_turn_that_never_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn settled_says_so_at_once_where_nothing_runs() {
+async fn settled_returns_at_once_if_nothing_is_running() {
     let (session, _stage) = session(SessionOptions::new());
     soon(session.settled()).await.unwrap();
     session.stop().await;

@@ -1,4 +1,4 @@
-//! The brake with real processes: a tool that was interrupted before it began never runs.
+//! The brake with real processes: a tool interrupted before it began never runs.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ async fn before_the_cli_is_ready() {
     let mut sent = soon(session.send(tool())).await.unwrap();
     assert!(soon(session.interrupt()).await.unwrap());
     assert!(matches!(soon(sent.answer()).await, Err(SessionError::Interrupted)));
-    // The process starts all the same, and has the next message.
+    // The process starts anyway, and gets the next message.
     let answer = soon(session.ask(script(&json!([{"text": "next"}])))).await.unwrap();
     assert_eq!(answer.text, "next");
     assert!(!place.path("work").join("ran").exists());
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -42,19 +42,19 @@ async fn while_the_history_is_compacted() {
         options.environment = options.environment.set("SIMULATED_CLAUDE_VERSION", version);
         let session = Session::new(options);
         soon(session.ask(script(&json!([{"text": "first"}])))).await.unwrap();
-        // Interpreted, because the script would not survive as the argument of a command.
+        // Interpreted, because the script would be changed as the argument of a command.
         let command = Message::from(format!("/compact {}", script(&json!([{"sleep": 60}])))).interpreted();
         let mut sent = soon(session.send(command)).await.unwrap();
-        // What waits behind it stays.
+        // A message queued behind it stays.
         let mut behind = soon(session.send(tool())).await.unwrap();
         soon(compacting(&session)).await;
         assert!(soon(session.interrupt()).await.unwrap(), "{version}");
-        // Either version calls it a success, the newer one with a word.
+        // Both versions report success, the newer one with text.
         let end = soon(sent.answer()).await.unwrap();
         assert!(matches!(&*end.text, "" | "Compaction canceled."), "{version}: {}", end.text);
         assert_eq!(soon(behind.answer()).await.unwrap().text, "done", "{version}");
         soon(session.stop()).await;
-        place.is_clean().await;
+        place.assert_clean().await;
     }
 }
 
@@ -81,7 +81,7 @@ async fn at_any_instant_after_the_message() {
             assert_eq!(answer.text, "next", "{version}, {instant} ms");
             assert!(!place.path("work").join("ran").exists(), "{version}, {instant} ms");
             soon(session.stop()).await;
-            place.is_clean().await;
+            place.assert_clean().await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! However it ends, nothing is left: no descendant, no zombie, no lock, and the raw log is whole.
+//! However it ends, nothing is left: no descendant, no zombie, no lock, and the raw log is complete.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use weir_transcript::{EntryBody, TurnState};
 
 use crate::place::{Place, cli, is_reaped, script, soon, until};
 
-/// A tool that runs for long, with a process in the background that got away as far as it can.
+/// A long-running tool, with a background process that detaches as far as it can.
 fn long_tool() -> Value {
     let command = "setsid sh -c 'trap \"\" HUP TERM INT; echo $$ > daemon.pid; while :; do sleep 0.05; done' \
         > /dev/null 2>&1 & echo $$ > tool.pid; sleep 300";
     json!({"text": "Running.", "tool": "Bash", "input": {"command": command}})
 }
 
-/// A session with such a tool at work, and all of its processes.
+/// A session running such a tool, and all of its processes.
 struct Working {
     place: Place,
     session: Session,
@@ -37,13 +37,13 @@ async fn working(options: impl FnOnce(&Place) -> SessionOptions, prompt: Value) 
 }
 
 impl Working {
-    /// Stops the session, if nobody did, and looks at what is left.
+    /// Stops the session, if it is still running, and checks what is left.
     async fn ends_clean(self) {
         soon(self.session.stop()).await;
         for process in &self.processes {
             until("the end of a process", || is_reaped(*process)).await;
         }
-        self.place.is_clean().await;
+        self.place.assert_clean().await;
     }
 }
 
@@ -56,14 +56,14 @@ async fn after_a_normal_end() {
     let process = cli(&session).await;
     soon(session.stop()).await;
     assert!(is_reaped(process));
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
 async fn after_a_stop_in_mid_turn() {
     let working = working(Place::options, json!([long_tool(), {"text": "done"}])).await;
     soon(working.session.stop()).await;
-    assert!(working.processes.iter().all(|process| !process.is_alive()), "stopping means stopped");
+    assert!(working.processes.iter().all(|process| !process.is_alive()), "a process survived the stop");
     working.ends_clean().await;
 }
 
@@ -110,11 +110,11 @@ async fn after_a_panic_in_a_handler() {
     let process = cli(&session).await;
     soon(session.stop()).await;
     assert!(is_reaped(process));
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn after_everybody_who_waited_was_dropped() {
+async fn after_every_waiting_caller_was_dropped() {
     let working = working(Place::options, json!([long_tool(), {"text": "done"}])).await;
     let Working { place, session, asked, processes } = working;
     asked.abort();
@@ -132,7 +132,7 @@ async fn after_everybody_who_waited_was_dropped() {
         files.all(|lock| weir_process::Lock::owner(&lock.path()).is_none())
     })
     .await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -147,12 +147,12 @@ async fn after_sigkill_of_the_cli() {
     let error = soon(&mut working.asked).await.unwrap().unwrap_err();
     let SessionError::Died { exit, .. } = &error else { panic!("{error}") };
     assert_eq!(exit.signal, Some(9), "{error}");
-    // The tools went with it, without a stop.
+    // The tools ended with it, without a stop.
     let Working { processes, .. } = &working;
     for process in processes {
         until("the end of a process", || !process.is_alive()).await;
     }
-    // And the next message has a process of its own, which goes on with the same session.
+    // The next message gets its own process, which resumes the same session.
     let answer = soon(working.session.ask(script(&json!([{"text": "back again"}])))).await.unwrap();
     assert_eq!(answer.text, "back again");
     assert!(!working.session.view().await.unwrap().session.forked);
@@ -168,7 +168,7 @@ async fn after_a_cli_that_ignores_everything_but_sigkill() {
 }
 
 #[tokio::test]
-async fn after_a_kill_while_somebody_is_patient() {
+async fn after_a_kill_during_a_slow_stop() {
     let an_hour = Duration::from_secs(3600);
     let options = |place: &Place| {
         let mut options = place.misbehaving("ignore_sigterm,ignore_sigint,ignore_interrupt,ignore_eof");
@@ -182,7 +182,7 @@ async fn after_a_kill_while_somebody_is_patient() {
         async move { session.stop().await }
     });
     soon(working.session.kill()).await;
-    assert!(working.processes.iter().all(|process| !process.is_alive()), "killed means killed");
+    assert!(working.processes.iter().all(|process| !process.is_alive()), "a process survived the kill");
     soon(patient).await.unwrap();
     let error = soon(&mut working.asked).await.unwrap().unwrap_err();
     assert!(matches!(error, SessionError::Stopped), "{error}");
@@ -200,11 +200,11 @@ async fn after_a_tool_that_left_an_orphan_and_ended() {
         EntryBody::Text(text) => text.text.strip_prefix("left behind: ").map(str::to_owned),
         _ => None,
     });
-    let orphan = ProcessId::of(said.unwrap().parse().unwrap()).expect("the orphan lives");
+    let orphan = ProcessId::of(said.unwrap().parse().unwrap()).expect("the orphan is alive");
     soon(session.stop()).await;
     assert!(!orphan.is_alive());
     until("the end of the orphan", || is_reaped(orphan)).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn after_a_death_at_every_point() {
         let SessionError::Died { exit, .. } = &error else { panic!("{at}: {error}") };
         assert_eq!(exit.code, Some(3 + number as i32), "{at}: {error}");
         soon(session.stop()).await;
-        place.is_clean().await;
+        place.assert_clean().await;
     }
 }
 
@@ -228,5 +228,5 @@ async fn stop_while_it_starts() {
     let sent = session.send("hello").await.unwrap();
     soon(session.stop()).await;
     drop(sent);
-    place.is_clean().await;
+    place.assert_clean().await;
 }

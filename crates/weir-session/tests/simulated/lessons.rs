@@ -1,4 +1,4 @@
-//! "The stream" of what broke for others: each on a CLI that does it.
+//! "The stream" among the lessons: each problem on a CLI that has it.
 
 use serde_json::{Value, json};
 use weir_session::{Session, SessionOptions, Update};
@@ -6,18 +6,18 @@ use weir_transcript::{Change, EntryBody, View};
 
 use crate::place::{Place, running, script, soon};
 
-/// A turn in which the CLI misbehaves, another one after it, and the view then.
+/// The view after a turn in which the CLI misbehaves, and another one after it.
 async fn after(misbehaviour: &Value, options: impl FnOnce(&Place) -> SessionOptions) -> Box<View> {
     let place = Place::new();
     let session = Session::new(options(&place));
     let steps = json!([{"misbehave": misbehaviour, "text": "gr\u{fc}\u{df}e \u{1f30a}"}]);
     let answer = soon(session.ask(script(&steps))).await.unwrap();
     assert_eq!(answer.text, "gr\u{fc}\u{df}e \u{1f30a}", "{misbehaviour}");
-    let answer = soon(session.ask(script(&json!([{"text": "go on"}])))).await.unwrap();
-    assert_eq!(answer.text, "go on", "{misbehaviour}");
+    let answer = soon(session.ask(script(&json!([{"text": "next"}])))).await.unwrap();
+    assert_eq!(answer.text, "next", "{misbehaviour}");
     let view = session.view().await.unwrap();
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
     view
 }
 
@@ -106,11 +106,11 @@ async fn three_thousand_quick_messages() {
     soon(session.stop()).await;
     let expected: Vec<String> = (1..=3000).map(|number| format!("message {number}")).collect();
     assert_eq!(soon(follower).await.unwrap(), expected);
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn nobody_reads_the_updates() {
+async fn updates_that_are_not_read() {
     let place = Place::new();
     let session = Session::new(place.options());
     let _unread = session.follow().await.unwrap();
@@ -119,7 +119,7 @@ async fn nobody_reads_the_updates() {
     running(&session).await;
     assert!(soon(session.interrupt()).await.unwrap());
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn a_flood_on_the_standard_error() {
 #[tokio::test]
 async fn an_unknown_control_request_is_answered_with_an_error() {
     let view = turn(json!("unknown_control_request")).await;
-    assert!(texts(&view).iter().any(|text| text.contains("does not know")), "{:?}", texts(&view));
+    assert!(texts(&view).iter().any(|text| text.contains("does not support")), "{:?}", texts(&view));
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn characters_and_lines_in_pieces() {
 #[tokio::test]
 async fn text_both_in_pieces_and_whole_is_shown_once() {
     let view = turn(json!([])).await;
-    assert_eq!(texts(&view), ["gr\u{fc}\u{df}e \u{1f30a}", "go on"]);
+    assert_eq!(texts(&view), ["gr\u{fc}\u{df}e \u{1f30a}", "next"]);
 }
 
 #[tokio::test]
@@ -174,5 +174,5 @@ async fn thinking_and_lists_as_tool_results() {
     let is_thinking = |entry: &EntryBody| matches!(entry, EntryBody::Thinking(entry) if entry.text == "hm");
     assert!(view.entries.iter().any(|entry| is_thinking(&entry.body)));
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }

@@ -7,7 +7,7 @@ use weir_transcript::{EntryBody, Notice};
 
 use crate::place::{Place, cli, is_reaped, script, soon, until};
 
-/// Options with a log that needs another file for each line.
+/// Options with a log that needs a new file for each line.
 fn options(place: &Place, require: bool) -> SessionOptions {
     let mut log = LogOptions::new(place.path("fragile"), "test", "session");
     (log.part_bytes, log.require) = (Some(1), require);
@@ -16,13 +16,13 @@ fn options(place: &Place, require: bool) -> SessionOptions {
     options
 }
 
-/// Nothing can be written there any more.
+/// Makes further writes to the log fail.
 fn break_log(place: &Place) {
     std::fs::remove_dir_all(place.path("fragile")).unwrap();
 }
 
 #[tokio::test]
-async fn a_log_that_fails_is_reported_and_the_run_goes_on() {
+async fn a_failed_log_is_reported_and_the_run_continues() {
     let place = Place::new();
     let session = Session::new(options(&place, false));
     soon(session.ask(script(&json!([{"text": "one"}])))).await.unwrap();
@@ -30,7 +30,7 @@ async fn a_log_that_fails_is_reported_and_the_run_goes_on() {
     break_log(&place);
     let answer = soon(session.ask(script(&json!([{"text": "two"}])))).await.unwrap();
     assert_eq!(answer.text, "two");
-    let error = session.facts().await.unwrap().log_error.expect("it is known");
+    let error = session.facts().await.unwrap().log_error.expect("the error is reported");
     assert!(error.contains("cannot write the raw log"), "{error}");
     let view = session.view().await.unwrap();
     let told = view.entries.iter().filter(|entry| match &entry.body {
@@ -44,7 +44,7 @@ async fn a_log_that_fails_is_reported_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn a_log_that_is_required_and_fails_ends_the_run_with_that_reason() {
+async fn a_failed_required_log_ends_the_run_with_that_reason() {
     let place = Place::new();
     let session = Session::new(options(&place, true));
     soon(session.ask(script(&json!([{"text": "one"}])))).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_log_that_is_required_and_fails_ends_the_run_with_that_reason() {
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_made_is_reported() {
+async fn a_log_that_cannot_be_created_is_reported() {
     let place = Place::new();
     std::fs::write(place.path("fragile"), "a file").unwrap();
     let session = Session::new(options(&place, false));

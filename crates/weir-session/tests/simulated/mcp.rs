@@ -1,4 +1,4 @@
-//! MCP servers that live in our own process.
+//! MCP servers that run in our own process.
 
 use std::sync::atomic::Ordering;
 
@@ -9,12 +9,12 @@ use weir_transcript::ToolState;
 use crate::calc::calc;
 use crate::place::{Place, script, soon};
 
-/// Lets the model call a tool.
+/// A prompt that makes the model call a tool.
 fn calls(tool: &str, input: &serde_json::Value) -> String {
     script(&json!([{"tool": format!("mcp__calc__{tool}"), "input": input}, {"text": "done"}]))
 }
 
-/// The last tool call: how it went, and what came back.
+/// The last tool call: its state and its output.
 async fn last_tool(session: &Session) -> (ToolState, String) {
     let view = session.view().await.unwrap();
     let (_, tool) = view.tools().last().expect("a tool was called");
@@ -27,7 +27,7 @@ fn answered(end: &TurnEnd) {
 }
 
 #[tokio::test]
-async fn the_model_calls_a_tool_of_ours_in_each_process_anew() {
+async fn the_model_calls_our_tool_in_each_process() {
     for version in ["2.1.325", "2.1.9"] {
         let place = Place::new();
         let (make, _events, made) = calc();
@@ -38,23 +38,23 @@ async fn the_model_calls_a_tool_of_ours_in_each_process_anew() {
             answered(&soon(session.ask(calls("add", &json!({"a": a, "b": b})))).await.unwrap());
             assert_eq!(last_tool(&session).await, (ToolState::Succeeded, sum.to_owned()));
         }
-        assert_eq!(made.load(Ordering::SeqCst), 1, "one server for a process");
+        assert_eq!(made.load(Ordering::SeqCst), 1, "one server per process");
         soon(session.close()).await.unwrap();
         answered(&soon(session.ask(calls("add", &json!({"a": 2, "b": 2})))).await.unwrap());
-        assert_eq!(made.load(Ordering::SeqCst), 2, "another one for the next");
+        assert_eq!(made.load(Ordering::SeqCst), 2, "another one for the next process");
         soon(session.stop()).await;
-        place.is_clean().await;
+        place.assert_clean().await;
     }
 }
 
 #[tokio::test]
-async fn what_goes_wrong_in_a_server_is_told_to_the_model() {
+async fn server_failures_are_reported_to_the_model() {
     let place = Place::new();
     let (make, _events, _) = calc();
     let session = Session::new(place.options().mcp_server("calc", make).allowed_tools(["mcp__calc"]));
     for (tool, words) in [
         ("refuse", "not with these numbers"),
-        ("panic", "panicked while it handled this request"),
+        ("panic", "panicked while handling this request"),
         ("add", "missing field"),
     ] {
         answered(&soon(session.ask(calls(tool, &json!({})))).await.unwrap());
@@ -63,12 +63,12 @@ async fn what_goes_wrong_in_a_server_is_told_to_the_model() {
         assert!(output.contains(words), "{tool}: {output}");
     }
     answered(&soon(session.ask(calls("add", &json!({"a": 1, "b": 1})))).await.unwrap());
-    assert_eq!(last_tool(&session).await, (ToolState::Succeeded, "2".to_owned()), "the server goes on");
+    assert_eq!(last_tool(&session).await, (ToolState::Succeeded, "2".to_owned()), "the server keeps running");
     soon(session.stop()).await;
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_made_does_not_keep_the_session_from_working() {
+async fn a_server_that_cannot_be_created_does_not_break_the_session() {
     let place = Place::new();
     fn broken() -> crate::calc::Calc {
         panic!("on purpose, in a test")
@@ -95,7 +95,7 @@ async fn an_interrupted_call_is_cancelled_in_the_server() {
         assert!(soon(sent.answer()).await.unwrap().is_interrupted());
         answered(&soon(session.ask(calls("add", &json!({"a": 1, "b": 1})))).await.unwrap());
         soon(session.stop()).await;
-        place.is_clean().await;
+        place.assert_clean().await;
     }
 }
 
@@ -109,20 +109,20 @@ async fn a_server_ends_with_its_session() {
     let other_handle = session.clone();
     soon(session.stop()).await;
     drop((session, sent));
-    // The sender is gone with the server and with what makes servers, whoever still has a handle.
+    // The sender is gone together with the server and its factory, even if a handle is left.
     while soon(events.recv()).await.is_some() {}
     drop(other_handle);
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn what_a_server_says_by_itself_reaches_the_cli_before_its_answer() {
+async fn server_notifications_reach_the_cli_before_the_answer() {
     let place = Place::new();
     let (make, _events, _) = calc();
     let session = Session::new(place.options().mcp_server("calc", make).allowed_tools(["mcp__calc"]));
     answered(&soon(session.ask(calls("report", &json!({})))).await.unwrap());
     assert_eq!(last_tool(&session).await, (ToolState::Succeeded, "reported".to_owned()));
-    let logs = session.facts().await.unwrap().logs.expect("there is a log");
+    let logs = session.facts().await.unwrap().logs.expect("a log exists");
     let sent = std::fs::read_to_string(&logs.input).unwrap();
     let at = |words: &str| sent.find(words).unwrap_or_else(|| panic!("{words} was not sent: {sent}"));
     let (progress, changed) = (at("notifications/progress"), at("notifications/tools/list_changed"));

@@ -1,4 +1,4 @@
-//! A CLI that is too old to be asked whether it is ready.
+//! A CLI that is too old for the handshake.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use weir_session::{Session, SessionError, SessionOptions};
 
 use crate::place::{Place, soon};
 
-/// A CLI of this version, which does this with a request that it does not know.
+/// A CLI of this version, and what it does with a request that it does not know.
 fn old_cli(place: &Place, version: &str, then: &str) -> SessionOptions {
     let script = format!(
         r#"#!/bin/sh
@@ -34,34 +34,34 @@ done
 }
 
 #[tokio::test]
-async fn one_that_dies_of_the_question_is_recognised_and_not_asked_again() {
+async fn a_cli_that_dies_of_the_handshake_is_recognised_and_not_asked_again() {
     let place = Place::new();
     let options = old_cli(&place, "1.0.20", "echo 'unknown type control_request' >&2; exit 1");
     let session = Session::new(options);
     let answer = soon(session.ask("hello")).await.unwrap();
     assert_eq!(answer.text, "old");
     assert_eq!(session.facts().await.unwrap().processes, 2);
-    // It is known now.
+    // Its version is known now.
     soon(session.close()).await.unwrap();
     assert_eq!(soon(session.ask("hello")).await.unwrap().text, "old");
     assert_eq!(session.facts().await.unwrap().processes, 3);
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn so_is_one_that_does_not_answer() {
+async fn a_cli_that_does_not_answer_the_handshake_is_recognised() {
     let place = Place::new();
     let mut options = old_cli(&place, "1.0.20", ":");
     options.limits.starting = Some(Duration::from_secs(1));
     let session = Session::new(options);
     assert_eq!(soon(session.ask("hello")).await.unwrap().text, "old");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn one_that_should_know_better_is_an_error() {
+async fn a_new_cli_that_dies_of_the_handshake_is_an_error() {
     let place = Place::new();
     let options = old_cli(&place, "2.1.325", "echo 'out of memory' >&2; exit 1");
     let session = Session::new(options);
@@ -69,11 +69,11 @@ async fn one_that_should_know_better_is_an_error() {
     assert!(matches!(error, SessionError::Died { .. }), "{error}");
     assert!(error.to_string().contains("out of memory"), "{error}");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn one_that_is_known_to_be_too_old_need_not_be_asked() {
+async fn a_cli_known_to_be_too_old_gets_no_handshake() {
     let place = Place::new();
     let mut options = old_cli(&place, "1.0.20", "exit 1");
     options.handshake = false;
@@ -84,7 +84,7 @@ async fn one_that_is_known_to_be_too_old_need_not_be_asked() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_do_is_refused_before_anything_runs() {
+async fn unsupported_options_are_refused_before_anything_runs() {
     let place = Place::new();
     let mut options = old_cli(&place, "1.0.124", ":");
     options.persistence = false;
@@ -95,11 +95,11 @@ async fn what_it_cannot_do_is_refused_before_anything_runs() {
     assert!(matches!(error, SessionError::NotStarted(_)));
     assert_eq!(session.facts().await.unwrap().processes, 0);
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn a_money_limit_that_it_does_not_know_is_kept_between_messages() {
+async fn a_cost_limit_that_the_cli_does_not_support_is_enforced_between_messages() {
     let place = Place::new();
     let then = r#"id=${line#*\"request_id\":\"}; id=${id%%\"*}
         printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s"}}\n' "$id""#;
@@ -114,5 +114,5 @@ async fn a_money_limit_that_it_does_not_know_is_kept_between_messages() {
     let error = soon(session.ask("two")).await.unwrap_err();
     assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }

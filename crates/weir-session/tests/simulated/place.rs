@@ -1,4 +1,4 @@
-//! A place for a simulated CLI, and a look at what is left of it.
+//! An environment for a simulated CLI, and checks of what is left of it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use weir_wire::Line;
 
 use crate::programs::simulated_claude;
 
-/// Longer than anything takes, even on a busy machine.
+/// Longer than any step takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(40);
 
 /// A folder with a home, a workspace, logs and state.
@@ -21,7 +21,7 @@ pub(crate) struct Place {
     seen: Seen,
 }
 
-/// Every line that the session saw, as it was.
+/// Every line that the session saw, verbatim.
 #[derive(Default, Clone)]
 struct Seen(Arc<Mutex<Vec<Vec<u8>>>>);
 
@@ -36,24 +36,24 @@ pub(crate) fn script(steps: &Value) -> String {
     format!("@@{steps}")
 }
 
-/// Waits, but not for ever.
+/// Waits with a time limit.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(DEADLINE, future).await.expect("this should not take so long")
+    tokio::time::timeout(DEADLINE, future).await.expect("timed out")
 }
 
-/// Waits for a condition that nobody tells us about.
+/// Waits for a condition that can only be polled.
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let started = Instant::now();
     while !condition() {
-        assert!(started.elapsed() < DEADLINE, "in vain: {what}");
+        assert!(started.elapsed() < DEADLINE, "timed out waiting for: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        // What a tool leaves behind is left to us and not to the first process of the machine, which in a container
-        // may be one that reaps nothing.
+        // Orphans of a tool become our children instead of the machine's first process, which may not reap
+        // anything in a container.
         weir_process::adopt_orphans().unwrap();
         let folder = tempfile::tempdir().unwrap();
         for name in ["home", "work", "tmp"] {
@@ -90,7 +90,7 @@ impl Place {
         options
     }
 
-    /// The same, with a CLI that misbehaves from the start.
+    /// Like [`Place::options`], with a CLI that misbehaves from the start.
     pub(crate) fn misbehaving(&self, how: &str) -> SessionOptions {
         let mut options = self.options();
         options.environment = options.environment.set("SIMULATED_CLAUDE_MISBEHAVE", how);
@@ -103,22 +103,22 @@ impl Place {
         let read = || std::fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n'));
         until("the process id of a tool", || read().is_some()).await;
         let pid = read().unwrap().trim().parse().unwrap();
-        ProcessId::of(pid).expect("the tool lives")
+        ProcessId::of(pid).expect("the tool is alive")
     }
 
-    /// Nothing is left: no process, no lock, no record, and the raw log is whole.
-    pub(crate) async fn is_clean(&self) {
+    /// Asserts that nothing is left: no process, no lock, no record, and that the raw log is complete.
+    pub(crate) async fn assert_clean(&self) {
         assert_eq!(self.living(), Vec::<u32>::new(), "processes are left");
         let records = weir_process::leftovers(&self.path("state")).unwrap();
         assert!(records.is_empty(), "records are left: {records:?}");
         for lock in files(&self.path("state").join("locks")) {
             assert_eq!(Lock::owner(&lock), None, "{} is held", lock.display());
         }
-        self.log_is_whole();
+        self.assert_log_complete();
     }
 
-    /// The raw log has every byte of every line that came, and nothing else.
-    fn log_is_whole(&self) {
+    /// Asserts that the raw log has every byte of every line received, and nothing else.
+    fn assert_log_complete(&self) {
         let mut logged = Vec::new();
         let mut logs = files(&self.path("logs"));
         logs.retain(|path| path.to_string_lossy().ends_with(".ndjson"));
@@ -140,7 +140,7 @@ impl Place {
         }
     }
 
-    /// The living processes of this place, found by their home.
+    /// The live processes of this place, found by their home.
     pub(crate) fn living(&self) -> Vec<u32> {
         let home = format!("HOME={}\0", self.path("home").display());
         let mut living = Vec::new();
@@ -157,19 +157,19 @@ impl Place {
 
 /// The process of a session.
 pub(crate) async fn cli(session: &Session) -> ProcessId {
-    let pid = session.facts().await.unwrap().pid.expect("a process runs");
-    ProcessId::of(pid).expect("it lives")
+    let pid = session.facts().await.unwrap().pid.expect("a process is running");
+    ProcessId::of(pid).expect("it is alive")
 }
 
-/// Waits until a turn runs.
+/// Waits until a turn is running.
 pub(crate) async fn running(session: &Session) {
     let mut updates = session.follow().await.unwrap();
     while session.view().await.unwrap().status != weir_transcript::Status::Running {
-        soon(updates.next()).await.expect("the session lives");
+        soon(updates.next()).await.expect("the session is alive");
     }
 }
 
-/// The process is gone, and not a zombie either.
+/// Whether the process is gone and not a zombie either.
 pub(crate) fn is_reaped(id: ProcessId) -> bool {
     ProcessId::of(id.pid) != Some(id)
 }

@@ -1,4 +1,4 @@
-//! Many conversations, and who has a process.
+//! Many sessions, and which of them have a process.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) fn pool(change: impl FnOnce(&mut PoolOptions)) -> Pool {
     Pool::new(options)
 }
 
-/// Options that can be made again and again: without the place's own log and observer.
+/// Options that can be created repeatedly: without the place's own log and observer.
 pub(crate) fn options(place: &Place) -> SessionOptions {
     let mut options = place.options();
     options.log = None;
@@ -45,7 +45,7 @@ async fn a_key_keeps_its_process_and_another_key_gets_its_own() {
 }
 
 #[tokio::test]
-async fn callers_at_the_same_time_get_the_same_conversation() {
+async fn concurrent_callers_get_the_same_session() {
     let place = Place::new();
     let pool = pool(|_| {});
     let asks = (0..8).map(|number| {
@@ -61,9 +61,9 @@ async fn callers_at_the_same_time_get_the_same_conversation() {
 }
 
 #[tokio::test]
-async fn the_oldest_idle_one_makes_room_and_comes_back_with_its_history() {
+async fn the_longest_idle_session_makes_room_and_keeps_its_history() {
     let place = Place::new();
-    let pool = pool(|options| options.most = 1);
+    let pool = pool(|options| options.max_processes = 1);
     let a = pool.conversation("a", options(&place));
     let first = soon(a.ask(says("one"))).await.unwrap();
     let b = pool.conversation("b", options(&place));
@@ -77,19 +77,19 @@ async fn the_oldest_idle_one_makes_room_and_comes_back_with_its_history() {
 }
 
 #[tokio::test]
-async fn when_everybody_is_busy_a_newcomer_is_refused() {
+async fn a_new_session_is_refused_when_all_processes_are_busy() {
     let place = Place::new();
-    let pool = pool(|options| options.most = 1);
+    let pool = pool(|options| options.max_processes = 1);
     let a = pool.conversation("a", options(&place));
     let mut running = soon(a.send(script(&json!([{"text": "slow", "sleep": 600}])))).await.unwrap();
     let b = pool.conversation("b", options(&place));
     let error = soon(b.ask(says("no"))).await.unwrap_err();
-    assert!(matches!(error, PoolError::Full { most: 1 }), "{error}");
-    until("the turn runs", || pool.list().iter().any(|(key, live)| key == "a" && *live)).await;
+    assert!(matches!(error, PoolError::Full { max: 1 }), "{error}");
+    until("the turn is running", || pool.list().iter().any(|(key, live)| key == "a" && *live)).await;
     soon(pool.shut_down(Duration::ZERO)).await;
     let ended = soon(running.answer()).await;
     assert!(ended.is_err() || ended.is_ok_and(|end| end.is_error() || end.is_interrupted()));
-    // The same again, as often as one likes.
+    // The same happens again, any number of times.
     let again = soon(running.answer()).await;
     assert!(again.is_err() || again.is_ok_and(|end| end.is_error() || end.is_interrupted()));
     let error = soon(b.ask(says("too late"))).await.unwrap_err();
@@ -111,9 +111,9 @@ async fn other_options_restart_the_process_with_the_same_history() {
 }
 
 #[tokio::test]
-async fn a_process_is_replaced_after_so_many_turns() {
+async fn a_process_is_replaced_after_max_turns() {
     let place = Place::new();
-    let pool = pool(|options| options.most_turns = Some(2));
+    let pool = pool(|options| options.max_turns = Some(2));
     let a = pool.conversation("a", options(&place));
     for number in 0..5 {
         soon(a.ask(says(&number.to_string()))).await.unwrap();
@@ -125,8 +125,8 @@ async fn a_process_is_replaced_after_so_many_turns() {
 #[tokio::test]
 async fn a_process_that_has_grown_too_large_is_replaced() {
     let place = Place::new();
-    for (most, processes) in [(1, 3), (u64::MAX, 1)] {
-        let pool = pool(|options| options.most_bytes = Some(most));
+    for (max, processes) in [(1, 3), (u64::MAX, 1)] {
+        let pool = pool(|options| options.max_bytes = Some(max));
         let a = pool.conversation("a", options(&place));
         let mut ids = Vec::new();
         for number in 0..3 {
@@ -134,7 +134,7 @@ async fn a_process_that_has_grown_too_large_is_replaced() {
         }
         assert_eq!(a.session().facts().await.unwrap().processes, processes);
         ids.dedup();
-        assert_eq!(ids.len(), 1, "the conversation goes on");
+        assert_eq!(ids.len(), 1, "the session continues");
         soon(pool.shut_down(Duration::ZERO)).await;
     }
 }
@@ -151,22 +151,22 @@ async fn a_process_that_was_killed_is_replaced_by_the_next_message() {
         rustix::process::Signal::KILL,
     )
     .unwrap();
-    until("it is noticed", || pool.list().iter().all(|(_, live)| !live)).await;
+    until("the end is noticed", || pool.list().iter().all(|(_, live)| !live)).await;
     let second = soon(a.ask(says("two"))).await.unwrap();
     assert_eq!((second.text.as_str(), &second.session_id), ("two", &first.session_id));
     soon(pool.shut_down(Duration::ZERO)).await;
 }
 
 #[tokio::test]
-async fn a_new_conversation_takes_the_process_that_was_kept_ready() {
+async fn a_new_session_takes_the_spare_process() {
     let place = std::sync::Arc::new(Place::new());
     let pool = pool(|_| {});
     let recipe = std::sync::Arc::clone(&place);
     pool.prewarm(move || options(&recipe));
     assert_eq!(pool.spares(), 1);
-    until("the spare one is started", || pool.live_spares() == 1).await;
+    until("the spare is started", || pool.live_spares() == 1).await;
     let a = pool.conversation("a", options(&place));
-    // It runs before anything was asked.
+    // It was running before the first message.
     let waiting = a.session().facts().await.unwrap().pid;
     assert!(waiting.is_some());
     assert_eq!(soon(a.ask(says("one"))).await.unwrap().text, "one");

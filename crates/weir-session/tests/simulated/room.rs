@@ -1,4 +1,4 @@
-//! Room in the pool: who gets it, and who gives it up.
+//! Room in the pool: which sessions get it, and which give it up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::place::{Place, is_reaped, running, script, soon, until};
 use crate::pool::{options, pool, says};
 
 #[tokio::test]
-async fn a_burst_of_messages_takes_no_more_room_than_its_conversations() {
+async fn a_burst_of_messages_takes_no_more_room_than_its_sessions() {
     let place = Place::new();
-    let pool = pool(|options| options.most = 2);
+    let pool = pool(|options| options.max_processes = 2);
     let asks = (0..16).map(|number| {
         let conversation = pool.conversation(["a", "b"][number % 2], options(&place));
         tokio::spawn(async move { conversation.ask(says(&number.to_string())).await })
@@ -26,9 +26,9 @@ async fn a_burst_of_messages_takes_no_more_room_than_its_conversations() {
 }
 
 #[tokio::test]
-async fn many_newcomers_share_one_place_by_turns_or_are_refused() {
+async fn many_new_sessions_share_one_place_or_are_refused() {
     let place = Place::new();
-    let pool = pool(|options| options.most = 1);
+    let pool = pool(|options| options.max_processes = 1);
     let asks = (0..6).map(|number: usize| {
         let conversation = pool.conversation(number.to_string(), options(&place));
         tokio::spawn(async move {
@@ -57,7 +57,7 @@ async fn other_options_in_mid_turn_lose_nothing() {
     let mut slow = soon(a.send(script(&json!([{"text": "slow", "sleep": 600}])))).await.unwrap();
     running(a.session()).await;
     let mut waiting = soon(a.send(says("waited"))).await.unwrap();
-    // The turn takes longer than a process may take to start, which concerns nobody.
+    // The turn takes longer than a process may take to start, which must not matter.
     let mut brief = options(&place).append_system_prompt("Be brief.");
     brief.limits.starting = Some(Duration::from_secs(20));
     let again = pool.conversation("a", brief);
@@ -71,45 +71,45 @@ async fn other_options_in_mid_turn_lose_nothing() {
     assert_eq!(third.session_id, first.session_id);
     let view = again.session().view().await.unwrap();
     assert!(!view.session.forked);
-    assert_eq!(view.turns.len(), 3, "one session is one conversation");
+    assert_eq!(view.turns.len(), 3, "all turns are in one session");
     assert_eq!(again.session().facts().await.unwrap().processes, 2);
     soon(pool.shut_down(Duration::ZERO)).await;
     assert_eq!(place.living(), Vec::<u32>::new());
 }
 
 #[tokio::test]
-async fn a_spare_that_died_is_given_to_nobody() {
+async fn a_dead_spare_is_not_used() {
     let place = Arc::new(Place::new());
     let pool = pool(|_| {});
     let recipe = Arc::clone(&place);
     pool.prewarm(move || options(&recipe));
-    until("the spare one is started", || pool.live_spares() == 1).await;
+    until("the spare is started", || pool.live_spares() == 1).await;
     let pid = rustix::process::Pid::from_raw(i32::try_from(place.living()[0]).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     until("its end is noticed", || pool.live_spares() == 0).await;
     let a = pool.conversation("a", options(&place));
     assert_eq!(soon(a.ask(says("one"))).await.unwrap().text, "one");
     assert_eq!(a.session().facts().await.unwrap().processes, 1);
-    until("another one is kept ready", || pool.live_spares() == 1).await;
+    until("another spare is started", || pool.live_spares() == 1).await;
     soon(pool.shut_down(Duration::ZERO)).await;
 }
 
 #[tokio::test]
-async fn a_spare_has_the_limits_of_the_one_who_takes_it() {
+async fn a_spare_gets_the_limits_of_the_session_that_takes_it() {
     let place = Arc::new(Place::new());
     let pool = pool(|options| options.spares = 1);
     let recipe = Arc::clone(&place);
     pool.prewarm(move || options(&recipe));
-    until("the spare one is started", || pool.live_spares() == 1).await;
+    until("the spare is started", || pool.live_spares() == 1).await;
     let mut brief = options(&place);
     brief.limits.idle = Some(Duration::from_millis(50));
     let a = pool.conversation("a", brief);
-    assert_eq!(a.session().facts().await.unwrap().processes, 1, "it is the spare one");
-    until("it is closed, because nobody uses it", || pool.list() == [("a".to_owned(), false)]).await;
+    assert_eq!(a.session().facts().await.unwrap().processes, 1, "it is the spare");
+    until("it is closed for being idle", || pool.list() == [("a".to_owned(), false)]).await;
     soon(pool.shut_down(Duration::ZERO)).await;
 }
 
-/// Panics on purpose, in the middle of the session.
+/// Panics on purpose in the middle of the session.
 struct Panics;
 
 impl Observer for Panics {
@@ -121,7 +121,7 @@ impl Observer for Panics {
 #[tokio::test]
 async fn a_session_that_panicked_takes_no_room() {
     let place = Place::new();
-    let pool = pool(|options| options.most = 1);
+    let pool = pool(|options| options.max_processes = 1);
     let a = pool.conversation("a", options(&place).observer(Panics));
     soon(a.session().start()).await.unwrap();
     let process = ProcessId::of(a.session().facts().await.unwrap().pid.unwrap()).unwrap();
@@ -130,7 +130,7 @@ async fn a_session_that_panicked_takes_no_room() {
     let b = pool.conversation("b", options(&place));
     assert_eq!(soon(b.ask(says("two"))).await.unwrap().text, "two");
     until("the end of its process", || is_reaped(process)).await;
-    // And the conversation itself can go on.
+    // The session itself can also continue.
     let a = pool.conversation("a", options(&place));
     assert_eq!(soon(a.ask(says("three"))).await.unwrap().text, "three");
     soon(pool.shut_down(Duration::ZERO)).await;

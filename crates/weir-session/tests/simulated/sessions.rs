@@ -1,4 +1,4 @@
-//! Session ids: resumed, forked, owned by one.
+//! Session ids: resumed, forked, and owned by a single session.
 
 use serde_json::json;
 use weir_session::{Conversation, Session, SessionError};
@@ -12,7 +12,7 @@ fn says(text: &str) -> String {
     script(&json!([{"text": text}]))
 }
 
-/// A conversation that was had before.
+/// A session from earlier.
 async fn before(place: &Place) -> SessionId {
     let session = Session::new(place.options().conversation(Conversation::Named(SessionId::new(ID))));
     let answer = soon(session.ask(says("before"))).await.unwrap();
@@ -22,7 +22,7 @@ async fn before(place: &Place) -> SessionId {
 }
 
 #[tokio::test]
-async fn a_resumed_conversation_keeps_its_id() {
+async fn a_resumed_session_keeps_its_id() {
     let place = Place::new();
     let id = before(&place).await;
     let session = Session::new(place.options().resume(id.clone()));
@@ -30,11 +30,11 @@ async fn a_resumed_conversation_keeps_its_id() {
     assert_eq!(answer.session_id, Some(id));
     assert!(!session.view().await.unwrap().session.forked);
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn a_fork_has_an_id_of_its_own_and_keeps_it() {
+async fn a_fork_has_its_own_id_and_keeps_it() {
     let place = Place::new();
     let id = before(&place).await;
     let session = Session::new(place.options().fork(id.clone()));
@@ -44,23 +44,23 @@ async fn a_fork_has_an_id_of_its_own_and_keeps_it() {
     let second = soon(session.ask(says("two"))).await.unwrap().session_id.clone();
     assert_eq!(first, second, "the copy is not copied again");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn another_id_than_the_one_that_was_asked_for_is_reported_as_a_fork() {
+async fn an_unexpected_session_id_is_reported_as_a_fork() {
     let place = Place::new();
     let id = before(&place).await;
     let session = Session::new(place.misbehaving("other_session").resume(id.clone()));
     let answer = soon(session.ask(says("after"))).await.unwrap();
     assert_ne!(answer.session_id, Some(id));
-    assert!(session.view().await.unwrap().session.forked, "history that was lost is said to be");
+    assert!(session.view().await.unwrap().session.forked, "lost history is reported");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_cannot_be_resumed_and_the_error_says_why() {
+async fn a_missing_session_cannot_be_resumed_and_the_error_says_why() {
     let place = Place::new();
     let session = Session::new(place.options().resume(ID));
     let error = soon(session.ask(says("hello"))).await;
@@ -73,7 +73,7 @@ async fn a_session_that_is_not_there_cannot_be_resumed_and_the_error_says_why() 
     };
     assert!(said.contains(ID) || said.contains("No conversation"), "{said}");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn one_owner_for_each_session_id() {
     let third = Session::new(place.options().resume(id));
     soon(third.start()).await.unwrap();
     soon(third.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -113,5 +113,5 @@ async fn one_writer_for_each_workspace() {
     let third = Session::new(exclusive());
     soon(third.start()).await.unwrap();
     soon(third.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }

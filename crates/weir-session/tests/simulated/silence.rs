@@ -1,4 +1,4 @@
-//! A CLI that says nothing more, wherever that is.
+//! A CLI that goes silent, at any point.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn silence_is_noticed_in_every_phase() {
         let SessionError::TimedOut { phase, .. } = &error else { panic!("{point}: {error}") };
         assert_eq!(*phase, expected, "{point}: {error}");
         soon(session.stop()).await;
-        place.is_clean().await;
+        place.assert_clean().await;
     }
 }
 
@@ -39,11 +39,11 @@ async fn a_turn_without_a_result_is_noticed() {
     let error = soon(session.ask(script(&json!([{"text": "words"}])))).await.unwrap_err();
     assert!(matches!(error, SessionError::TimedOut { phase: Phase::Model, .. }), "{error}");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn an_end_without_a_result_is_an_error_also_with_exit_0() {
+async fn an_end_without_a_result_is_an_error_even_with_exit_0() {
     for how in ["exit_without_result", "truncated_result"] {
         let place = Place::new();
         let session = Session::new(place.misbehaving(how));
@@ -52,12 +52,12 @@ async fn an_end_without_a_result_is_an_error_also_with_exit_0() {
         assert!(exit.is_success(), "{how}: {error}");
         assert_eq!(text.as_deref(), Some("words"), "{how}: {error}");
         soon(session.stop()).await;
-        place.is_clean().await;
+        place.assert_clean().await;
     }
 }
 
 #[tokio::test]
-async fn an_interrupt_that_is_ignored_ends_the_process_and_nothing_runs_afterwards() {
+async fn an_ignored_interrupt_ends_the_process_and_nothing_runs_afterwards() {
     let place = Place::new();
     let mut options = place.misbehaving("ignore_interrupt");
     options.limits.interrupt = Duration::from_millis(200);
@@ -68,11 +68,11 @@ async fn an_interrupt_that_is_ignored_ends_the_process_and_nothing_runs_afterwar
     let began = place.path("work").join("began");
     until("the tool has begun", || began.exists()).await;
     assert!(soon(session.interrupt()).await.unwrap());
-    assert_eq!(session.facts().await.unwrap().pid, None, "it was said to be over and was not");
+    assert_eq!(session.facts().await.unwrap().pid, None, "it was reported as ended but is still running");
     assert!(matches!(soon(sent.answer()).await, Err(SessionError::Interrupted)));
     assert!(!place.path("work").join("ran").exists());
     let answer = soon(session.ask(script(&json!([{"text": "next"}])))).await.unwrap();
     assert_eq!(answer.text, "next");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }

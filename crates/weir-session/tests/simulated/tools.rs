@@ -1,4 +1,4 @@
-//! Which tools there are.
+//! Which tools exist.
 
 use serde_json::json;
 use weir_session::{Session, Unlisted, tools_of_rules};
@@ -7,7 +7,7 @@ use weir_transcript::ToolState;
 use crate::place::{Place, script, soon};
 
 #[tokio::test]
-async fn what_no_rule_names_is_not_there_and_does_not_run() {
+async fn a_tool_that_no_rule_names_does_not_exist_or_run() {
     for version in ["2.1.325", "2.1.9"] {
         let place = Place::new();
         let rules = ["Read".to_owned()];
@@ -26,6 +26,6 @@ async fn what_no_rule_names_is_not_there_and_does_not_run() {
         let (_, tool) = view.tools().last().unwrap();
         assert_eq!(tool.state, ToolState::Failed, "{version}");
         soon(session.stop()).await;
-        place.is_clean().await;
+        place.assert_clean().await;
     }
 }

@@ -1,4 +1,4 @@
-//! "Turns and sessions" of what broke for others.
+//! "Turns and sessions" among the lessons.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,11 +25,11 @@ async fn one_process_serves_many_turns() {
     }
     assert_eq!(session.facts().await.unwrap().processes, 1);
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn a_background_task_is_not_lost_and_its_turn_is_nobodys_answer() {
+async fn a_background_task_is_not_lost_and_its_turn_answers_no_message() {
     let place = Place::new();
     let session = Session::new(place.options());
     let steps = json!([
@@ -47,13 +47,13 @@ async fn a_background_task_is_not_lost_and_its_turn_is_nobodys_answer() {
     let answer = soon(session.ask(says("next"))).await.unwrap();
     assert_eq!(answer.text, "next");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn second_and_late_results_are_nobodys_answer() {
-    // Where results do not name their messages, one that comes when the next turn has begun cannot be told from
-    // the answer of that; so on 2.1.9 only one that comes before.
+async fn second_and_late_results_answer_no_message() {
+    // If results do not name their messages, one that arrives after the next turn has begun cannot be told from
+    // that turn's answer; so on 2.1.9 only one that arrives before.
     let all = [
         (json!("stray_result"), ["2.1.325", "2.1.9"].as_slice()),
         (json!({"late_result": 0.0}), &["2.1.325"]),
@@ -75,7 +75,7 @@ async fn second_and_late_results_are_nobodys_answer() {
                 assert_eq!(answer.text, expected, "{misbehaviour} on {version}");
             }
             soon(session.stop()).await;
-            place.is_clean().await;
+            place.assert_clean().await;
         }
     }
 }
@@ -86,11 +86,11 @@ async fn an_empty_result_first_is_not_the_answer() {
     let session = Session::new(place.misbehaving("empty_result_first"));
     assert_eq!(soon(session.ask(says("the answer"))).await.unwrap().text, "the answer");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn messages_that_are_answered_together_all_end() {
+async fn messages_answered_together_all_end() {
     let place = Place::new();
     let session = Session::new(place.options());
     let slow = json!([{"sleep": 0.5, "text": "one"}]);
@@ -102,7 +102,7 @@ async fn messages_that_are_answered_together_all_end() {
     }
     soon(session.settled()).await.unwrap();
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn messages_are_answered_one_by_one_on_a_version_that_does_not_name_them()
         assert_eq!(soon(sent.answer()).await.unwrap().text, expected);
     }
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -131,14 +131,14 @@ async fn an_interrupt_ends_the_turn_and_not_the_process() {
     let before = cli(&session).await;
     assert!(soon(session.interrupt()).await.unwrap());
     assert_eq!(soon(sent.answer()).await.unwrap().turn.state, TurnState::Interrupted);
-    assert_eq!(soon(session.ask(says("go on"))).await.unwrap().text, "go on");
+    assert_eq!(soon(session.ask(says("next"))).await.unwrap().text, "next");
     assert_eq!(cli(&session).await, before);
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
-async fn a_process_for_each_message_is_one_conversation() {
+async fn a_process_for_each_message_is_one_session() {
     let place = Place::new();
     let session = Session::new(place.options().process_per_message());
     let mut sent = Vec::new();
@@ -156,7 +156,7 @@ async fn a_process_for_each_message_is_one_conversation() {
     assert_eq!((view.turns.len(), view.session.forked), (3, false));
     assert_eq!(session.facts().await.unwrap().processes, 3);
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -170,14 +170,11 @@ async fn a_process_for_each_message_waits_for_background_tasks() {
     ]);
     soon(session.ask(script(&steps))).await.unwrap();
     assert_eq!(soon(session.ask(says("next"))).await.unwrap().text, "next");
-    assert!(
-        place.path("work").join("done").exists(),
-        "the first process was not ended before its task was done"
-    );
+    assert!(place.path("work").join("done").exists(), "the first process ended before its task was done");
     let view = session.view().await.unwrap();
     assert_eq!(view.turns.len(), 3, "{:?}", view.turns);
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -194,7 +191,7 @@ async fn the_cost_limit_counts_across_turns() {
     let error = soon(session.ask(says("three"))).await.unwrap_err();
     assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }
 
 #[tokio::test]
@@ -205,7 +202,7 @@ async fn a_turn_has_an_absolute_limit() {
     let session = Session::new(options);
     let error = soon(session.ask(script(&json!([{"wdelay": 0.1, "text": "on and on ".repeat(100)}])))).await;
     assert!(matches!(error, Err(SessionError::TimedOut { phase: Phase::Turn, .. })), "{error:?}");
-    assert_eq!(soon(session.ask(says("go on"))).await.unwrap().text, "go on");
+    assert_eq!(soon(session.ask(says("next"))).await.unwrap().text, "next");
     soon(session.stop()).await;
-    place.is_clean().await;
+    place.assert_clean().await;
 }

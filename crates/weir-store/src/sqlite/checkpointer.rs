@@ -1,6 +1,7 @@
-//! Moves what was written from the write-ahead log into the file, in a thread and on a connection of its own: it waits
-//! for the disk, and no write waits for it.
+//! Moves the contents of the write-ahead log into the file, on a separate thread and connection: it waits for the
+//! disk so that no write has to.
 
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,33 +10,35 @@ use rusqlite::Connection;
 
 use super::open::{Database, LOCK_WAIT};
 use super::queue::Written;
+use super::read_gate::ReadGate;
 use crate::error::StoreError;
 
-/// How long the writer waits for those who read. They read a page at a time.
-const READERS: Duration = Duration::from_millis(500);
+/// How long the writer waits for readers, which read one page at a time.
+const READER_WAIT: Duration = Duration::from_millis(500);
 
-/// The thread, and what it has to do.
+/// The checkpoint thread and its work.
 pub(super) struct Checkpointer {
     database: Database,
+    readers: Arc<ReadGate>,
     thread: Option<(SyncSender<()>, JoinHandle<()>)>,
-    /// Written since the thread was last told to begin.
+    /// Written since the thread was last woken.
     written: Written,
-    /// How long the write-ahead log may become. A quarter of it is moved while it is not quiet. Where the thread cannot
-    /// keep up, because something is always written or read in between, the writer cuts it off and waits for those who
-    /// read; others wait for the writer.
+    /// Limit for the length of the write-ahead log. At a quarter of it the thread starts, even if it is not quiet. If
+    /// the thread cannot keep up because there is always a write or a read in progress, the writer cuts the log off:
+    /// it waits for readers, and other writes wait for it.
     limit: u64,
-    /// The length from which on the writer does so: the limit, or more after a try that failed, because somebody reads for
-    /// long and is not to be waited for each time.
+    /// The length at which the writer does so: the limit, or more after a failed attempt, because a long-running
+    /// reader should not be waited for every time.
     too_much: u64,
 }
 
 impl Checkpointer {
-    pub(super) fn start(database: Database, limit: u64) -> Result<Self, StoreError> {
+    pub(super) fn start(database: Database, readers: Arc<ReadGate>, limit: u64) -> Result<Self, StoreError> {
         let connection = database.open_checkpointer()?;
         let (sender, begin) = sync_channel(1);
         let run = move || {
             for () in begin {
-                // What fails now is done the next time, and at the latest when the file is closed.
+                // If this fails, it is done the next time, at the latest when the file is closed.
                 let _ = checkpoint(&connection);
             }
         };
@@ -43,6 +46,7 @@ impl Checkpointer {
         let thread = thread.spawn(run).map_err(|source| database.no_thread(source))?;
         Ok(Self {
             database,
+            readers,
             thread: Some((sender, thread)),
             written: Written::default(),
             limit,
@@ -50,20 +54,21 @@ impl Checkpointer {
         })
     }
 
-    /// Whether something was written that the thread was not told of.
+    /// Whether something was written since the thread was last woken.
     pub(super) fn has_work(&self) -> bool {
         self.written != Written::default()
     }
 
-    /// Looks at what was written. A quiet moment is a good one.
-    pub(super) fn look(&mut self, writer: &Connection, written: Written, is_quiet: bool) {
+    /// Accounts for what was written and wakes the thread if it is due, which it also is in a quiet moment.
+    pub(super) fn note_written(&mut self, writer: &Connection, written: Written, is_quiet: bool) {
         self.written.merge(written);
         if !(is_quiet && self.has_work() || self.written.bytes >= self.limit / 4) {
             return;
         }
         let length = self.database.wal_length();
         if length > self.too_much {
-            let is_cut = matches!(cut_off(writer, Cut::Short), Ok(true));
+            let cut = self.readers.while_closed(READER_WAIT, || cut_off(writer, Cut::Truncate));
+            let is_cut = matches!(cut, Ok(true));
             self.too_much = if is_cut { self.limit } else { length + self.limit };
         }
         if let Some((sender, _)) = &self.thread
@@ -75,39 +80,39 @@ impl Checkpointer {
 }
 
 impl Drop for Checkpointer {
-    /// The writer's connection is to be the last one.
+    /// Ends the thread first, so that the writer's connection is the last one.
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.thread.take() {
             drop(sender);
-            // A panic there has done no harm here.
+            // A panic there did no harm here.
             let _ = thread.join();
         }
     }
 }
 
-/// What becomes of the space of the write-ahead log.
+/// What happens to the disk space of the write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// It is given back to the disk.
-    Short,
-    /// It is kept for what is written next: on a full disk another program might take it.
-    Kept,
+    /// It is returned to the disk.
+    Truncate,
+    /// It is kept for the next writes: on a full disk another program might take it.
+    Keep,
 }
 
-/// Moves everything into the file and begins the write-ahead log anew, if nobody reads from it for long. Tells whether it
-/// did. For the connection that writes, outside a transaction.
+/// Moves everything into the file and restarts the write-ahead log, unless a reader uses it for too long. Returns
+/// whether it did. For the writing connection, outside a transaction.
 pub(super) fn cut_off(writer: &Connection, cut: Cut) -> rusqlite::Result<bool> {
     let sql = match cut {
-        Cut::Short => "PRAGMA wal_checkpoint(TRUNCATE)",
-        Cut::Kept => "PRAGMA wal_checkpoint(RESTART)",
+        Cut::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
+        Cut::Keep => "PRAGMA wal_checkpoint(RESTART)",
     };
-    writer.busy_timeout(READERS)?;
+    writer.busy_timeout(READER_WAIT)?;
     let is_busy = writer.query_row(sql, [], |row| row.get::<_, bool>(0));
     writer.busy_timeout(LOCK_WAIT)?;
     Ok(!is_busy?)
 }
 
-/// Moves as much as is possible without making anybody wait.
+/// Moves as much as possible without making any reader or writer wait.
 fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }

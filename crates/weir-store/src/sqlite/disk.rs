@@ -1,9 +1,10 @@
-//! The disk below a file: what is left of it, and a reserve that is given up when nothing is.
+//! The disk below a file: its free space, and a reserve that is given up when there is none.
 //!
-//! The reserve is a file beside the database whose space is really taken. When a write fails because the disk is full, a
-//! little of it is given back to the disk, and again a little, until that write fits: what must be written (deletions, the
-//! end of what runs) can be, also where another program takes a part of the space. Everything else is refused until the
-//! disk has space for the whole reserve and more again; then the reserve is made anew.
+//! The reserve is a file next to the database whose space is really allocated. When a write fails because the disk is
+//! full, a little of the reserve is returned to the disk, repeatedly, until that write fits. This way essential
+//! writes (deletions, the end of a running turn) still succeed, even if another program takes part of the space.
+//! Everything else is refused until the disk has space for the whole reserve and more; then the reserve is allocated
+//! again.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -13,20 +14,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::space::Space;
 
-/// Less than this is as good as nothing.
-const NOTHING: u64 = 64 << 10;
-/// A disk with less than this left is full, where there is no reserve.
-const LITTLE: u64 = 1 << 20;
-/// What opening a store, and what a program does at its start, takes.
-const TO_START: u64 = 512 << 10;
-/// The reserve takes at most this part of a disk.
-const PART_OF_DISK: u64 = 16;
-/// The reserve is given up in so many steps.
-const STEPS: u64 = 32;
-/// The write-ahead log is kept below this.
-const MOST_WAL: u64 = 16 << 20;
-/// The same on a small disk, where it is half of the reserve, but no less than this.
-const LEAST_WAL: u64 = 512 << 10;
+/// Less than this counts as nothing.
+const NEGLIGIBLE: u64 = 64 << 10;
+/// Without a reserve, a disk with less than this left is full.
+const MIN_FREE: u64 = 1 << 20;
+/// Space needed to open a store and start a program.
+const STARTUP_SPACE: u64 = 512 << 10;
+/// The reserve takes at most one part in this many of a disk.
+const RESERVE_DIVISOR: u64 = 16;
+/// The reserve is given up in this many steps.
+const RESERVE_STEPS: u64 = 32;
+/// Limit for the write-ahead log.
+const MAX_WAL: u64 = 16 << 20;
+/// Lower bound of that limit on a small disk, where it is half of the reserve.
+const MIN_WAL: u64 = 512 << 10;
 
 /// The disk below a file.
 #[derive(Debug)]
@@ -34,11 +35,11 @@ pub(super) struct Disk {
     database: PathBuf,
     /// The reserve.
     file: PathBuf,
-    /// How large the reserve is when there is space.
+    /// The size of the reserve when there is space.
     wanted: u64,
     is_full: AtomicBool,
-    /// What is free inside the file and cannot be given back to the disk, because an older version made the file.
-    inside: AtomicU64,
+    /// Free space inside the file that cannot be returned to the disk because an older version created the file.
+    free_inside: AtomicU64,
     /// Held while the reserve is changed.
     changing: Mutex<()>,
 }
@@ -46,15 +47,15 @@ pub(super) struct Disk {
 impl Disk {
     /// The disk below this file, with a reserve of at most this size.
     pub(super) fn new(database: &Path, reserve: u64) -> Self {
-        let most = total(database).map_or(reserve, |total| total / PART_OF_DISK);
+        let max = total(database).map_or(reserve, |total| total / RESERVE_DIVISOR);
         let mut file = database.to_owned().into_os_string();
         file.push("-reserve");
         Self {
             database: database.to_owned(),
             file: file.into(),
-            wanted: reserve.min(most),
+            wanted: reserve.min(max),
             is_full: AtomicBool::new(false),
-            inside: AtomicU64::new(0),
+            free_inside: AtomicU64::new(0),
             changing: Mutex::new(()),
         }
     }
@@ -63,7 +64,7 @@ impl Disk {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is kept now.
+    /// The current size of the reserve.
     pub(super) fn reserve(&self) -> u64 {
         std::fs::metadata(&self.file).map_or(0, |file| file.len())
     }
@@ -72,25 +73,26 @@ impl Disk {
         available(&self.database)
     }
 
-    /// The disk is full, as far as is known. What is not essential is not even tried.
+    /// Whether the disk is full, as far as is known. Writes that are not essential are then refused without an
+    /// attempt.
     pub(super) fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Acquire)
     }
 
-    /// Looks whether it is still full.
+    /// Checks whether it is still full.
     pub(super) fn is_still_full(&self) -> bool {
         self.is_full() && !self.recover()
     }
 
-    /// A write failed for want of space. Notes whether that is because of the disk, and not of a limit for the file or
-    /// of the size of that write.
+    /// Records that a write failed for lack of space, unless the cause is a limit for the file or the size of that
+    /// write.
     pub(super) fn note_failure(&self) {
-        if self.available().is_some_and(|left| left < self.wanted.max(LITTLE)) {
+        if self.available().is_some_and(|left| left < self.wanted.max(MIN_FREE)) {
             self.is_full.store(true, Ordering::Release);
         }
     }
 
-    /// Gives a part of the reserve back to the disk. Tells whether there was something to give.
+    /// Gives part of the reserve back to the disk. Returns whether anything was left to give.
     pub(super) fn give_up(&self) -> bool {
         let _changing = self.lock();
         let size = self.reserve();
@@ -99,39 +101,39 @@ impl Disk {
             return false;
         }
         self.is_full.store(true, Ordering::Release);
-        let left = size.saturating_sub((self.wanted / STEPS).max(NOTHING));
+        let left = size.saturating_sub((self.wanted / RESERVE_STEPS).max(NEGLIGIBLE));
         OpenOptions::new().write(true).open(&self.file).and_then(|file| file.set_len(left)).is_ok()
     }
 
-    /// How long the write-ahead log may become. What is in it must fit into the file when the reserve is given up.
+    /// Limit for the length of the write-ahead log. Its contents must fit into the file when the reserve is given up.
     pub(super) fn wal_limit(&self) -> u64 {
-        if self.wanted == 0 { MOST_WAL } else { (self.wanted / 2).clamp(LEAST_WAL, MOST_WAL) }
+        if self.wanted == 0 { MAX_WAL } else { (self.wanted / 2).clamp(MIN_WAL, MAX_WAL) }
     }
 
-    /// So much is free inside the file, and cannot be given back to the disk.
-    pub(super) fn set_inside(&self, bytes: u64) {
-        self.inside.store(bytes, Ordering::Release);
+    /// Sets how much is free inside the file and cannot be returned to the disk.
+    pub(super) fn set_free_inside(&self, bytes: u64) {
+        self.free_inside.store(bytes, Ordering::Release);
     }
 
-    /// Makes room for opening the file, where the disk has nothing left.
+    /// Makes room for opening the file if the disk is full.
     pub(super) fn make_room(&self) {
-        while self.available().is_some_and(|left| left < TO_START) && self.give_up() {}
+        while self.available().is_some_and(|left| left < STARTUP_SPACE) && self.give_up() {}
     }
 
-    /// Makes the reserve when a store is opened. A disk that has no space for it is full.
+    /// Allocates the reserve when a store is opened. A disk without space for it is full.
     pub(super) fn start(&self) {
-        self.reserve_with(self.wanted + LITTLE.min(self.wanted));
+        self.reserve_with(self.wanted + MIN_FREE.min(self.wanted));
     }
 
-    /// Makes the reserve anew if the disk has space for it and more. Tells whether the disk is not full any more.
+    /// Allocates the reserve again if the disk has space for it and more. Returns whether the disk is no longer full.
     pub(super) fn recover(&self) -> bool {
         self.reserve_with(self.enough())
     }
 
     fn reserve_with(&self, enough: u64) -> bool {
         let _changing = self.lock();
-        if self.wanted > 0 && self.inside.load(Ordering::Acquire) >= enough {
-            // There is space for what is written next, although the disk has none.
+        if self.wanted > 0 && self.free_inside.load(Ordering::Acquire) >= enough {
+            // The next writes have space, although the disk has none.
             self.is_full.store(false, Ordering::Release);
             return true;
         }
@@ -150,24 +152,25 @@ impl Disk {
         is_reserved
     }
 
-    /// With so much the disk is not full any more: the reserve, and more beside it than a write-ahead log that is cut off
-    /// can give back. Otherwise it would be full again the next moment.
+    /// Free space at which the disk is no longer full: the reserve, plus more than truncating the write-ahead log can
+    /// return. Otherwise it would be full again immediately.
     fn enough(&self) -> u64 {
-        self.wanted + self.wanted.max(LITTLE)
+        self.wanted + self.wanted.max(MIN_FREE)
     }
 
-    /// Takes back for the reserve what there is, however little: what we do not need any more is not left to others.
+    /// Allocates whatever there is for the reserve, however little, so that space we no longer need is not left to
+    /// other programs.
     pub(super) fn retake(&self) {
         let _changing = self.lock();
         let (size, left) = (self.reserve(), self.available().unwrap_or(0));
-        let most = (size + left / NOTHING * NOTHING).min(self.wanted);
-        if most > size {
-            // It is only tried: somebody else may have been faster.
-            let _ = self.take(size, most);
+        let max = (size + left / NEGLIGIBLE * NEGLIGIBLE).min(self.wanted);
+        if max > size {
+            // Best effort: another program may have been faster.
+            let _ = self.take(size, max);
         }
     }
 
-    /// Takes so much of the disk for the reserve, or leaves it as it was.
+    /// Allocates this much of the disk for the reserve, or leaves it unchanged.
     fn take(&self, before: u64, size: u64) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
@@ -181,7 +184,7 @@ impl Disk {
         taken
     }
 
-    /// In words for a person.
+    /// The state of the disk, with advice for people.
     pub(super) fn space(&self) -> Space {
         if !self.is_still_full() {
             return Space::Enough;
@@ -200,12 +203,12 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
-/// Whether nothing can be written to the disk below this file, or no file can be made on it.
+/// Whether nothing can be written to the disk below this file, or no file can be created on it.
 pub(super) fn is_out_of_space(database: &Path) -> bool {
-    available(database).is_some_and(|left| left < NOTHING) || is_out_of_files(database)
+    available(database).is_some_and(|left| left < NEGLIGIBLE) || is_out_of_files(database)
 }
 
-/// Whether the disk below a file has no inode left for another file. Some file systems do not count them.
+/// Whether the disk below a file has no inodes left. Some file systems do not count them.
 #[cfg(unix)]
 pub(super) fn is_out_of_files(database: &Path) -> bool {
     rustix::fs::statvfs(folder(database)).is_ok_and(|found| found.f_files > 0 && found.f_favail == 0)
@@ -216,7 +219,7 @@ pub(super) fn is_out_of_files(_database: &Path) -> bool {
     false
 }
 
-/// The folder of a file, which is there when the file is not.
+/// The folder of a file, which exists even if the file does not.
 fn folder(database: &Path) -> &Path {
     match database.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -224,7 +227,7 @@ fn folder(database: &Path) -> &Path {
     }
 }
 
-/// What the disk below a file has left for us.
+/// Free space on the disk below a file.
 #[cfg(unix)]
 pub(super) fn available(database: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(folder(database)).ok()?;
@@ -247,7 +250,7 @@ fn total(_database: &Path) -> Option<u64> {
     None
 }
 
-/// Takes space from the disk for a file of this size.
+/// Allocates disk space for a file of this size.
 #[cfg(target_os = "linux")]
 fn allocate(file: &std::fs::File, size: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -263,7 +266,7 @@ fn allocate(file: &std::fs::File, size: u64) -> io::Result<()> {
     write_out(file, size)
 }
 
-/// The same by writing it.
+/// Allocates space by writing.
 fn write_out(mut file: &std::fs::File, size: u64) -> io::Result<()> {
     use std::io::Write as _;
     // Not zeros, which some file systems do not store.
@@ -280,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reserve_is_given_up_in_steps_and_made_anew() {
+    fn the_reserve_is_given_up_in_steps_and_allocated_again() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(&folder.path().join("weir.db"), 256 << 10);
         assert!(disk.recover());

@@ -1,9 +1,10 @@
-//! Brings the facts about conversations up to date with their logs.
+//! Brings the facts about sessions up to date with their logs.
 //!
-//! An append that changes no facts writes the events and nothing else: the size of the log, the time of its last event
-//! and its place in the list would be two more pages for each, and half of the time. It notes in the table `behind` that
-//! they have to be counted, in the order in which the logs last grew, and writes nothing where the log that grows is the
-//! last one there. They are counted in a quiet moment, and at the latest when somebody asks for them or changes something.
+//! An append that changes no facts writes only the events: updating the size of the log, the time of its last event
+//! and its position in the list would touch two more pages per append and take as long again. Instead, it records in
+//! the table `behind` that the session has to be counted, in the order in which the logs last grew, and writes
+//! nothing if the growing log is already the last one there. Counting happens in a quiet moment, at the latest when
+//! the facts are read or something else changes.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,13 +13,13 @@ use super::rows::{place, seq_of, signed, unsigned};
 use super::schema::SEQ_BITS;
 use super::task::Done;
 
-/// The end of a log, as an append needs it.
+/// The end of a log, as needed for an append.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
-    /// By which other tables name the conversation.
+    /// The number by which other tables refer to the session.
     pub(super) number: i64,
     pub(super) newest: u64,
-    /// Its facts have to be counted, and no other log has grown since that was noted.
+    /// Its facts have to be counted, and no other log has grown since that was recorded.
     pub(super) is_last_behind: bool,
     /// Who wrote the newest event.
     pub(super) mark: Option<i64>,
@@ -44,18 +45,18 @@ pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option
         .optional()
 }
 
-/// Whether the facts about any conversation have to be counted.
+/// Whether the facts about any session have to be counted.
 pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM behind)")?.query_row([], |row| row.get(0))
 }
 
-/// Notes that a log has grown. Gives the revision that the conversation will have.
+/// Records that a log has grown. Returns the revision that the session will have.
 pub(super) fn fall_behind(connection: &Connection, number: i64) -> rusqlite::Result<u64> {
     connection.prepare_cached("INSERT OR REPLACE INTO behind (number) VALUES (?1)")?.execute([number])?;
     super::read::revision(connection)
 }
 
-/// Counts, in a transaction of its own.
+/// Counts, in its own transaction.
 pub(super) fn step(connection: &Connection) -> rusqlite::Result<()> {
     if is_behind(connection)? { transaction(connection, settle) } else { Ok(()) }
 }
@@ -66,8 +67,8 @@ pub(super) fn catch_up(connection: &Connection) -> Done<()> {
     Ok(((), None))
 }
 
-/// Counts what has to be counted, in the order in which the logs last grew. After this, facts and revisions are those
-/// that are written.
+/// Counts everything that is due, in the order in which the logs last grew. After this, the stored facts and
+/// revisions are current.
 pub(super) fn settle(connection: &Connection) -> rusqlite::Result<()> {
     if !is_behind(connection)? {
         return Ok(());
@@ -87,7 +88,7 @@ pub(super) fn settle(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Counts what was appended after this event.
 fn count(connection: &Connection, number: i64, counted: u64, revision: u64) -> rusqlite::Result<()> {
-    // The length of a payload is known without reading it.
+    // SQLite knows the length of a payload without reading it.
     connection
         .prepare_cached(
             "UPDATE conversation SET newest = max(conversation.newest, added.newest), \
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_grows_alone_is_noted_once() {
+    fn a_log_that_grows_alone_is_recorded_once() {
         let folder = tempfile::tempdir().unwrap();
         let database = Database { path: folder.path().join("weir.db") };
         let connection = database.open_writer(&SqliteOptions::default()).unwrap();

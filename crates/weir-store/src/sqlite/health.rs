@@ -1,22 +1,22 @@
-//! Whether the file can be used: it still has its name, and the disk did what the last write asked of it.
+//! Whether the file is usable: its path still leads to it, and the disk did what the last write needed.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
 
-/// Whether a file can be used.
+/// Whether a file is usable.
 #[derive(Debug)]
 pub(super) struct Health {
     path: PathBuf,
-    /// The file that was opened. Once another one has its name, or none, nothing that is written is ever found again.
+    /// The file that was opened. Once its path leads to another file or none, anything written to it is lost.
     opened: Option<FileId>,
-    /// Why the last write failed, if that was because of the disk.
+    /// Why the last write failed, if the disk was the cause.
     failure: Mutex<Option<String>>,
 }
 
 impl Health {
-    /// Of the file that has this name now.
+    /// The health of the file at this path.
     pub(super) fn of(path: &Path) -> Self {
         Self { path: path.to_owned(), opened: FileId::of(path), failure: Mutex::default() }
     }
@@ -25,7 +25,7 @@ impl Health {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses what would be written to a file that is gone.
+    /// Refuses writes to a file that is gone.
     pub(super) fn refuse_if_gone(&self) -> Result<(), StoreError> {
         if self.opened == FileId::of(&self.path) {
             return Ok(());
@@ -34,34 +34,34 @@ impl Health {
         Err(StoreError::Unusable { path: self.path.clone(), detail })
     }
 
-    /// A write was done.
+    /// Records a successful write.
     pub(super) fn note_success(&self) {
         self.failure().take();
     }
 
-    /// A write was not done, for this reason.
+    /// Records why a write failed.
     pub(super) fn note_failure(&self, error: &StoreError) {
         if let StoreError::Unusable { detail, .. } = error {
             *self.failure() = Some(detail.clone());
         }
     }
 
-    /// Whether the disk did not do what the last write asked of it.
+    /// Whether the last write failed because of the disk.
     pub(super) fn is_failing(&self) -> bool {
         self.failure().is_some()
     }
 
-    /// Why the file cannot be used, in words for a person; none if it can.
+    /// Why the file is unusable, for people; `None` if it is usable.
     pub(super) fn complaint(&self) -> Option<String> {
         if let Err(error) = self.refuse_if_gone() {
-            return Some(format!("{error}; put it back, and start again"));
+            return Some(format!("{error}; put it back and restart"));
         }
         let detail = self.failure().clone()?;
         Some(StoreError::Unusable { path: self.path.clone(), detail }.to_string())
     }
 }
 
-/// A file, whatever its name.
+/// Identifies a file independently of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileId {
     #[cfg(unix)]

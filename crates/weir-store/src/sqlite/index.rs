@@ -1,27 +1,27 @@
-//! Fills the index for searches.
+//! Fills the search index.
 //!
-//! That takes longer than everything else about an event, so an append only keeps the text beside the log, in the same
-//! transaction. It is moved into the index in many at a time when nothing else is to be written, and at the latest when
-//! somebody searches: a search finds whatever was acknowledged before it.
+//! Indexing takes longer than everything else about an event, so an append only stores the text next to the log, in
+//! the same transaction. The texts are moved into the index many at a time when there is nothing else to write, at
+//! the latest before a search: a search finds everything acknowledged before it.
 
 use rusqlite::Connection;
 
 use super::queue::transaction;
 use super::task::Done;
 
-/// How much is done at a time while others may come: a few milliseconds.
+/// Step size while other writes may arrive: a few milliseconds.
 pub(super) const SMALL_STEP: Step = Step { texts: 32, bytes: 32 << 10 };
-/// The same where too much waits.
+/// Step size when too many texts wait.
 pub(super) const LARGE_STEP: Step = Step { texts: 1024, bytes: 1 << 20 };
 
-/// How much is done at a time. One text is always done.
+/// How much is indexed at a time, but always at least one text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     texts: usize,
     bytes: usize,
 }
 
-/// Moves some texts into the index. Tells whether more may wait.
+/// Moves some texts into the index. Returns whether more may be waiting.
 pub(super) fn step(connection: &Connection, step: Step) -> rusqlite::Result<bool> {
     if !is_behind(connection)? {
         return Ok(false);
@@ -35,7 +35,7 @@ pub(super) fn catch_up(connection: &Connection) -> Done<()> {
     Ok(((), None))
 }
 
-/// Whether texts wait.
+/// Whether texts are waiting.
 pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM unindexed)")?.query_row([], |row| row.get(0))
 }

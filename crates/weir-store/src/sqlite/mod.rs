@@ -1,8 +1,8 @@
 //! The store in a SQLite file.
 //!
-//! Several processes may use one file: SQLite takes turns between their writes, the number of an event is given
-//! inside the transaction, and followers see what other processes write within [`SqliteOptions::poll_interval`].
-//! So a terminal can list and search while a server runs. Which process drives a conversation is not decided here.
+//! Several processes may use one file: SQLite serialises their writes, events get their numbers inside the
+//! transaction, and viewers see what other processes write within [`SqliteOptions::poll_interval`]. So a terminal can
+//! list and search while a server runs. Which process drives a session is not decided here.
 
 mod checkpointer;
 mod disk;
@@ -13,6 +13,7 @@ mod maintenance;
 mod open;
 mod queue;
 mod read;
+mod read_gate;
 mod readers;
 mod rows;
 mod runs;

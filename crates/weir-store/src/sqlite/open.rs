@@ -1,4 +1,4 @@
-//! Opens the file: creates it, recognises it, refuses what is not ours.
+//! Opens the file: creates or recognises it, and refuses files that are not ours.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -15,35 +15,35 @@ use crate::error::StoreError;
 /// How long a write waits for another process.
 pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// How much an acknowledged write survives.
+/// What an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Everything, also a loss of power: each transaction is synced to the disk before it is acknowledged.
+    /// Everything, including a power loss: each transaction is synced to the disk before it is acknowledged.
     #[default]
     Synced,
-    /// The end of the process, however it ends. After a loss of power the newest writes may be missing: those since
-    /// the last quiet quarter of a second, or the last few megabytes where it is never quiet.
+    /// The end of the process, however it ends. A power loss may lose the newest writes: those since the last quiet
+    /// quarter of a second, or the last few megabytes if it is never quiet.
     Process,
 }
 
-/// A reserve for a store that people rely on: more than twice what can stand in the write-ahead log.
+/// The reserve for a store that people rely on: more than twice the limit of the write-ahead log.
 pub const DEFAULT_RESERVE: u64 = 32 << 20;
 
 /// How a store is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// How much an acknowledged write survives.
+    /// What an acknowledged write survives.
     pub durability: Durability,
-    /// Most bytes that the file may have; none for no limit.
+    /// Maximum size of the file in bytes; `None` for no limit.
     pub size_limit: Option<u64>,
-    /// How many bytes of the disk to keep back in a file beside this one, for deletions and what ends something when
+    /// Bytes of disk space to hold back in a file next to this one, for deletions and writes that end something when
     /// the disk is full; at most a sixteenth of the disk. Zero for no reserve.
     pub reserve: u64,
-    /// Most bytes that may wait to be written. Beyond it writes are refused.
+    /// Maximum number of bytes waiting to be written. Beyond it writes are refused.
     pub queue_limit: usize,
-    /// Most threads that read. They are started when they are needed.
+    /// Maximum number of reader threads. They are started on demand.
     pub readers: usize,
-    /// How often a followed log is checked for what other processes have written.
+    /// How often a log with viewers is checked for writes by other processes.
     pub poll_interval: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Default for SqliteOptions {
     }
 }
 
-/// A file, with what is needed to speak of it in errors.
+/// A database file, and how its errors are reported.
 #[derive(Debug, Clone)]
 pub(super) struct Database {
     pub(super) path: PathBuf,
@@ -86,17 +86,17 @@ impl Database {
         }
     }
 
-    /// Whether something failed for want of space.
+    /// Whether something failed for lack of space.
     pub(super) fn is_full(&self, error: &rusqlite::Error) -> bool {
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => true,
-            // Not every call of the system that fails on a full disk is reported as such.
+            // SQLite does not report every system call that fails on a full disk as such.
             Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => disk::is_out_of_space(&self.path),
             _ => false,
         }
     }
 
-    /// How long the write-ahead log is.
+    /// The length of the write-ahead log.
     pub(super) fn wal_length(&self) -> u64 {
         let mut name = self.path.clone().into_os_string();
         name.push("-wal");
@@ -111,13 +111,13 @@ impl Database {
         StoreError::Io { action, path: self.path.clone(), source: Arc::new(source) }
     }
 
-    /// The connection that writes. Creates the file where there is none.
+    /// Opens the connection that writes. Creates the file if it does not exist.
     pub(super) fn open_writer(&self, options: &SqliteOptions) -> Result<Connection, StoreError> {
         create(&self.path).map_err(|source| self.io("create", source))?;
         let mut connection = self.connect()?;
         let failed = |source| self.error(source);
         if self.recognise(&connection)? {
-            // So that space can be given back to the disk later. It must be said before anything is in the file.
+            // So that space can be returned to the disk later. It must be set before anything is in the file.
             connection.pragma_update(None, "auto_vacuum", "incremental").map_err(failed)?;
         }
 
@@ -126,7 +126,7 @@ impl Database {
             .map_err(failed)?;
         if mode != "wal" {
             let message = format!(
-                "the file system cannot do write-ahead logging (it offers {mode:?}); use a local disk"
+                "the file system does not support write-ahead logging (it offers {mode:?}); use a local disk"
             );
             return Err(self.io("use", io::Error::other(message)));
         }
@@ -135,23 +135,23 @@ impl Database {
             Durability::Process => "normal",
         };
         connection.pragma_update(None, "synchronous", synchronous).map_err(failed)?;
-        // The write-ahead log is cut off by the writer. What is left of it on a full disk is wanted.
+        // The writer cuts off the write-ahead log. On a full disk its space should be kept.
         connection.pragma_update(None, "journal_size_limit", -1).map_err(failed)?;
-        // A thread of its own does that: no write waits for it.
+        // A separate thread runs checkpoints, so that no write waits for one.
         connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(())).map_err(failed)?;
         schema::migrate(&mut connection).map_err(failed)?;
         self.limit_size(&connection, options.size_limit).map_err(failed)?;
         Ok(connection)
     }
 
-    /// A connection that only reads.
+    /// Opens a read-only connection.
     pub(super) fn open_reader(&self) -> Result<Connection, StoreError> {
         let connection = self.connect()?;
         connection.pragma_update(None, "query_only", true).map_err(|source| self.error(source))?;
         Ok(connection)
     }
 
-    /// A connection that moves what was written into the file, and syncs both.
+    /// Opens a connection that moves the write-ahead log into the file, and syncs both.
     pub(super) fn open_checkpointer(&self) -> Result<Connection, StoreError> {
         let connection = self.connect()?;
         connection.pragma_update(None, "synchronous", "normal").map_err(|source| self.error(source))?;
@@ -167,7 +167,7 @@ impl Database {
         Ok(connection)
     }
 
-    /// Refuses a file that is not ours, without changing it. Tells whether it is new.
+    /// Refuses a file that is not ours, without changing it. Returns whether it is new.
     pub(super) fn recognise(&self, connection: &Connection) -> Result<bool, StoreError> {
         let failed = |source| self.error(source);
         let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -180,7 +180,7 @@ impl Database {
             return Ok(true);
         }
         if application != schema::APPLICATION_ID {
-            let detail = "it is a database of another program".to_owned();
+            let detail = "it is another program's database".to_owned();
             return Err(StoreError::Foreign { path: self.path.clone(), detail });
         }
         if version > schema::VERSION {
@@ -201,7 +201,7 @@ impl Database {
     }
 }
 
-/// Creates the file for its owner alone; SQLite gives the files beside it the same mode.
+/// Creates the file, readable by its owner only; SQLite gives its side files the same mode.
 ///
 /// An existing file is not opened here: closing it would drop the locks that SQLite holds on it in this process.
 fn create(path: &Path) -> io::Result<()> {

@@ -1,7 +1,7 @@
-//! The way to the one connection that writes: who uses it, and what waits for it.
+//! Access to the one connection that writes: who uses it, and the writes waiting for it.
 //!
-//! A small write that finds the connection free and nothing waiting is done at once, in the thread that sends it: two
-//! changes of threads take longer than such a write. Everything else waits for the writer. Either way writes are done
+//! A small write that finds the connection free and nothing waiting is done immediately, on the sending thread: two
+//! thread switches take longer than such a write. Everything else waits for the writer. Either way, writes are done
 //! in the order in which they were sent.
 
 use std::collections::VecDeque;
@@ -18,31 +18,31 @@ use crate::error::StoreError;
 use crate::reply::Reply;
 use crate::tail::Tails;
 
-/// One transaction takes no more than this, so that its memory and its pages in the write-ahead log are bounded.
+/// Limits for one transaction, so that its memory and its pages in the write-ahead log are bounded.
 const MAX_BATCH_BYTES: usize = 16 << 20;
 const MAX_BATCH_WRITES: usize = 4096;
-/// What is larger is left to the writer.
+/// Larger writes are left to the writer.
 const MAX_AT_ONCE: usize = 64 << 10;
-/// About what a write takes in the write-ahead log beside its events: the pages in which something changes.
-const PAGES_OF_A_WRITE: u64 = 20 << 10;
+/// Approximate space a write takes in the write-ahead log apart from its events: the pages it changes.
+const WRITE_OVERHEAD: u64 = 20 << 10;
 
-/// How much a write is.
+/// The cost of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weight {
     pub(super) bytes: usize,
-    /// Texts that a search is to find.
+    /// Texts to index.
     pub(super) texts: usize,
-    /// Whether whoever sends it may do it.
+    /// Whether the sending thread may do it.
     pub(super) at_once: bool,
-    /// Whether it is done also when the disk is full.
+    /// Whether it is done even if the disk is full.
     pub(super) essential: bool,
 }
 
-/// What was written.
+/// The cost of completed writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) texts: u64,
-    /// About how much longer the write-ahead log has become.
+    /// Approximate growth of the write-ahead log.
     pub(super) bytes: u64,
 }
 
@@ -51,14 +51,14 @@ struct Waiting {
     weight: Weight,
 }
 
-/// Writes that wait, and the connection.
+/// Waiting writes, and the connection.
 pub(super) struct Queue {
-    /// Whoever holds it writes. It is taken before the state, or tried and not waited for.
+    /// Held while writing. It is locked before the state, or tried without waiting.
     connection: Mutex<Connection>,
     state: Mutex<State>,
     changed: Condvar,
     limit: usize,
-    /// Whether a write ends before the disk has it, so that whoever sends it may do it.
+    /// Whether a write completes without waiting for the disk, so that the sending thread may do it.
     at_once: bool,
     database: Database,
     disk: Arc<Disk>,
@@ -77,11 +77,11 @@ struct State {
     closed: bool,
 }
 
-/// What the writer finds.
+/// What the writer gets from the queue.
 pub(super) enum Found {
-    /// Writes, to be done in this order; none where the time is over.
+    /// Writes, to be done in this order; empty after a timeout.
     Batch(Vec<Box<dyn Write>>),
-    /// All is done, and no more comes.
+    /// Everything is done, and nothing more will come.
     Closed,
 }
 
@@ -94,7 +94,7 @@ impl Queue {
         at_once: bool,
     ) -> Self {
         Self {
-            // The file is there: the connection has it open.
+            // The file exists: the connection has it open.
             health: Health::of(&database.path),
             connection: Mutex::new(connection),
             state: Mutex::default(),
@@ -124,11 +124,11 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No statement under the lock can panic half way.
+        // Nothing panics while the lock is held and the state is inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a write, or lets it wait for the writer. Waits for neither.
+    /// Does a write, or queues it for the writer. Does not block in either case.
     pub(super) fn send<T: Send + 'static>(
         &self,
         weight: Weight,
@@ -145,13 +145,13 @@ impl Queue {
         if state.closed {
             return Reply::ready(Err(StoreError::Closed));
         }
-        // A write that is larger than the limit must still be possible.
+        // A single write that is larger than the limit must still be possible.
         if state.bytes + weight.bytes > self.limit && !state.waiting.is_empty() {
             return Reply::ready(Err(StoreError::Overloaded { waiting: state.bytes }));
         }
         let write = Box::new(Task::new(operation, promise, weight.essential));
-        // When much was written it is the writer's turn: the write-ahead log must not grow for ever, and whoever sends
-        // again and again would always be first.
+        // After many writes it is the writer's turn: the write-ahead log must not grow forever, and a busy sender
+        // would always be first.
         let is_writers_turn = state.written.bytes > self.disk.wal_limit() / 2;
         let may_be_done = self.at_once && weight.at_once && weight.bytes <= MAX_AT_ONCE && !is_writers_turn;
         if may_be_done
@@ -177,7 +177,7 @@ impl Queue {
     }
 
     fn do_now(&self, connection: MutexGuard<'_, Connection>, mut write: Box<dyn Write>, weight: Weight) {
-        // If another process writes, the writer waits for it, and not whoever sends.
+        // If another process is writing, the writer waits for it and not the sender.
         let done = connection
             .busy_timeout(Duration::ZERO)
             .and_then(|()| transaction(&connection, |connection| write.run(connection)));
@@ -200,35 +200,35 @@ impl Queue {
         let writer_can_do_it = matches!(error, StoreError::Locked { .. }) || (is_full && weight.essential);
         if !writer_can_do_it {
             drop(connection);
-            // The writer looks after the disk from now on.
+            // From now on the writer watches the disk.
             self.nudge();
             return write.fail(error);
         }
-        // Before what was sent in between: the writer takes nothing without the connection.
-        self.lock().goes_first(Waiting { write, weight });
+        // Ahead of writes sent in the meantime: the writer takes nothing without the connection.
+        self.lock().push_front(Waiting { write, weight });
         drop(connection);
         self.changed.notify_one();
     }
 
-    /// The connection, when whoever has it is done. For the writer: its statements wait for other processes.
+    /// Waits for the connection. For the writer: its statements wait for other processes.
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
         // A panic in a write has rolled back its transaction.
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        // It only notes the time, and cannot fail.
+        // This only sets a value, and cannot fail.
         let _ = connection.busy_timeout(LOCK_WAIT);
         connection
     }
 
-    /// Waits until something is to be written, so long at the most; without a time, also until something was written by
-    /// somebody else. The connection is not held meanwhile.
-    pub(super) fn wait(&self, most: Option<Duration>) {
+    /// Waits for at most this long until there is something to write; without a timeout, also until another thread
+    /// has written something. The connection is not held meanwhile.
+    pub(super) fn wait(&self, timeout: Option<Duration>) {
         let mut state = self.lock();
         if !state.waiting.is_empty() || state.closed {
             return;
         }
-        match most {
-            Some(most) if most.is_zero() => {}
-            Some(most) => drop(self.changed.wait_timeout(state, most)),
+        match timeout {
+            Some(timeout) if timeout.is_zero() => {}
+            Some(timeout) => drop(self.changed.wait_timeout(state, timeout)),
             None => {
                 state.is_asleep = state.written == Written::default();
                 drop(self.changed.wait_while(state, |state| state.is_asleep));
@@ -236,7 +236,7 @@ impl Queue {
         }
     }
 
-    /// The next batch, for whoever holds the connection.
+    /// The next batch, for the thread that holds the connection.
     pub(super) fn take(&self, _: &MutexGuard<'_, Connection>) -> Found {
         let mut state = self.lock();
         if state.waiting.is_empty() && state.closed {
@@ -258,18 +258,18 @@ impl Queue {
         Found::Batch(batch)
     }
 
-    /// What was written since this was last asked.
+    /// Returns what was written since the last call.
     pub(super) fn written(&self) -> Written {
         std::mem::take(&mut self.lock().written)
     }
 
-    /// Wakes the writer, so that it looks whether anybody follows a log now.
+    /// Wakes the writer, so that it checks whether any log has viewers now.
     pub(super) fn nudge(&self) {
         self.lock().is_asleep = false;
         self.changed.notify_one();
     }
 
-    /// Nothing more is taken. What waits is still done.
+    /// Accepts no more writes. Waiting ones are still done.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -278,7 +278,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Nobody does anything any more: whoever waits is told so.
+    /// Fails all waiting writes, because the writer has ended.
     pub(super) fn abandon(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -295,24 +295,24 @@ impl State {
         self.is_asleep = false;
     }
 
-    fn goes_first(&mut self, waiting: Waiting) {
+    fn push_front(&mut self, waiting: Waiting) {
         self.bytes += waiting.weight.bytes;
         self.waiting.push_front(waiting);
         self.is_asleep = false;
     }
 
-    /// Notes what somebody else than the writer has written. Tells whether the writer has to be woken: the write-ahead log
-    /// is its concern.
-    fn note(&mut self, weight: Weight, much: u64) -> bool {
+    /// Records a write by another thread than the writer. Returns whether the writer has to be woken, since it
+    /// manages the write-ahead log.
+    fn note(&mut self, weight: Weight, max_bytes: u64) -> bool {
         self.written.add(weight);
-        std::mem::take(&mut self.is_asleep) || self.written.bytes > much
+        std::mem::take(&mut self.is_asleep) || self.written.bytes > max_bytes
     }
 }
 
 impl Written {
     fn add(&mut self, weight: Weight) {
         self.texts += weight.texts as u64;
-        self.bytes += weight.bytes as u64 + PAGES_OF_A_WRITE;
+        self.bytes += weight.bytes as u64 + WRITE_OVERHEAD;
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -321,12 +321,12 @@ impl Written {
     }
 }
 
-/// All of the work or nothing.
+/// Does all of the work or nothing.
 pub(super) fn transaction<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
-    // Prepared: reading these two words again each time takes longer than some of the work.
+    // Prepared: parsing this each time would take longer than some of the work.
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let unfinished = Unfinished(connection);
     let value = work(unfinished.0)?;
@@ -334,13 +334,13 @@ pub(super) fn transaction<T>(
     Ok(value)
 }
 
-/// Takes back what was begun, unless it was committed.
+/// Rolls back unless it was committed.
 struct Unfinished<'a>(&'a Connection);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
-            // If that is not possible either, the next one cannot begin and says so.
+            // If that fails too, the next transaction cannot begin and reports it.
             let _ = self.0.execute_batch("ROLLBACK");
         }
     }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn when_the_writer_is_gone_nobody_waits() {
+    fn when_the_writer_is_gone_no_caller_waits() {
         let folder = tempfile::tempdir().unwrap();
         let queue = queue(&folder, 100);
         let reply = queue.send(Weight { at_once: false, ..SMALL }, |_| Ok(((), None)));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_refuses_but_never_the_only_one() {
+    fn the_limit_never_refuses_the_only_write() {
         let folder = tempfile::tempdir().unwrap();
         let queue = queue(&folder, 100);
         let large = queue.send(Weight { bytes: 1_000, at_once: false, ..SMALL }, |_| Ok(((), None)));
@@ -389,7 +389,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let queue = queue(&folder, 100);
         assert_eq!(queue.send(SMALL, |_| Ok((7, None))).wait().unwrap(), 7);
-        // Nobody takes this one, and what comes later comes after it.
+        // No writer takes this one, and later writes queue up behind it.
         let first = queue.send(Weight { at_once: false, ..SMALL }, |_| Ok((1, None)));
         let second = queue.send(SMALL, |_| Ok((2, None)));
         let connection = queue.connection();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn while_another_process_writes_it_waits_for_the_writer_in_its_place() {
+    fn while_another_process_writes_a_write_keeps_its_place_in_the_queue() {
         let folder = tempfile::tempdir().unwrap();
         let queue = queue(&folder, 100);
         let mut other = Connection::open(folder.path().join("weir.db")).unwrap();

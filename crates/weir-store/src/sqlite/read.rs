@@ -1,4 +1,4 @@
-//! The questions, as SQL.
+//! The queries, as SQL.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -46,8 +46,8 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
     };
     let text = query.text.as_deref().map(contains_pattern);
     let words = query.text.as_deref().and_then(|text| Terms::parse(text).expression());
-    // The index takes no expression without words. The other form is never true, and names the same parameters.
-    let said = match &words {
+    // The index rejects an expression without words. The alternative is never true, and uses the same parameters.
+    let in_events = match &words {
         Some(_) => "OR number IN (SELECT rowid >> ?8 FROM search WHERE search MATCH ?7)",
         None => "OR (?7 IS NOT NULL AND ?8 IS NULL)",
     };
@@ -55,13 +55,13 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
         "SELECT {CONVERSATION} FROM conversation WHERE (?1 IS NULL OR archived = ?1) \
          AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR cwd = ?3) \
          AND (?4 IS NULL OR title LIKE ?4 ESCAPE '\\' OR key LIKE ?4 ESCAPE '\\' OR cwd LIKE ?4 ESCAPE '\\' \
-           {said}) \
+           {in_events}) \
          AND {order} LIMIT ?6"
     );
-    let most = signed(query.limit as u64).saturating_add(1);
+    let max_rows = signed(query.limit as u64).saturating_add(1);
     let mut statement = connection.prepare_cached(&sql)?;
     let found = statement.query_map(
-        params![archived, query.status, query.cwd, text, place, most, words, super::schema::SEQ_BITS],
+        params![archived, query.status, query.cwd, text, place, max_rows, words, super::schema::SEQ_BITS],
         rows::conversation,
     )?;
     let mut conversations = found.map(|row| Ok(row?.1)).collect::<rusqlite::Result<Vec<_>>>()?;
@@ -74,7 +74,7 @@ pub(super) fn checkpoint(
     connection: &Connection,
     query: &CheckpointQuery,
 ) -> rusqlite::Result<Option<Checkpoint>> {
-    let most = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let bound = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     connection
         .prepare_cached(
             "SELECT seq, version, mark, data FROM checkpoint \
@@ -85,8 +85,8 @@ pub(super) fn checkpoint(
             params![
                 query.conversation.as_str(),
                 query.version,
-                most(query.seq_at_most),
-                most(query.mark_at_most)
+                bound(query.seq_at_most),
+                bound(query.mark_at_most)
             ],
             |row| {
                 Ok(Checkpoint {
@@ -111,7 +111,7 @@ fn contains_pattern(text: &str) -> String {
     pattern + "%"
 }
 
-/// The number of a conversation, and that of its newest event.
+/// The number of a session, and that of its newest event.
 fn head(connection: &Connection, id: &ConversationId) -> rusqlite::Result<Option<(i64, u64)>> {
     Ok(heads::head(connection, id.as_str())?.map(|head| (head.number, head.newest)))
 }
@@ -120,14 +120,14 @@ pub(super) fn newest(connection: &Connection, id: &ConversationId) -> rusqlite::
     Ok(head(connection, id)?.map(|(_, newest)| newest))
 }
 
-/// The newest revision, when all facts are counted.
+/// The newest revision once all facts are counted.
 pub(super) fn revision(connection: &Connection) -> rusqlite::Result<u64> {
     let behind: i64 =
         connection.prepare_cached("SELECT count(*) FROM behind")?.query_row([], |row| row.get(0))?;
     Ok(written_revision(connection)? + unsigned(behind))
 }
 
-/// The newest revision that is written: that of a conversation, or of the last one that was deleted.
+/// The newest revision stored: that of a session, or of the last one deleted.
 pub(super) fn written_revision(connection: &Connection) -> rusqlite::Result<u64> {
     connection
         .prepare_cached(
@@ -167,21 +167,21 @@ pub(super) fn events(connection: &Connection, query: &ReadQuery) -> Result<Event
     Ok(EventPage { events, newest, more })
 }
 
-/// Which events a page is made of.
+/// Which events a page contains.
 struct Wanted<'a> {
     bounds: (i64, i64),
     order: &'static str,
-    /// Only those of this conversation with this label.
+    /// Only those of this session with this label.
     label: Option<(i64, &'a str)>,
 }
 
 impl Wanted<'_> {
-    /// Hands them on in order, until there are enough.
+    /// Passes them on in order, until there are enough.
     fn each(
         &self,
         connection: &Connection,
         columns: &str,
-        most: i64,
+        max_rows: i64,
         mut take: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<bool>,
     ) -> rusqlite::Result<()> {
         let ((first, last), order) = (self.bounds, self.order);
@@ -190,7 +190,7 @@ impl Wanted<'_> {
                 "SELECT {columns} FROM event WHERE place BETWEEN ?1 AND ?2 ORDER BY place {order} LIMIT ?3"
             );
             let mut statement = connection.prepare_cached(&sql)?;
-            let mut found = statement.query(params![first, last, most])?;
+            let mut found = statement.query(params![first, last, max_rows])?;
             while let Some(row) = found.next()?
                 && take(row)?
             {}
@@ -199,7 +199,7 @@ impl Wanted<'_> {
         let unlabelled: i64 = connection
             .prepare_cached("SELECT unlabelled FROM conversation WHERE number = ?1")?
             .query_row([number], |row| row.get(0))?;
-        // CROSS JOIN: from the labels to their events, and not through the log.
+        // CROSS JOIN: go from the labels to their events, not through the log.
         let sql = format!(
             "WITH wanted AS (SELECT place FROM event WHERE place BETWEEN ?1 AND min(?2, ?4) \
                UNION ALL SELECT place FROM label WHERE conversation = ?5 AND label = ?6 \
@@ -209,7 +209,7 @@ impl Wanted<'_> {
         );
         let before_labels = place(number, unsigned(unlabelled));
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut found = statement.query(params![first, last, most, before_labels, number, label])?;
+        let mut found = statement.query(params![first, last, max_rows, before_labels, number, label])?;
         while let Some(row) = found.next()?
             && take(row)?
         {}
@@ -217,14 +217,14 @@ impl Wanted<'_> {
     }
 }
 
-/// How many events fit on the page, and whether more follow. Looks at lengths only, so that a page of small events
+/// How many events fit on the page, and whether more follow. Looks only at lengths, so that a page of small events
 /// before a huge one does not load the huge one.
 fn fitting(connection: &Connection, query: &ReadQuery, wanted: &Wanted<'_>) -> rusqlite::Result<(i64, bool)> {
-    let most = signed(query.max_events as u64);
+    let max_events = signed(query.max_events as u64);
     let (mut count, mut bytes, mut more) = (0, 0_u64, false);
-    wanted.each(connection, "length(payload)", most.saturating_add(1), |row| {
+    wanted.each(connection, "length(payload)", max_events.saturating_add(1), |row| {
         bytes = bytes.saturating_add(unsigned(row.get(0)?));
-        more = count >= most || (bytes > query.max_bytes as u64 && count > 0);
+        more = count >= max_events || (bytes > query.max_bytes as u64 && count > 0);
         count += i64::from(!more);
         Ok(!more)
     })?;
@@ -281,7 +281,7 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery) -> Result<Vec
             None => return Ok(Vec::new()),
         },
     };
-    // The inner query ranks; only the hits that are shown are looked at again, for their snippets.
+    // The inner query ranks; only the hits to be shown are read again for their snippets.
     let sql = "WITH best AS MATERIALIZED (SELECT rowid AS place, rank AS score FROM search \
                  WHERE search MATCH ?1 AND rowid BETWEEN ?2 AND ?3 \
                  AND EXISTS (SELECT 1 FROM conversation WHERE number = search.rowid >> ?9) \

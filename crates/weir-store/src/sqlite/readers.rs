@@ -1,4 +1,4 @@
-//! A few threads that read, each with a connection of its own, started when they are needed.
+//! A few reader threads, each with its own connection, started on demand.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,24 +8,26 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 
 use super::open::Database;
+use super::read_gate::ReadGate;
 use super::write::Failure;
 use crate::error::StoreError;
 use crate::reply::{Promise, Reply};
 
-/// Questions that may wait. Each is small; its answer is made when its turn comes.
+/// Queries that may wait. Each is small; its result is produced when its turn comes.
 const MAX_WAITING: usize = 4096;
 
 type Question = Box<dyn FnOnce(Result<&Connection, &StoreError>) + Send>;
 
-/// The threads and what waits for them.
+/// The threads and the queries waiting for them.
 pub(super) struct Readers {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    most: usize,
+    max_threads: usize,
 }
 
 struct Shared {
     database: Database,
+    gate: Arc<ReadGate>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -44,12 +46,12 @@ impl Shared {
 }
 
 impl Readers {
-    pub(super) fn new(database: Database, most: usize) -> Self {
-        let shared = Shared { database, state: Mutex::default(), changed: Condvar::new() };
-        Self { shared: Arc::new(shared), threads: Mutex::default(), most: most.max(1) }
+    pub(super) fn new(database: Database, gate: Arc<ReadGate>, max_threads: usize) -> Self {
+        let shared = Shared { database, gate, state: Mutex::default(), changed: Condvar::new() };
+        Self { shared: Arc::new(shared), threads: Mutex::default(), max_threads: max_threads.max(1) }
     }
 
-    /// Asks a question. Never blocks.
+    /// Queues a query. Never blocks.
     pub(super) fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
@@ -63,7 +65,7 @@ impl Readers {
         }
         if state.waiting.len() >= MAX_WAITING {
             let message = format!(
-                "{MAX_WAITING} questions wait for the log: wait for earlier replies before asking more"
+                "{MAX_WAITING} queries are waiting for the log: wait for earlier replies before sending more"
             );
             return Reply::ready(Err(StoreError::Invalid(message)));
         }
@@ -79,7 +81,7 @@ impl Readers {
 
     fn start_thread(&self) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        if threads.len() >= self.most {
+        if threads.len() >= self.max_threads {
             return;
         }
         let shared = Arc::clone(&self.shared);
@@ -87,7 +89,7 @@ impl Readers {
             std::thread::Builder::new().name("weir-store-read".to_owned()).spawn(move || run(&shared));
         match started {
             Ok(thread) => threads.push(thread),
-            // Others can take the question. If there are none, it is answered now with the reason.
+            // Other threads can take the query. If there are none, it is answered now with the error.
             Err(source) if threads.is_empty() => {
                 let path = self.shared.database.path.clone();
                 let error = StoreError::Io { action: "start a thread for", path, source: Arc::new(source) };
@@ -105,7 +107,7 @@ impl Drop for Readers {
         self.shared.changed.notify_all();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // A thread that panicked has broken its promise, which its caller was told.
+            // A thread that panicked has broken its promise, so its caller got an answer.
             let _panicked = thread.join();
         }
     }
@@ -151,7 +153,8 @@ fn run(shared: &Shared) {
             }
         }
         if let Some(open) = &connection {
-            // A panic breaks the promise, which is an answer; the thread goes on for the others.
+            let _reading = shared.gate.enter();
+            // A panic breaks the promise, which answers the caller; the thread continues with other queries.
             let answered = catch_unwind(AssertUnwindSafe(|| question(Ok(open))));
             if answered.is_err() {
                 connection = None;
@@ -162,16 +165,18 @@ fn run(shared: &Shared) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::{Database, Readers};
     use crate::error::StoreError;
     use crate::sqlite::SqliteOptions;
 
     #[test]
-    fn a_panic_takes_no_thread_away() {
+    fn a_panic_does_not_end_the_thread() {
         let folder = tempfile::tempdir().unwrap();
         let database = Database { path: folder.path().join("weir.db") };
         drop(database.open_writer(&SqliteOptions::default()).unwrap());
-        let readers = Readers::new(database, 1);
+        let readers = Readers::new(database, Arc::default(), 1);
         for _ in 0..3 {
             let broken = readers.ask::<()>(|_| panic!("on purpose"));
             assert!(matches!(broken.wait(), Err(StoreError::Closed)));

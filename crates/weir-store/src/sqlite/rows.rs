@@ -1,4 +1,4 @@
-//! Between rows and values.
+//! Converts between rows and values.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
@@ -7,14 +7,14 @@ use super::schema::SEQ_BITS;
 use crate::conversation::{Conversation, ConversationId, Parent};
 use crate::event::Event;
 
-/// The columns that [`conversation`] reads, of the table `conversation`. The end of the log is looked up in the log.
+/// The columns that [`conversation`] reads from the table `conversation`. The end of the log is looked up in the log.
 pub(super) const CONVERSATION: &str = "number, id, key, title, cwd, model, status, parent, parent_seq, cost_usd, \
      archived, settings, created_at, updated_at, bytes, revision, \
      (SELECT json_group_array(session ORDER BY place) FROM cli_session WHERE conversation = number) AS cli_sessions, \
      (SELECT place FROM event WHERE place BETWEEN number << 36 AND (number << 36) | ((1 << 36) - 1) \
        ORDER BY place DESC LIMIT 1) AS newest";
 
-/// A conversation and the number by which other tables name it.
+/// A session and the number by which other tables refer to it.
 pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, Conversation)> {
     let parent: Option<String> = row.get("parent")?;
     let parent_seq: Option<i64> = row.get("parent_seq")?;
@@ -43,7 +43,7 @@ pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, Conversation
     Ok((row.get("number")?, facts))
 }
 
-/// The conversation that fits the condition.
+/// The session that matches the condition.
 pub(super) fn find_conversation(
     connection: &Connection,
     condition: &str,
@@ -53,7 +53,7 @@ pub(super) fn find_conversation(
     connection.prepare_cached(&sql)?.query_row(params, conversation).optional()
 }
 
-/// An event, from the columns place, at, kind, client_id and payload. Who wrote it stands elsewhere.
+/// An event, from the columns place, at, kind, client_id and payload. Its writer is stored elsewhere.
 pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
     Ok(Event {
         seq: seq_of(row.get(0)?),
@@ -65,7 +65,7 @@ pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
     })
 }
 
-/// The number of the event that a client has given this id.
+/// The number of the event with this client id.
 pub(super) fn seq_of_client(
     connection: &Connection,
     number: i64,
@@ -77,7 +77,7 @@ pub(super) fn seq_of_client(
         .optional()
 }
 
-/// Where an event of a conversation is. Numbers beyond the last possible one stand for it.
+/// The row id of an event. Numbers beyond the highest possible one map to it.
 pub(super) fn place(number: i64, seq: u64) -> i64 {
     let last = (1 << SEQ_BITS) - 1;
     (number << SEQ_BITS) | signed(seq).min(last)
@@ -112,13 +112,13 @@ mod tests {
     use super::{CONVERSATION, SEQ_BITS, place, seq_of};
 
     #[test]
-    fn the_columns_have_the_bits_of_a_place() {
+    fn the_columns_use_the_bits_of_a_place() {
         assert!(CONVERSATION.contains(&format!("number << {SEQ_BITS} AND")));
         assert!(CONVERSATION.contains(&format!("(1 << {SEQ_BITS}) - 1")));
     }
 
     #[test]
-    fn places_of_conversations_do_not_touch() {
+    fn places_of_different_sessions_do_not_overlap() {
         assert_eq!(seq_of(place(3, 17)), 17);
         assert!(place(3, u64::MAX) < place(4, 0));
         assert!(place((1 << 27) - 1, u64::MAX) > 0);

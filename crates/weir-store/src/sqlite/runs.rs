@@ -1,8 +1,8 @@
-//! Who wrote which part of a log.
+//! Which writer wrote which part of a log.
 //!
-//! A log is written by one opening of the file after another. Each notes where it began, once and in the transaction of
-//! its first event, so an event costs nothing more. If the end of a log is lost, what is written there later has
-//! another writer, and a cursor of the lost part is recognised: see [`crate::Check`].
+//! A log is written by one opening of the file after another. Each records where it began, once and in the
+//! transaction of its first event, so other events cost nothing extra. If the end of a log is lost, later events at
+//! those numbers have another writer, and a cursor into the lost part is recognised: see [`crate::Check`].
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -10,7 +10,7 @@ use super::rows::{signed, unsigned};
 use crate::cursor::Check;
 use crate::event::Event;
 
-/// Who wrote this event; none where an older version did.
+/// The writer of this event; `None` if an older version wrote it.
 pub(super) fn writer_of(connection: &Connection, number: i64, seq: u64) -> rusqlite::Result<Option<Check>> {
     let mark: Option<i64> = connection
         .prepare_cached(
@@ -21,7 +21,7 @@ pub(super) fn writer_of(connection: &Connection, number: i64, seq: u64) -> rusql
     Ok(mark.and_then(Check::from_stored))
 }
 
-/// Says of events of one log, in any direction, who wrote each.
+/// Sets the writer of each of these events of one log, in either direction.
 pub(super) fn attribute(connection: &Connection, number: i64, events: &mut [Event]) -> rusqlite::Result<()> {
     let seqs = || events.iter().map(|event| event.seq);
     let (Some(oldest), Some(newest)) = (seqs().min(), seqs().max()) else { return Ok(()) };

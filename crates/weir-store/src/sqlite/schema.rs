@@ -1,18 +1,18 @@
-//! The tables, and how an older file becomes a newer one.
+//! The tables, and the migrations from older formats.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Marks a file as ours: "Weir" in ASCII.
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
-/// The steps from an empty file to the newest format. A step that was released is never edited.
-const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, BESIDE_THE_LOG, BEHIND, RUNS];
+/// The steps from an empty file to the newest format. A released step is never edited.
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, UNINDEXED_AND_LABELS, BEHIND, RUNS];
 
-/// The newest format that is known here.
+/// The newest format known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// How many bits of an event's row id are its number; the rest name the conversation. One tree then holds all
-/// logs, each in one piece and in order, without an index of its own.
+/// How many bits of an event's row id are its number; the rest identify the session. This way one tree holds all
+/// logs, each contiguous and in order, without an extra index.
 pub(super) const SEQ_BITS: u32 = 36;
 
 const FIRST: &str = "
@@ -72,7 +72,7 @@ CREATE VIRTUAL TABLE search USING fts5 (text, tokenize = 'unicode61 remove_diacr
 CREATE TABLE trash (number INTEGER PRIMARY KEY) STRICT;
 ";
 
-/// `data` stands last, so that looking through the others does not read it.
+/// `data` comes last, so that scanning the other columns does not read it.
 const CHECKPOINTS: &str = "
 CREATE TABLE checkpoint (
     conversation INTEGER NOT NULL,
@@ -84,7 +84,7 @@ CREATE TABLE checkpoint (
 ) STRICT;
 ";
 
-const BESIDE_THE_LOG: &str = "
+const UNINDEXED_AND_LABELS: &str = "
 -- Texts that are not in `search` yet, by the place of their event.
 CREATE TABLE unindexed (place INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
 
@@ -118,7 +118,7 @@ CREATE TABLE run (
 INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
 ";
 
-/// Brings the file to the newest format. Two processes may come here at the same time.
+/// Migrates the file to the newest format. Two processes may do this at the same time.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;

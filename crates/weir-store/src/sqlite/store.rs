@@ -1,4 +1,4 @@
-//! [`SqliteStore`]: sends writes to the writer and questions to the readers.
+//! [`SqliteStore`]: sends writes to the writer and queries to the readers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use super::checkpointer::Checkpointer;
 use super::disk::Disk;
 use super::open::{DEFAULT_RESERVE, Database, Durability, SqliteOptions};
 use super::queue::{Queue, Weight};
+use super::read_gate::ReadGate;
 use super::readers::Readers;
 use super::writer::Writer;
 use super::{heads, index, read, vacuum, write};
@@ -25,12 +26,12 @@ use crate::tail::{Tail, TailState, Tails};
 
 /// A write without events. It is rare, and may wait for a thread.
 const WITHOUT_EVENTS: Weight = Weight { bytes: 1024, texts: 0, at_once: false, essential: false };
-/// The same for what is done also when the disk is full: it deletes, or changes what is there.
+/// The same for a write that is done even if the disk is full: it deletes, or changes existing data.
 const ESSENTIAL: Weight = Weight { essential: true, ..WITHOUT_EVENTS };
 
 /// A store in a SQLite file.
 ///
-/// Dropping it writes what still waits, and blocks until that is done.
+/// Dropping it completes waiting writes, and blocks until that is done.
 pub struct SqliteStore {
     epoch: String,
     check: Check,
@@ -42,24 +43,26 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file, and creates it with its folder if it is not there: for the owner alone.
+    /// Opens the file. Creates it and its folder if necessary, accessible only to the owner.
     ///
     /// # Errors
-    /// If the file cannot be used: it is damaged, of a newer version, or something else. It is then left as it is.
+    /// If the file cannot be used: it is damaged, written by a newer version, or not a log. It is then left
+    /// unchanged.
     pub fn open(path: impl Into<PathBuf>, options: &SqliteOptions) -> Result<Self, StoreError> {
         let database = Database { path: path.into() };
         let disk = Arc::new(Disk::new(&database.path, options.reserve));
         disk.make_room();
         let connection = loop {
             match database.open_writer(options) {
-                // On a full disk not even the files beside it can be made.
+                // On a full disk not even the side files can be created.
                 Err(StoreError::Full(_)) if disk.give_up() => {}
                 opened => break opened?,
             }
         };
         disk.start();
         let epoch = read::epoch(&connection).map_err(|source| database.error(source))?;
-        let checkpointer = Checkpointer::start(database.clone(), disk.wal_limit())?;
+        let gate = Arc::new(ReadGate::default());
+        let checkpointer = Checkpointer::start(database.clone(), Arc::clone(&gate), disk.wal_limit())?;
         let at_once = options.durability == Durability::Process;
         let queue = Queue::new(connection, database.clone(), disk, options.queue_limit, at_once);
         let queue = Arc::new(queue);
@@ -73,12 +76,12 @@ impl SqliteStore {
             tails: Arc::clone(queue.tails()),
             queue,
             writer: Some(thread),
-            readers: Some(Readers::new(database, options.readers)),
+            readers: Some(Readers::new(database, gate, options.readers)),
         })
     }
 
-    /// Gives a part of the reserve of this file back to a full disk, for whoever has to write something before the store
-    /// can be opened. Tells whether there was something to give.
+    /// Gives part of this file's reserve back to a full disk, for a caller that has to write something before the store
+    /// can be opened. Returns whether there was anything left to give.
     pub fn give_up_reserve(path: &Path) -> bool {
         Disk::new(path, DEFAULT_RESERVE).give_up()
     }
@@ -88,12 +91,12 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Reads the whole file and tells whether it is sound. Takes long for a large one.
+    /// Reads the whole file and reports whether it is sound. Takes long for a large file.
     pub fn check(&self) -> Reply<()> {
         let path = self.path.clone();
         self.ask(move |_| {
-            // A connection of its own: the check of the search index trusts what a connection remembers of it, also
-            // where another connection has written since, and then reports damage that is not there.
+            // A separate connection: the check of the search index trusts what its connection has cached, even if
+            // another connection has written since, and would report damage that does not exist.
             let connection = Database { path: path.clone() }.open_reader()?;
             let mut statement = connection.prepare("PRAGMA integrity_check(1)")?;
             let found: String = statement.query_row([], |row| row.get(0))?;
@@ -225,8 +228,8 @@ impl Store for SqliteStore {
     }
 }
 
-/// Waits until the facts are those of the logs. Where they cannot be written, as on a full disk, they stay behind: that is
-/// no reason not to show them.
+/// Waits until the facts match the logs. If they cannot be written, as on a full disk, they stay outdated: better to
+/// show those than none.
 fn count(queue: &Queue, connection: &rusqlite::Connection) -> Result<(), write::Failure> {
     if heads::is_behind(connection)? {
         let _not_now = queue.send(ESSENTIAL, heads::catch_up).wait();
@@ -234,8 +237,8 @@ fn count(queue: &Queue, connection: &rusqlite::Connection) -> Result<(), write::
     Ok(())
 }
 
-/// Waits until whatever was written before can be found. On a full disk the newest texts are not found: that is no reason
-/// not to find the others.
+/// Waits until everything written before can be found. On a full disk the newest texts are not found: better to find
+/// the others than none.
 fn catch_up(queue: &Queue, connection: &rusqlite::Connection) -> Result<(), write::Failure> {
     if index::is_behind(connection)? {
         match queue.send(WITHOUT_EVENTS, index::catch_up).wait() {
@@ -255,10 +258,10 @@ impl fmt::Debug for SqliteStore {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.queue.close();
-        // Readers end first, so that the writer's connection is the last one and can clean up after itself.
+        // Readers end first, so that the writer's connection is the last one and can clean up.
         self.readers = None;
         if let Some(writer) = self.writer.take() {
-            // If it panicked, whoever waited was told so by a broken promise.
+            // If it panicked, all waiting callers were answered by broken promises.
             let _panicked = writer.join();
         }
         if self.queue.disk().is_full() {

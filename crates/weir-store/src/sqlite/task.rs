@@ -1,4 +1,4 @@
-//! A write on its way: what it does, and who waits for it.
+//! A write in progress: what it does, and who waits for it.
 
 use rusqlite::Connection;
 
@@ -8,27 +8,27 @@ use crate::error::StoreError;
 use crate::reply::Promise;
 use crate::tail::{TailState, Tails};
 
-/// What followers are told when a write is done.
+/// What viewers are told when a write is done.
 #[derive(Debug)]
 pub(super) struct Notice {
     pub(super) conversation: ConversationId,
     pub(super) end: TailState,
-    /// None where it is the one that they were told of.
+    /// `None` if viewers were already told of this revision.
     pub(super) revision: Option<u64>,
 }
 
-/// What a write came to, and what followers are told of it.
+/// The result of a write, and what viewers are told about it.
 pub(super) type Done<T> = Result<(T, Option<Notice>), Failure>;
 
-/// A write. It can be done again, in case the transaction that it was part of fails.
+/// A write. It can be run again if its transaction fails.
 pub(super) trait Write: Send {
-    /// Does it. A refusal is kept for the answer and is no failure.
+    /// Runs it. A refusal is kept for the reply and is not a failure.
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
-    /// Tells followers and answers, after the commit.
+    /// Notifies viewers and replies, after the commit.
     fn acknowledge(self: Box<Self>, tails: &Tails);
-    /// Answers that it was not done.
+    /// Replies that it was not done.
     fn fail(self: Box<Self>, error: StoreError);
-    /// Whether it is done also when the disk is full.
+    /// Whether it is done even if the disk is full.
     fn is_essential(&self) -> bool;
 }
 

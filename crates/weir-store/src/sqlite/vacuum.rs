@@ -1,4 +1,4 @@
-//! Gives space that is free inside the file back to the disk, a little at a time.
+//! Returns free space inside the file to the disk, a little at a time.
 
 use rusqlite::Connection;
 
@@ -6,19 +6,19 @@ use super::disk::Disk;
 use super::open::Database;
 use crate::space::Usage;
 
-/// So many pages are moved at a time: the write-ahead log gets about as many.
-const STEP: u32 = 256;
-/// So many free pages are kept for what is written next, where the disk is not full.
-const KEPT: i64 = 1024;
+/// Pages moved at a time: the write-ahead log grows by about as many.
+const STEP_PAGES: u32 = 256;
+/// Free pages kept for the next writes, unless the disk is full.
+const KEPT_PAGES: i64 = 1024;
 
-/// Gives some of the free space back. Tells whether there may be more.
+/// Gives some of the free space back to the disk. Returns whether there may be more.
 pub(super) fn step(connection: &Connection, is_disk_full: bool) -> rusqlite::Result<bool> {
     let before = free_pages(connection)?;
-    let kept = if is_disk_full { 0 } else { KEPT };
-    if before <= kept || !can(connection)? {
+    let kept = if is_disk_full { 0 } else { KEPT_PAGES };
+    if before <= kept || !can_shrink(connection)? {
         return Ok(false);
     }
-    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP})"))?;
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
     let mut rows = statement.query([])?;
     // Each row is a page.
     while rows.next()?.is_some() {}
@@ -26,14 +26,14 @@ pub(super) fn step(connection: &Connection, is_disk_full: bool) -> rusqlite::Res
     Ok(after > kept && after < before)
 }
 
-/// Whether the file was made so that space can be given back. Older ones are not, until they are compacted.
-pub(super) fn can(connection: &Connection) -> rusqlite::Result<bool> {
+/// Whether the file was created so that it can shrink. Older files cannot, until they are compacted.
+pub(super) fn can_shrink(connection: &Connection) -> rusqlite::Result<bool> {
     connection.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i64>(0)).map(|mode| mode == 2)
 }
 
-/// What is free inside the file and stays there.
-pub(super) fn stuck(connection: &Connection) -> rusqlite::Result<u64> {
-    if can(connection)? {
+/// Free space inside the file that cannot be returned to the disk.
+pub(super) fn unreturnable(connection: &Connection) -> rusqlite::Result<u64> {
+    if can_shrink(connection)? {
         return Ok(0);
     }
     let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
@@ -44,7 +44,7 @@ fn free_pages(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "freelist_count", |row| row.get(0))
 }
 
-/// What the file and what belongs to it take.
+/// The space that the file and its side files take.
 pub(super) fn usage(connection: &Connection, disk: &Disk, database: &Database) -> rusqlite::Result<Usage> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let page = number("page_size")?;

@@ -1,5 +1,5 @@
-//! What each write does inside a transaction. Each checks before it changes anything but what had to be counted anyway, so
-//! a refusal leaves the transaction as it was, for the other writes that share it.
+//! What each write does inside a transaction. Apart from counting that is due anyway, each checks before it changes
+//! anything, so a refusal leaves the transaction intact for the other writes that share it.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::event::{Append, Appended, NewEvent, Placed};
 use crate::tail::TailState;
 
-/// Either the request cannot be done, or the database has failed and the transaction with it.
+/// Either the request is refused, or the database failed and the transaction with it.
 #[derive(Debug)]
 pub(super) enum Failure {
     Refused(StoreError),
@@ -87,7 +87,7 @@ pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool>
     connection.prepare_cached("DELETE FROM conversation WHERE number = ?1")?.execute([number])?;
     connection.prepare_cached("DELETE FROM cli_session WHERE conversation = ?1")?.execute([number])?;
     connection.prepare_cached("INSERT INTO trash VALUES (?1)")?.execute([number])?;
-    // No conversation may be left that has it.
+    // In case no remaining session has this revision.
     connection
         .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'revision'")?
         .execute([signed(revision)])?;
@@ -134,7 +134,7 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
             Some(facts.revision)
         }
         None if newest == before => return Ok((appended, None)),
-        // Whoever follows was told of its revision.
+        // Viewers were already told of its revision.
         None if head.is_last_behind => None,
         None => Some(heads::fall_behind(connection, number)?),
     };
@@ -169,7 +169,7 @@ pub(super) fn save_checkpoint(
     Ok(((), None))
 }
 
-/// The facts as they will be, if the append changes any, and whether a session of the CLI is new.
+/// The facts after the append, if it changes any, and whether the CLI session is new.
 fn updated_facts(connection: &Connection, append: &Append) -> Result<Option<(Conversation, bool)>, Failure> {
     if append.update.is_empty() {
         return Ok(None);
@@ -228,7 +228,7 @@ fn check_key(connection: &Connection, facts: &Conversation) -> Result<(), Failur
     }
 }
 
-/// Whatever changes gets it, so the newest one is where something last changed, or was last deleted.
+/// Every change gets a new revision, so the highest one belongs to the last change or deletion.
 fn next_revision(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(read::revision(connection)? + 1)
 }
@@ -269,14 +269,14 @@ fn write_facts(
     Ok(())
 }
 
-/// A deleted conversation of which parts are still there.
+/// A deleted session of which parts are still there.
 pub(super) fn trash(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     connection.prepare_cached("SELECT number FROM trash LIMIT 1")?.query_row([], |row| row.get(0)).optional()
 }
 
-/// Deletes a part of a log that nobody can see any more.
-pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqlite::Result<()> {
-    let range = params![place(number, 0), place(number, u64::MAX), signed(most as u64)];
+/// Deletes part of a log that is no longer visible.
+pub(super) fn purge(connection: &Connection, number: i64, max_events: usize) -> rusqlite::Result<()> {
+    let range = params![place(number, 0), place(number, u64::MAX), signed(max_events as u64)];
     let events = connection
         .prepare_cached(
             "DELETE FROM event WHERE place IN (SELECT place FROM event WHERE place BETWEEN ?1 AND ?2 LIMIT ?3)",

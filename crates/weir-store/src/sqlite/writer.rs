@@ -1,6 +1,6 @@
-//! The thread that writes. It takes all writes that wait, does them in one transaction, syncs once, and only then
-//! answers each. What can be done later (facts that are counted, the index for searches, what is left of deleted logs, the
-//! write-ahead log) it does while there is nothing else to write.
+//! The thread that writes. It takes all waiting writes, does them in one transaction, syncs once, and only then
+//! replies to each. Work that can wait (counting facts, indexing, removing deleted logs, the write-ahead log) is done
+//! while there is nothing else to write.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,34 +14,36 @@ use super::{heads, index, read, vacuum, write};
 use crate::error::StoreError;
 use crate::tail::TailState;
 
-/// So many events of a deleted log are removed at a time, between other writes.
+/// Events of a deleted log removed at a time, between other writes.
 const PURGE_STEP: usize = 500;
 /// The same on a full disk, where a transaction must be small.
 const SMALL_PURGE_STEP: usize = 32;
-/// How often a disk that is full or fails is looked at while nothing is written.
-const LOOK_AT_DISK: Duration = Duration::from_secs(1);
-/// How long it must have been quiet before something is done that can wait.
+/// How often a disk that is full or failing is checked while nothing is written.
+const DISK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// How long it must be quiet before postponed work is done.
 const QUIET: Duration = Duration::from_millis(250);
-/// So many texts may wait for the index if it is never quiet. Then all of them are taken: one write in thousands waits.
-const MOST_UNINDEXED: u64 = 4096;
+/// How many texts may wait for the index if it is never quiet. Beyond it all of them are indexed: one write in
+/// thousands waits.
+const MAX_UNINDEXED: u64 = 4096;
 
-/// The thread's own.
+/// State of the writer thread.
 pub(super) struct Writer {
     pub(super) queue: Arc<Queue>,
     pub(super) checkpointer: Checkpointer,
     pub(super) poll_interval: Duration,
 }
 
-/// What is left to do for a quiet moment.
+/// Work for a quiet moment.
 struct Chores {
-    /// Parts of deleted logs may be there. They are removed between other writes: the space may be needed.
+    /// Parts of deleted logs may exist. They are removed between other writes: the space may be needed.
     trash: bool,
-    /// Space inside the file may have become free.
+    /// There may be free space inside the file.
     vacuum: bool,
     /// Facts may have to be counted.
     heads: bool,
-    /// Texts may wait for the index, this many of our own.
+    /// Texts may wait for the index.
     index: bool,
+    /// Number of texts waiting from our own writes.
     texts: u64,
     last_write: Option<Instant>,
 }
@@ -52,7 +54,7 @@ impl Chores {
     }
 
     fn is_index_due(&self) -> bool {
-        self.index && (self.texts > MOST_UNINDEXED || self.is_quiet())
+        self.index && (self.texts > MAX_UNINDEXED || self.is_quiet())
     }
 
     fn are_heads_due(&self) -> bool {
@@ -74,7 +76,7 @@ impl Chores {
 }
 
 impl Drop for Writer {
-    /// Also when the thread panics.
+    /// Runs even if the thread panics.
     fn drop(&mut self) {
         self.queue.abandon();
     }
@@ -83,18 +85,18 @@ impl Drop for Writer {
 impl Writer {
     /// Writes until the queue is closed and empty.
     pub(super) fn run(mut self) {
-        // An earlier process may have left something.
+        // An earlier process may have left work.
         let mut chores =
             Chores { trash: true, vacuum: true, heads: true, index: true, texts: 0, last_write: None };
         let mut seen = None;
         loop {
-            self.queue.wait(self.patience(&chores));
+            self.queue.wait(self.wait_time(&chores));
             let queue = Arc::clone(&self.queue);
             let connection = queue.connection();
             let batch = match queue.take(&connection) {
                 Found::Batch(batch) => batch,
                 Found::Closed => {
-                    // A file at rest says all of itself. If that fails, the next one to open it counts.
+                    // A closed file should have current facts. If this fails, the next process to open it counts.
                     let _not_now = heads::step(&connection);
                     return;
                 }
@@ -104,10 +106,10 @@ impl Writer {
                 self.write(&connection, batch);
                 chores.trash = true;
             } else if queue.health().is_failing() {
-                // Nothing else is done before a write succeeds again.
+                // Nothing else is done until a write succeeds again.
                 self.probe(&connection);
             } else if chores.trash {
-                // What is left on a failure is tried again after the next write.
+                // After a failure the rest is tried again after the next write.
                 chores.trash = self.purge(&connection).unwrap_or(false);
                 chores.vacuum = true;
             } else if chores.vacuum && is_full || chores.is_vacuum_due() {
@@ -115,18 +117,18 @@ impl Writer {
                 if is_full {
                     self.relieve(&connection);
                 } else if !chores.vacuum {
-                    // The file becomes shorter when the write-ahead log has been moved into it. Where somebody reads, it
-                    // becomes so later.
-                    let _not_now = cut_off(&connection, Cut::Short);
+                    // The file becomes shorter when the write-ahead log has been moved into it, or later if a reader
+                    // is active.
+                    let _not_now = cut_off(&connection, Cut::Truncate);
                 }
             } else if is_full {
-                // Nothing is written that can wait. The reserve is made anew when there is space again.
+                // Postponed work is not done. The reserve is allocated again when there is space.
                 self.relieve(&connection);
-                queue.disk().set_inside(vacuum::stuck(&connection).unwrap_or(0));
-                // What could not be removed before is tried again.
+                queue.disk().set_free_inside(vacuum::unreturnable(&connection).unwrap_or(0));
+                // Retry removing what could not be removed before.
                 chores.trash = queue.disk().recover();
             } else if chores.are_heads_due() {
-                // What cannot be counted now is counted when it is asked for.
+                // If this fails, facts are counted when they are requested.
                 let _not_now = heads::step(&connection);
                 chores.heads = false;
             } else if chores.is_index_due() {
@@ -136,19 +138,19 @@ impl Writer {
             }
             let written = queue.written();
             chores.note(written);
-            self.checkpointer.look(&connection, written, chores.is_quiet());
-            self.look_for_others(&connection, &mut seen);
+            self.checkpointer.note_written(&connection, written, chores.is_quiet());
+            self.poll_other_processes(&connection, &mut seen);
         }
     }
 
-    /// How long to wait for a write before something else is done.
-    fn patience(&self, chores: &Chores) -> Option<Duration> {
+    /// How long to wait for a write before doing postponed work.
+    fn wait_time(&self, chores: &Chores) -> Option<Duration> {
         let polls = self.queue.tails().followed().map(|_| self.poll_interval);
         if self.queue.health().is_failing() {
-            Some(LOOK_AT_DISK)
+            Some(DISK_CHECK_INTERVAL)
         } else if self.queue.disk().is_full() {
             let is_busy = chores.trash || chores.vacuum;
-            Some(if is_busy { Duration::ZERO } else { LOOK_AT_DISK })
+            Some(if is_busy { Duration::ZERO } else { DISK_CHECK_INTERVAL })
         } else if chores.trash || chores.are_heads_due() || chores.is_index_due() || chores.is_vacuum_due() {
             Some(Duration::ZERO)
         } else if chores.heads || chores.index || chores.vacuum || self.checkpointer.has_work() {
@@ -178,15 +180,15 @@ impl Writer {
                 if batch.len() == 1 || matches!(error, StoreError::Locked { .. }) {
                     batch.into_iter().for_each(|write| write.fail(error.clone()));
                 } else {
-                    // One of them may be too much for the disk; the others need not suffer for it.
+                    // One of them may be too large for the disk; the others should not fail because of it.
                     batch.into_iter().for_each(|write| self.write(connection, vec![write]));
                 }
             }
         }
     }
 
-    /// Writes something, to see whether the disk works again. It must be something new: what is there already is not
-    /// written.
+    /// Writes something, to find out whether the disk works again. The value must be new, or SQLite does not write
+    /// it.
     fn probe(&self, connection: &Connection) {
         let sql = "INSERT OR REPLACE INTO meta VALUES ('probe', lower(hex(randomblob(8))))";
         match transaction(connection, |connection| connection.execute(sql, [])) {
@@ -195,28 +197,30 @@ impl Writer {
         }
     }
 
-    /// Removes a part of what was deleted. Tells whether there may be more.
+    /// Removes part of what was deleted. Returns whether there may be more.
     fn purge(&self, connection: &Connection) -> rusqlite::Result<bool> {
         let Some(number) = write::trash(connection)? else { return Ok(false) };
         let is_full = self.queue.disk().is_full();
-        let most = if is_full { SMALL_PURGE_STEP } else { PURGE_STEP };
-        self.with_room(|| transaction(connection, |connection| write::purge(connection, number, most)))?;
+        let max_events = if is_full { SMALL_PURGE_STEP } else { PURGE_STEP };
+        self.with_room(|| {
+            transaction(connection, |connection| write::purge(connection, number, max_events))
+        })?;
         if is_full {
             self.relieve(connection);
         }
         Ok(true)
     }
 
-    /// Moves what stands in the write-ahead log into the file, on a full disk. The space of a long one is given back;
-    /// that of a short one is kept for what must still be written.
+    /// On a full disk, moves the write-ahead log into the file. The space of a long log is returned; that of a short
+    /// one is kept for essential writes.
     fn relieve(&self, connection: &Connection) {
         let is_long = self.queue.database().wal_length() > self.queue.disk().wal_limit() / 2;
-        let cut = if is_long { Cut::Short } else { Cut::Kept };
-        // What cannot be done now is tried again a moment later.
+        let cut = if is_long { Cut::Truncate } else { Cut::Keep };
+        // If this fails, it is tried again a moment later.
         let _not_now = self.with_room(|| cut_off(connection, cut));
     }
 
-    /// Does something that must be possible on a full disk: again and again, as long as there is a reserve to give up.
+    /// Does work that must be possible on a full disk: retries as long as there is a reserve to give up.
     fn with_room<T>(&self, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         loop {
             let error = match work() {
@@ -231,8 +235,8 @@ impl Writer {
         }
     }
 
-    /// Tells followers what another process has written. This connection's own writes do not change the number.
-    fn look_for_others(&self, connection: &Connection, seen: &mut Option<i64>) {
+    /// Tells viewers what other processes have written. This connection's own writes do not change the number.
+    fn poll_other_processes(&self, connection: &Connection, seen: &mut Option<i64>) {
         let tails = self.queue.tails();
         let Some(followed) = tails.followed() else { return };
         let version = connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0));
@@ -241,7 +245,7 @@ impl Writer {
             return;
         }
         for id in followed {
-            // An error here is met again, and reported, by whoever reads the log.
+            // A reader of the log will meet and report the same error.
             if let Ok(newest) = read::newest(connection, &id) {
                 tails.set(&id, newest.map_or(TailState::Deleted, TailState::Newest));
             }

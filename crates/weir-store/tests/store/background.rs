@@ -1,4 +1,4 @@
-//! What is done later: by itself, soon, and without anybody noticing.
+//! Background work: done automatically, soon, and without being noticed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,14 +56,14 @@ fn texts_get_into_the_index_without_a_search() {
 }
 
 #[test]
-fn texts_that_an_earlier_process_left_are_found() {
+fn texts_left_by_an_earlier_process_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_unsynced(folder.path());
     let one = create(&store, "one");
     store.append(Append::new(one, vec![searchable("indexed")])).wait().unwrap();
     until("the index is never filled", || unindexed(folder.path()) == 0);
     drop(store);
-    // As a kill right after the append leaves it.
+    // The state after a kill right after the append.
     let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
     let moved = "INSERT INTO unindexed SELECT rowid, text FROM search; DELETE FROM search;";
     file.execute_batch(moved).unwrap();
@@ -73,7 +73,7 @@ fn texts_that_an_earlier_process_left_are_found() {
 }
 
 #[test]
-fn what_was_written_gets_into_the_file_while_it_is_open() {
+fn writes_are_moved_into_the_file_while_it_is_open() {
     for open in [open, open_unsynced] {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
@@ -88,7 +88,7 @@ fn what_was_written_gets_into_the_file_while_it_is_open() {
 }
 
 #[test]
-fn the_write_ahead_log_is_bounded_while_something_is_always_written_and_read() {
+fn the_write_ahead_log_is_bounded_under_constant_writes_and_reads() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_unsynced(folder.path());
     let one = create(&store, "one");

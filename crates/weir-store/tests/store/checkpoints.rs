@@ -1,4 +1,4 @@
-//! Checkpoints: kept beside a log, chosen by event and mark, lost without loss.
+//! Checkpoints: stored next to a log, selected by event and mark, and expendable.
 
 use weir_store::{Append, Checkpoint, CheckpointQuery, NewEvent, ReadQuery, Store, StoreError};
 
@@ -9,7 +9,7 @@ fn checkpoint(seq: u64, version: &str, mark: u64) -> Checkpoint {
 }
 
 #[test]
-fn the_newest_that_fits_is_found() {
+fn the_newest_match_is_found() {
     on_each(|store| {
         let one = create(store, "one");
         let revision = |store: &dyn Store| {
@@ -28,9 +28,9 @@ fn the_newest_that_fits_is_found() {
         assert_eq!(find(CheckpointQuery { mark_at_most: 0, ..newest.clone() }), None);
         assert_eq!(find(CheckpointQuery::newest(one.clone(), "2")), None);
         assert_eq!(find(CheckpointQuery::newest(id("none"), "1")), None);
-        assert_eq!(revision(store), before, "nobody who follows is told");
+        assert_eq!(revision(store), before, "subscribers are not notified");
 
-        // The same place again, and another version, which takes the place of all others.
+        // The same event again, and another version, which replaces all others.
         let again = Checkpoint { data: b"again".to_vec(), ..checkpoint(30, "1", 25) };
         store.save_checkpoint(one.clone(), again.clone()).wait().unwrap();
         assert_eq!(store.checkpoint(newest.clone()).wait().unwrap(), Some(again));
@@ -43,7 +43,7 @@ fn the_newest_that_fits_is_found() {
 }
 
 #[test]
-fn they_go_with_their_conversation() {
+fn they_are_deleted_with_their_session() {
     on_each(|store| {
         let one = create(store, "one");
         store.save_checkpoint(one.clone(), checkpoint(5, "1", 1)).wait().unwrap();
@@ -54,7 +54,7 @@ fn they_go_with_their_conversation() {
 }
 
 #[test]
-fn a_file_from_before_there_were_any_gets_them() {
+fn a_file_from_before_checkpoints_gets_them() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_unsynced(folder.path());
     let one = create(&store, "one");
@@ -71,7 +71,7 @@ fn a_file_from_before_there_were_any_gets_them() {
     assert_eq!(whole_log(&store, &one), [b"stays"]);
     store.save_checkpoint(one.clone(), checkpoint(1, "1", 1)).wait().unwrap();
     assert!(store.checkpoint(CheckpointQuery::newest(one.clone(), "1")).wait().unwrap().is_some());
-    // Of its events nobody knows what they would be called; of later ones they do.
+    // The labels of its events are unknown; those of later events are not.
     let named = NewEvent { labels: vec!["name".to_owned()], ..event("named") };
     store.append(Append::new(one.clone(), vec![event("other"), named])).wait().unwrap();
     let query = ReadQuery { label: Some("name".to_owned()), ..ReadQuery::after(one, 0) };

@@ -1,4 +1,4 @@
-//! What every store promises.
+//! The contract of every store.
 
 use serde_json::json;
 use weir_store::{
@@ -9,7 +9,7 @@ use weir_store::{
 use crate::support::{append, block_on, create, event, id, on_each, payloads, whole_log};
 
 #[test]
-fn a_conversation_is_as_it_was_created() {
+fn a_session_is_as_it_was_created() {
     on_each(|store| {
         let parent = create(store, "parent");
         let new = NewConversation {
@@ -179,7 +179,7 @@ fn a_second_writer_is_kept_out() {
 }
 
 #[test]
-fn pages_go_both_ways_and_are_bounded() {
+fn pages_are_bounded_and_work_in_both_directions() {
     on_each(|store| {
         let one = create(store, "one");
         append(store, &one, &["a", "bb", "ccc", "dddd", "e"]);
@@ -261,7 +261,7 @@ fn lists_by_last_change() {
 }
 
 #[test]
-fn lists_what_fits() {
+fn lists_what_matches() {
     on_each(|store| {
         for (name, title, status) in [("a", "Fix 50% of_it", "idle"), ("b", "fix it all", "running")] {
             let facts = ConversationUpdate {
@@ -302,7 +302,7 @@ fn replies_can_be_awaited() {
 }
 
 #[test]
-fn a_dropped_reply_takes_nothing_back() {
+fn dropping_a_reply_does_not_cancel_the_write() {
     on_each(|store| {
         let one = create(store, "one");
         drop(store.append(Append::new(one.clone(), vec![event("a")])));

@@ -1,4 +1,4 @@
-//! A process that is killed loses nothing that it was told is stored.
+//! A process that is killed loses nothing that was acknowledged.
 //!
 //! The test starts itself again as a child that appends and prints what was acknowledged, and kills it after a number
 //! of lines that depends on the seed.
@@ -17,7 +17,7 @@ const SEED: &str = "WEIR_STORE_CRASH_SEED";
 const WRITERS: u64 = 4;
 const ROUNDS: u64 = 12;
 
-/// What event `seq` of a conversation holds: anybody can tell whether it is whole.
+/// The payload of event `seq` of a session: shows whether the event is complete.
 fn payload(conversation: &str, seq: u64) -> Vec<u8> {
     let mut random = Random(seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let length = if random.below(50) == 0 { 200_000 } else { random.below(2_000) };
@@ -37,7 +37,7 @@ fn writer_id(writer: u64) -> ConversationId {
 fn child() {
     let (Some(folder), Ok(seed)) = (std::env::var_os(FOLDER), std::env::var(SEED)) else { return };
     let seed: u64 = seed.parse().unwrap();
-    // A kill takes nothing back from either: what differs is a loss of power.
+    // A kill loses nothing with either durability; only a power loss would.
     let store =
         if seed.is_multiple_of(2) { open(Path::new(&folder)) } else { open_unsynced(Path::new(&folder)) };
     std::thread::scope(|scope| {
@@ -66,7 +66,7 @@ fn write_forever(store: &dyn Store, writer: u64, seed: u64) {
         let stored = store.append(Append::new(conversation.clone(), events.collect())).wait().unwrap();
         next += count;
         assert_eq!(stored.newest, next - 1);
-        // One call, so that the line is whole or not there.
+        // One call, so that the line is complete or missing.
         let line = format!("ack {conversation} {}\n", stored.newest);
         if std::io::stdout().lock().write_all(line.as_bytes()).is_err() {
             return;
@@ -109,7 +109,7 @@ fn what_was_acknowledged_survives_a_kill() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it still wrote before it died was acknowledged, too.
+        // Acknowledgements sent before it died count, too.
         lines.for_each(|line| {
             note(line);
         });
@@ -127,7 +127,7 @@ fn check(folder: &Path, acknowledged: &HashMap<String, u64>) {
         for (place, stored) in log.iter().enumerate() {
             assert!(
                 *stored == payload(conversation, place as u64 + 1),
-                "{conversation} {place} is not whole"
+                "{conversation} {place} is incomplete"
             );
         }
         let last = SearchQuery {

@@ -1,4 +1,4 @@
-//! What is deleted is gone, and its space is given back.
+//! Deleted data is gone, and its space is freed.
 
 use weir_store::{Append, Lookup, NewConversation, ReadQuery, SearchQuery, Store, StoreError};
 
@@ -17,7 +17,7 @@ fn nothing_is_left() {
         assert_eq!(store.find(Lookup::Id(one.clone())).wait().unwrap(), None);
         assert!(store.search(SearchQuery::new("needle")).wait().unwrap().is_empty());
         assert!(matches!(store.read(ReadQuery::newest(one.clone())).wait(), Err(StoreError::NotFound(_))));
-        // The same id again is another conversation.
+        // The same id again is a new session.
         store.create(NewConversation::new(one.clone(), 9)).wait().unwrap();
         assert!(whole_log(store, &one).is_empty());
         let placed = store.append(Append::new(one, vec![named])).wait().unwrap().placed;
@@ -27,7 +27,7 @@ fn nothing_is_left() {
 }
 
 #[test]
-fn what_was_left_when_the_store_closed_is_removed_later() {
+fn leftovers_from_before_the_store_closed_are_removed_later() {
     let folder = tempfile::tempdir().unwrap();
     let rows = |table: &str| -> i64 {
         let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
@@ -39,7 +39,7 @@ fn what_was_left_when_the_store_closed_is_removed_later() {
     store.append(Append::new(one.clone(), events)).wait().unwrap();
     drop(store.delete(one));
     drop(store);
-    // The store closed right after the write; a later one finishes the work while it is open.
+    // The store closed right after the write; one that is opened later finishes the work.
     assert_eq!(rows("conversation"), 0);
     let deadline = std::time::Instant::now() + crate::support::DEADLINE;
     let store = open_unsynced(folder.path());

@@ -1,11 +1,11 @@
-//! Logs as lines.
+//! Exporting logs as lines.
 
 use weir_store::{Append, NewEvent, export_lines};
 
 use crate::support::{create, id, on_each};
 
 #[test]
-fn lines_come_out_as_they_went_in() {
+fn lines_are_exported_unchanged() {
     on_each(|store| {
         let one = create(store, "one");
         let mut expected = Vec::new();

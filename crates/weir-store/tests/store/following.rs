@@ -21,7 +21,7 @@ fn follow(store: &dyn Store, name: &str, last: u64) -> Vec<u64> {
 }
 
 #[test]
-fn readers_that_come_at_any_time_see_each_event_once() {
+fn readers_that_start_at_any_time_see_each_event_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_unsynced(folder.path());
     let one = create(&store, "one");
@@ -75,7 +75,7 @@ fn a_task_is_woken() {
 }
 
 #[test]
-fn followers_learn_of_the_end() {
+fn subscribers_learn_that_a_log_was_deleted_or_closed() {
     on_each(|store| {
         let one = create(store, "one");
         let tail = store.subscribe(one.clone()).wait().unwrap();
@@ -92,7 +92,7 @@ fn followers_learn_of_the_end() {
 }
 
 #[test]
-fn all_conversations_can_be_followed() {
+fn all_sessions_can_be_followed() {
     on_each(|store| {
         let one = create(store, "one");
         let tail = store.subscribe_all().wait().unwrap();

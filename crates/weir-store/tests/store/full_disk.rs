@@ -1,4 +1,4 @@
-//! No space: an error, nothing half stored, and on it goes when there is space again.
+//! No space: an error, nothing stored in part, and writes succeed again when there is space.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use weir_store::{Append, SqliteOptions, SqliteStore, Store, StoreError};
 
 use crate::support::{DEADLINE, create, event, open, whole_log};
 
-/// Appends until it fails, and tells how many were stored.
+/// Appends until it fails, and returns how many were stored.
 fn fill(store: &dyn Store, name: &str) -> (u64, StoreError) {
     let text = "x".repeat(20_000);
     let mut stored = 0;
@@ -20,7 +20,7 @@ fn fill(store: &dyn Store, name: &str) -> (u64, StoreError) {
 }
 
 #[test]
-fn a_full_store_refuses_and_goes_on_after_a_deletion() {
+fn a_full_store_refuses_and_recovers_after_a_deletion() {
     let folder = tempfile::tempdir().unwrap();
     let options = SqliteOptions { size_limit: Some(1 << 20), ..SqliteOptions::default() };
     let store = SqliteStore::open(folder.path().join("weir.db"), &options).unwrap();
@@ -30,7 +30,7 @@ fn a_full_store_refuses_and_goes_on_after_a_deletion() {
     assert!(stored > 20);
     assert_eq!(whole_log(&store, &one).len() as u64, stored);
 
-    // A small one still fits, in the same batch with a large one that does not.
+    // A small one still fits, in the same batch as a large one that does not.
     let large = store.append(Append::new(two.clone(), vec![event(&"x".repeat(400_000))]));
     let small = store.append(Append::new(two.clone(), vec![event("small")]));
     assert!(large.wait().is_err());
@@ -38,7 +38,7 @@ fn a_full_store_refuses_and_goes_on_after_a_deletion() {
 
     store.delete(one).wait().unwrap();
     let deadline = std::time::Instant::now() + DEADLINE;
-    // Space comes back in the background.
+    // Space is freed in the background.
     while store.append(Append::new(two.clone(), vec![event(&"x".repeat(400_000))])).wait().is_err() {
         assert!(std::time::Instant::now() < deadline, "no space ever comes back");
     }
@@ -71,7 +71,7 @@ fn child() {
     store.check().wait().unwrap();
 }
 
-/// The operating system refuses to write: a limit for the size of files, which is inherited, with its signal ignored.
+/// The operating system refuses to write: a file size limit, which is inherited, with its signal ignored.
 #[cfg(unix)]
 #[test]
 fn a_write_that_the_system_refuses_is_not_acknowledged() {

@@ -1,4 +1,4 @@
-//! A file that is taken away while it is in use: nothing is accepted that nobody would ever find again.
+//! A file that is removed while in use: nothing is accepted that could never be found again.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use weir_store::{Append, Lookup, Space, Store, StoreError};
 use crate::support::{append, create, event, id, open_unsynced};
 
 #[test]
-fn what_would_be_written_to_a_file_that_is_gone_is_refused() {
+fn writes_to_a_file_that_is_gone_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let store = open_unsynced(&data);
@@ -24,11 +24,11 @@ fn what_would_be_written_to_a_file_that_is_gone_is_refused() {
     assert!(matches!(store.delete(one.clone()).wait(), Err(StoreError::Unusable { .. })));
     let Space::Unusable { advice } = store.space() else { panic!("{:?}", store.space()) };
     assert!(advice.contains("removed or replaced"), "{advice}");
-    // A new one of that name is not it.
+    // A new file with the same name is a different file.
     fs::create_dir(&data).unwrap();
     fs::write(data.join("weir.db"), "").unwrap();
     assert!(matches!(store.space(), Space::Unusable { .. }));
-    // When it is back, everything is as it was.
+    // When it is back, everything works as before.
     fs::remove_dir_all(&data).unwrap();
     fs::rename(&kept, &data).unwrap();
     assert_eq!(store.space(), Space::Enough);

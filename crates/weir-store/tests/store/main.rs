@@ -1,4 +1,4 @@
-//! The stores from outside.
+//! Tests of the stores through their public API.
 
 #[cfg(test)]
 mod background;

@@ -1,4 +1,4 @@
-//! What a person does with the file: check it, copy it, put a copy back, make it smaller.
+//! Maintenance by a person: check the file, back it up, restore a backup, make it smaller.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn problems(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_sound_file_is_sound_also_while_somebody_writes() {
+fn a_sound_file_passes_the_check_during_writes() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let path = folder.path().join("weir.db");
@@ -51,11 +51,11 @@ fn a_sound_file_is_sound_also_while_somebody_writes() {
 }
 
 #[test]
-fn each_rule_that_is_broken_is_told() {
-    for (harm, told) in [
+fn each_broken_rule_is_reported() {
+    for (harm, expected) in [
         ("DELETE FROM event WHERE place & 0xff = 7", "has 49 events"),
         ("UPDATE conversation SET bytes = bytes + 1 WHERE id = 'one'", "the facts about one"),
-        ("INSERT INTO event VALUES ((77 << 36) + 1, 1, 'line', NULL, x'00')", "belongs to no conversation"),
+        ("INSERT INTO event VALUES ((77 << 36) + 1, 1, 'line', NULL, x'00')", "belongs to no session"),
         ("UPDATE client SET seq = 3 WHERE client_id = 'client 30'", "leads to event 3"),
         ("UPDATE label SET place = place + 1000 WHERE place & 0xff = 5", "the label"),
         ("INSERT INTO search (rowid, text) VALUES ((1 << 36) + 999, 'x')", "a text in the index"),
@@ -68,12 +68,12 @@ fn each_rule_that_is_broken_is_told() {
         let path = folder.path().join("weir.db");
         rusqlite::Connection::open(&path).unwrap().execute_batch(harm).unwrap();
         let found = problems(&path);
-        assert!(found.iter().any(|problem| problem.contains(told)), "{harm}: {found:?}");
+        assert!(found.iter().any(|problem| problem.contains(expected)), "{harm}: {found:?}");
     }
 }
 
 #[test]
-fn damage_is_told() {
+fn damage_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let path = folder.path().join("weir.db");
@@ -88,7 +88,7 @@ fn damage_is_told() {
 }
 
 #[test]
-fn a_backup_is_of_one_moment_while_somebody_writes() {
+fn a_backup_during_writes_is_of_one_moment() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let store = open_unsynced(folder.path());
@@ -126,7 +126,7 @@ fn a_backup_is_of_one_moment_while_somebody_writes() {
 }
 
 #[test]
-fn a_backup_is_put_back_and_what_was_there_is_kept() {
+fn a_backup_is_restored_and_the_previous_file_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let (path, backup) = (folder.path().join("weir.db"), folder.path().join("backup"));
@@ -136,18 +136,18 @@ fn a_backup_is_put_back_and_what_was_there_is_kept() {
     let (one, newest) = (id("one"), append(&store, &id("one"), &["after the backup"]));
     let check = store.check_at(one.clone(), newest).wait().unwrap();
     let seen = Cursor::new(store.epoch(), newest, check);
-    // Not while somebody has it open.
+    // Not while another process has it open.
     let refused = restore(&backup, &path);
     assert!(matches!(refused, Err(StoreError::Locked { .. })), "{refused:?}");
     drop(store);
 
     let done = restore(&backup, &path).unwrap();
     let kept = done.kept.unwrap();
-    assert_eq!(fs::read(&backup).unwrap(), bytes, "the backup stays as it is");
+    assert_eq!(fs::read(&backup).unwrap(), bytes, "the backup stays unchanged");
     assert_eq!(check_file(&kept).unwrap().events, 53);
     let store = open(folder.path());
     assert_eq!(whole_log(&store, &one).len(), 50);
-    // Whoever has seen what is not there any more is told, whatever is written now.
+    // A viewer that has seen events that no longer exist is told, whatever is written now.
     append(&store, &one, &["something else", "and more"]);
     let check = store.check_at(one.clone(), newest).wait().unwrap();
     assert_eq!(Cursor::resume(Some(&seen), store.epoch(), 52, check), Resume::Gap);
@@ -155,7 +155,7 @@ fn a_backup_is_put_back_and_what_was_there_is_kept() {
 }
 
 #[test]
-fn there_is_a_log_at_every_moment_of_a_restore() {
+fn a_log_exists_at_every_moment_of_a_restore() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let (path, backup) = (folder.path().join("weir.db"), folder.path().join("backup"));
@@ -179,7 +179,7 @@ fn there_is_a_log_at_every_moment_of_a_restore() {
 }
 
 #[test]
-fn what_is_not_a_sound_backup_changes_nothing() {
+fn an_unsound_backup_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let path = folder.path().join("weir.db");
@@ -209,7 +209,7 @@ fn what_is_not_a_sound_backup_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_copied_because_it_is_damaged_is_called_by_its_name() {
+fn a_damaged_file_that_cannot_be_copied_is_named() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let (path, backup) = (folder.path().join("weir.db"), folder.path().join("backup"));
@@ -222,11 +222,11 @@ fn what_cannot_be_copied_because_it_is_damaged_is_called_by_its_name() {
         assert_eq!(*named, path, "{error}");
         assert!(error.to_string().contains("weir store restore"), "{error}");
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no half copy is left");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no incomplete copy is left");
 }
 
 #[test]
-fn a_damaged_file_is_kept_when_a_backup_takes_its_place() {
+fn a_damaged_file_is_kept_when_a_backup_replaces_it() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let (path, backup) = (folder.path().join("weir.db"), folder.path().join("backup"));
@@ -242,11 +242,11 @@ fn a_damaged_file_is_kept_when_a_backup_takes_its_place() {
 }
 
 #[test]
-fn a_file_becomes_smaller_and_stays_the_same() {
+fn compacting_keeps_the_contents() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let path = folder.path().join("weir.db");
-    // As older versions made it: what is deleted leaves holes.
+    // As older versions created it: deletions leave holes.
     let old = rusqlite::Connection::open(&path).unwrap();
     old.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM;").unwrap();
     drop(old);
@@ -271,7 +271,7 @@ fn a_file_becomes_smaller_and_stays_the_same() {
         .unwrap()
         .pragma_query_value(None, "auto_vacuum", |row| row.get(0))
         .unwrap();
-    assert_eq!(mode, 2, "from now on space is given back by itself");
+    assert_eq!(mode, 2, "from now on space is freed automatically");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -281,7 +281,7 @@ fn a_file_becomes_smaller_and_stays_the_same() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_reached_by_a_link_stays_where_it_is() {
+fn a_file_behind_a_link_stays_where_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let (real, linked) = (folder.path().join("real"), folder.path().join("linked"));
     filled(&real);
@@ -298,9 +298,12 @@ fn a_file_that_is_reached_by_a_link_stays_where_it_is() {
 }
 
 #[test]
-fn on_a_full_disk_it_does_what_it_can_and_says_what_it_needs() {
+fn on_a_full_disk_compacting_does_what_it_can_and_reports_the_space_it_needs() {
     let Some(disk) = small_disk::mounted() else {
-        return small_disk::run("maintenance::on_a_full_disk_it_does_what_it_can_and_says_what_it_needs", 24);
+        return small_disk::run(
+            "maintenance::on_a_full_disk_compacting_does_what_it_can_and_reports_the_space_it_needs",
+            24,
+        );
     };
     let data = disk.join("data");
     filled(&data);
@@ -312,7 +315,7 @@ fn on_a_full_disk_it_does_what_it_can_and_says_what_it_needs() {
     assert!(matches!(backup, Err(StoreError::Full(_))), "{backup:?}");
     let mut names: Vec<_> = fs::read_dir(&data).unwrap().map(|file| file.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["weir.db"], "what is not whole is removed");
+    assert_eq!(names, ["weir.db"], "incomplete copies are removed");
     small_disk::empty(&disk);
     assert_eq!(problems(&path), Vec::<String>::new());
     back_up(&path, &data.join("backup")).unwrap();

@@ -1,4 +1,4 @@
-//! The file against the model: any row of calls has the same answers in both stores.
+//! The file against the model: any sequence of calls gets the same replies from both stores.
 
 use std::fmt::Debug;
 
@@ -23,7 +23,7 @@ enum Call {
     Search(SearchQuery),
 }
 
-/// In which order to list, by a conversation of the store's own: revisions are each store's own.
+/// The order of a list, relative to a session: revisions differ between stores.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Newest,
@@ -145,14 +145,14 @@ fn calls() -> impl Strategy<Value = Call> {
     ]
 }
 
-fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
+fn describe<T: Debug>(answer: Result<T, StoreError>) -> String {
     match answer {
         Ok(value) => format!("{value:?}"),
         Err(error) => format!("error: {error}"),
     }
 }
 
-/// The facts without the revision. How conversations follow one another is seen where they are listed.
+/// The facts without the revision. The order of sessions is compared where they are listed.
 fn without_revision(facts: Conversation) -> Conversation {
     Conversation { revision: 0, ..facts }
 }
@@ -173,26 +173,26 @@ fn list(store: &dyn Store, query: ListQuery, order: Order) -> Result<Conversatio
 
 fn answer(store: &dyn Store, call: Call) -> String {
     match call {
-        Call::Create(id, facts) => told(
+        Call::Create(id, facts) => describe(
             store
                 .create(NewConversation { facts, ..NewConversation::new(id, 5) })
                 .wait()
                 .map(without_revision),
         ),
-        Call::Update(id, update) => told(store.update(id, update).wait().map(without_revision)),
-        // Who wrote an event is each store's own.
+        Call::Update(id, update) => describe(store.update(id, update).wait().map(without_revision)),
+        // The writer of an event differs between stores.
         Call::Append(append) => {
-            told(store.append(append).wait().map(|appended| (appended.placed, appended.newest)))
+            describe(store.append(append).wait().map(|appended| (appended.placed, appended.newest)))
         }
-        Call::Delete(id) => told(store.delete(id).wait()),
-        Call::Find(lookup) => told(store.find(lookup).wait().map(|found| found.map(without_revision))),
-        Call::List(query, order) => told(list(store, query, order)),
-        Call::Read(query) => told(store.read(query).wait().map(|mut page| {
+        Call::Delete(id) => describe(store.delete(id).wait()),
+        Call::Find(lookup) => describe(store.find(lookup).wait().map(|found| found.map(without_revision))),
+        Call::List(query, order) => describe(list(store, query, order)),
+        Call::Read(query) => describe(store.read(query).wait().map(|mut page| {
             page.events.iter_mut().for_each(|event| event.check = None);
             page
         })),
-        // The order and the snippets are each store's own.
-        Call::Search(query) => told(store.search(query).wait().map(|hits| {
+        // The order and the snippets differ between stores.
+        Call::Search(query) => describe(store.search(query).wait().map(|hits| {
             let mut places: Vec<_> =
                 hits.into_iter().map(|hit| (hit.conversation, hit.title, hit.seq)).collect();
             places.sort();

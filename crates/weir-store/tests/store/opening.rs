@@ -1,4 +1,4 @@
-//! What is refused, and that it is left as it was.
+//! Files that are refused, and left unchanged.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn try_open(path: &std::path::Path) -> Result<SqliteStore, StoreError> {
 }
 
 #[test]
-fn a_log_is_there_after_opening_again() {
+fn a_log_survives_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let epoch = store.epoch().to_owned();
@@ -28,7 +28,7 @@ fn a_log_is_there_after_opening_again() {
 }
 
 #[test]
-fn nothing_is_left_beside_the_file_when_it_is_closed() {
+fn no_side_files_are_left_when_the_file_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     create(&store, "one");
@@ -55,7 +55,7 @@ fn only_the_owner_can_read_it() {
 }
 
 #[test]
-fn a_file_of_a_newer_version_is_refused() {
+fn a_file_from_a_newer_version_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path()));
     let path = folder.path().join("weir.db");
@@ -66,7 +66,7 @@ fn a_file_of_a_newer_version_is_refused() {
 }
 
 #[test]
-fn a_database_of_another_program_is_refused_and_untouched() {
+fn another_programs_database_is_refused_and_untouched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("weir.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
@@ -76,7 +76,7 @@ fn a_database_of_another_program_is_refused_and_untouched() {
 }
 
 #[test]
-fn something_else_is_refused_and_untouched() {
+fn a_file_that_is_not_a_database_is_refused_and_untouched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("weir.db");
     let text = "a diary\n".repeat(1_000);
@@ -112,7 +112,7 @@ fn a_damaged_file_is_refused_with_advice_and_untouched() {
 }
 
 #[test]
-fn damage_further_in_is_reported_when_it_is_met() {
+fn damage_deeper_in_the_file_is_reported_when_it_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let one = create(&store, "one");
@@ -133,7 +133,7 @@ fn damage_further_in_is_reported_when_it_is_met() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_named() {
+fn a_folder_that_cannot_be_created_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     let error = try_open(&folder.path().join("file/weir.db")).unwrap_err();

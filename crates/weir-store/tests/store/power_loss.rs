@@ -1,4 +1,4 @@
-//! A loss of power cuts the end off a log, which then grows again: an old cursor is recognised, whatever its number.
+//! A power loss cuts off the end of a log, which then grows again: an old cursor is recognised, whatever its number.
 
 use std::fs;
 use std::path::Path;
@@ -8,28 +8,28 @@ use weir_store::{ConversationId, Cursor, Resume, SqliteStore, Store};
 
 use crate::support::{append, create, id, open_unsynced, whole_log};
 
-/// Something that a viewer has seen: its place, and the whole log up to there.
+/// Something a viewer has seen: its cursor, and the whole log up to there.
 struct Seen {
     cursor: Cursor,
     log: Vec<Vec<u8>>,
 }
 
-/// Appends events, and tells what a viewer has seen after each.
+/// Appends events, and returns what a viewer has seen after each.
 fn grow(store: &SqliteStore, conversation: &ConversationId, name: &str, events: usize) -> Vec<Seen> {
     let mut seen = Vec::new();
     for number in 0..events {
         let newest = append(store, conversation, &[&format!("{name} {number}")]);
         let check = store.check_at(conversation.clone(), newest).wait().unwrap();
         assert!(check.is_some());
-        // As it travels.
+        // As it is sent to a client.
         let text = Cursor::new(store.epoch(), newest, check).to_string();
         seen.push(Seen { cursor: text.parse().unwrap(), log: whole_log(store, conversation) });
     }
     seen
 }
 
-/// What is left in `to` of the files in `from` when the power goes: the file, and the beginning of what was to be
-/// moved into it.
+/// Copies to `to` what a power loss leaves of the files in `from`: the file, and the beginning of its write-ahead
+/// log.
 fn lose_power(from: &Path, to: &Path, cut: f64) {
     fs::create_dir_all(to).unwrap();
     fs::copy(from.join("weir.db"), to.join("weir.db")).unwrap();
@@ -38,7 +38,7 @@ fn lose_power(from: &Path, to: &Path, cut: f64) {
     fs::write(to.join("weir.db-wal"), &log[..kept]).unwrap();
 }
 
-/// Keeps everything that is written from now on in the write-ahead log.
+/// Keeps all further writes in the write-ahead log.
 fn hold_back(folder: &Path) -> rusqlite::Connection {
     let reader = rusqlite::Connection::open(folder.join("weir.db")).unwrap();
     reader.execute_batch("BEGIN").unwrap();
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_old_cursor_is_a_gap_or_a_true_continuation(
+    fn an_old_cursor_is_a_gap_or_continues_the_same_log(
         losses in prop::collection::vec((1..8_usize, 0.0..1.0_f64), 1..4),
         after in 0..12_usize,
     ) {
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn a_number_that_was_given_twice_is_a_gap_although_the_log_is_longer() {
+fn a_reused_number_is_a_gap_even_if_the_log_is_longer() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (folder.path().join("here"), folder.path().join("there"));
     let store = open_unsynced(&here);
@@ -109,13 +109,13 @@ fn a_number_that_was_given_twice_is_a_gap_although_the_log_is_longer() {
     assert_eq!(resume(&store, &one, &lost.cursor), Resume::Gap);
     grow(&store, &one, "other", 9);
     assert_eq!(resume(&store, &one, &lost.cursor), Resume::Gap);
-    // By its number alone it could not be told, which is what a cursor of an older version has.
+    // The number alone could not tell, and a cursor from an older version has nothing else.
     let bare = Cursor { check: None, ..lost.cursor };
     assert_eq!(resume(&store, &one, &bare), Resume::After(7));
 }
 
 #[test]
-fn a_log_of_an_older_version_is_continued_by_number() {
+fn a_log_from_an_older_version_is_continued_by_number() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_unsynced(folder.path());
     let one = create(&store, "one");

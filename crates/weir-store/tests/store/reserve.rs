@@ -1,4 +1,4 @@
-//! A disk that is really full: what is refused and said, what still works, and how it ends.
+//! A disk that is really full: what is refused and reported, what still works, and how it recovers.
 
 use std::path::Path;
 use std::time::Instant;
@@ -19,7 +19,7 @@ fn open(disk: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(disk.join("data/weir.db"), &options)
 }
 
-/// Appends until it is refused; how many events there are.
+/// Appends until it is refused; returns the number of events.
 fn append_until_full(store: &dyn Store, conversation: &ConversationId) -> u64 {
     let text = "words ".repeat(3_000);
     loop {
@@ -43,15 +43,15 @@ fn is_full(store: &dyn Store) -> bool {
 fn until(what: &str, mut is_true: impl FnMut() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     while !is_true() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn what_ends_something_is_written_and_everything_else_is_refused() {
+fn essential_writes_succeed_and_everything_else_is_refused() {
     let Some(disk) = small_disk::mounted() else {
-        return small_disk::run("reserve::what_ends_something_is_written_and_everything_else_is_refused", 32);
+        return small_disk::run("reserve::essential_writes_succeed_and_everything_else_is_refused", 32);
     };
     let store = open(&disk).unwrap();
     let (one, two) = (create(&store, "one"), create(&store, "two"));
@@ -61,29 +61,29 @@ fn what_ends_something_is_written_and_everything_else_is_refused() {
     fill(&disk, 0);
     let stored = append_until_full(&store, &one);
     assert!(stored > 100);
-    let Space::Full { advice } = store.space() else { panic!("it is not said") };
+    let Space::Full { advice } = store.space() else { panic!("the full disk is not reported") };
     assert!(advice.contains("delete sessions") && advice.contains("MiB"), "{advice}");
-    // Refused without a try, and nothing of it is kept.
+    // Refused without an attempt, and nothing is stored.
     assert!(matches!(store.create(NewConversation::new(id("new"), 1)).wait(), Err(StoreError::Full(_))));
     assert!(matches!(
         store.append(Append::new(two.clone(), vec![event("x")])).wait(),
         Err(StoreError::Full(_))
     ));
-    // What is essential is written, also where another program takes what is left.
+    // Essential writes succeed, even if another program takes the rest.
     for _ in 0..20 {
         fill(&disk, 0);
         store.append(essential(&one)).wait().unwrap();
     }
     let archived = ConversationUpdate { archived: Some(true), ..ConversationUpdate::default() };
     assert!(store.update(two.clone(), archived).wait().unwrap().archived);
-    // Everything can be read, and what was indexed is found.
+    // Everything can be read, and indexed texts are found.
     assert_eq!(whole_log(&store, &one).len() as u64, stored + 20);
     assert_eq!(store.list(ListQuery::default()).wait().unwrap().conversations.len(), 1);
     store.search(SearchQuery::new("words")).wait().unwrap();
     assert!(is_full(&store));
     empty(&disk);
     until("space is noticed", || !is_full(&store));
-    assert_eq!(store.usage().wait().unwrap().reserve, RESERVE, "the reserve is made anew");
+    assert_eq!(store.usage().wait().unwrap().reserve, RESERVE, "the reserve is allocated again");
     store.append(Append::new(two, vec![event("x")])).wait().unwrap();
     store.check().wait().unwrap();
 }
@@ -100,7 +100,7 @@ fn a_deletion_makes_room_on_the_disk() {
     fill(&disk, 0);
     assert!(store.delete(one.clone()).wait().unwrap());
     until("there is space again", || !is_full(&store));
-    until("it is given back to the disk", || available(&disk) > 16 << 20);
+    until("it is returned to the disk", || available(&disk) > 16 << 20);
     assert_eq!(store.find(Lookup::Id(one)).wait().unwrap(), None);
     assert_eq!(whole_log(&store, &two), [b"stays"]);
     assert_eq!(store.search(SearchQuery::new("stays")).wait().unwrap().len(), 1);
@@ -110,9 +110,9 @@ fn a_deletion_makes_room_on_the_disk() {
 }
 
 #[test]
-fn in_a_file_of_an_older_version_a_deletion_makes_room_inside() {
+fn in_a_file_from_an_older_version_a_deletion_makes_room_inside() {
     let Some(disk) = small_disk::mounted() else {
-        return small_disk::run("reserve::in_a_file_of_an_older_version_a_deletion_makes_room_inside", 32);
+        return small_disk::run("reserve::in_a_file_from_an_older_version_a_deletion_makes_room_inside", 32);
     };
     drop(open(&disk).unwrap());
     let old = rusqlite::Connection::open(disk.join("data/weir.db")).unwrap();
@@ -135,9 +135,9 @@ fn in_a_file_of_an_older_version_a_deletion_makes_room_inside() {
 }
 
 #[test]
-fn it_opens_on_a_full_disk_and_says_so() {
+fn it_opens_on_a_full_disk_and_reports_it() {
     let Some(disk) = small_disk::mounted() else {
-        return small_disk::run("reserve::it_opens_on_a_full_disk_and_says_so", 32);
+        return small_disk::run("reserve::it_opens_on_a_full_disk_and_reports_it", 32);
     };
     let store = open(&disk).unwrap();
     let one = create(&store, "one");
@@ -159,9 +159,12 @@ fn it_opens_on_a_full_disk_and_says_so() {
 }
 
 #[test]
-fn without_a_reserve_a_full_disk_is_said_and_space_is_noticed() {
+fn without_a_reserve_a_full_disk_is_reported_and_space_is_noticed() {
     let Some(disk) = small_disk::mounted() else {
-        return small_disk::run("reserve::without_a_reserve_a_full_disk_is_said_and_space_is_noticed", 16);
+        return small_disk::run(
+            "reserve::without_a_reserve_a_full_disk_is_reported_and_space_is_noticed",
+            16,
+        );
     };
     let store = SqliteStore::open(disk.join("weir.db"), &SqliteOptions::default()).unwrap();
     let one = create(&store, "one");
@@ -175,7 +178,7 @@ fn without_a_reserve_a_full_disk_is_said_and_space_is_noticed() {
     store.append(Append::new(one, vec![event("x")])).wait().unwrap();
 }
 
-/// Writes until it is killed, while the disk is full most of the time. Says what was acknowledged.
+/// Writes until it is killed, while the disk is full most of the time. Prints what was acknowledged.
 #[test]
 fn child() {
     let (Some(disk), Ok(round)) = (small_disk::mounted(), std::env::var("WEIR_STORE_ROUND")) else { return };
@@ -202,7 +205,7 @@ fn child() {
             }
             Err(StoreError::Full(_)) => {
                 if random.below(2) == 0 && disk.join("filler").exists() {
-                    // Some of it becomes free, for a while.
+                    // Some of it becomes free for a while.
                     weir_testkit::small_disk::drain(&disk, random.below(4 << 20)).unwrap();
                 } else {
                     fill(&disk, 0);
@@ -214,14 +217,11 @@ fn child() {
 }
 
 #[test]
-fn killed_while_full_it_opens_again_and_has_what_was_acknowledged() {
+fn killed_while_full_it_reopens_with_everything_acknowledged() {
     use std::io::{BufRead as _, BufReader};
 
     let Some(disk) = small_disk::mounted() else {
-        return small_disk::run(
-            "reserve::killed_while_full_it_opens_again_and_has_what_was_acknowledged",
-            24,
-        );
+        return small_disk::run("reserve::killed_while_full_it_reopens_with_everything_acknowledged", 24);
     };
     let mut acknowledged = 0;
     for round in 0..8_u64 {

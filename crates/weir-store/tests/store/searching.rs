@@ -43,7 +43,7 @@ fn finds_words_and_beginnings() {
 }
 
 #[test]
-fn no_text_is_a_wrong_query() {
+fn any_text_is_a_valid_query() {
     on_each(|store| {
         fill(store);
         for text in [
@@ -79,7 +79,7 @@ fn no_text_is_a_wrong_query() {
 }
 
 #[test]
-fn hits_say_where_and_what() {
+fn hits_have_a_location_and_a_snippet() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_unsynced(folder.path());
     fill(&store);
@@ -113,7 +113,7 @@ fn the_best_come_first_and_pages_do_not_overlap() {
 }
 
 #[test]
-fn conversations_are_listed_by_what_was_said() {
+fn sessions_are_listed_by_the_text_of_their_events() {
     on_each(|store| {
         fill(store);
         let listed = |text: &str| {
@@ -130,7 +130,7 @@ fn conversations_are_listed_by_what_was_said() {
 }
 
 #[test]
-fn one_conversation_can_be_searched() {
+fn one_session_can_be_searched() {
     on_each(|store| {
         fill(store);
         let query = |name| SearchQuery { conversation: Some(id(name)), ..SearchQuery::new("pars") };

@@ -1,4 +1,4 @@
-//! Two stores on one file, as two processes have them.
+//! Two stores on one file, as in two processes.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use weir_store::{Append, SqliteOptions, SqliteStore, Store, TailState};
 use crate::support::{DEADLINE, append, create, event, open, whole_log};
 
 #[test]
-fn both_write_and_no_number_is_given_twice() {
+fn two_writers_never_assign_the_same_number() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (open(folder.path()), open(folder.path()));
     assert_eq!(here.epoch(), there.epoch());
@@ -27,7 +27,7 @@ fn both_write_and_no_number_is_given_twice() {
 }
 
 #[test]
-fn a_follower_sees_what_another_process_writes() {
+fn a_subscriber_sees_what_another_process_writes() {
     let folder = tempfile::tempdir().unwrap();
     let quick = SqliteOptions { poll_interval: Duration::from_millis(5), ..SqliteOptions::default() };
     let here = SqliteStore::open(folder.path().join("weir.db"), &quick).unwrap();
@@ -56,7 +56,7 @@ fn many_threads_share_one_sync() {
 }
 
 #[test]
-fn too_much_at_once_is_refused() {
+fn writes_beyond_the_queue_limit_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let options = SqliteOptions { queue_limit: 1 << 20, ..SqliteOptions::default() };
     let store = SqliteStore::open(folder.path().join("weir.db"), &options).unwrap();

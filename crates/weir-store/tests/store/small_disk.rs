@@ -1,4 +1,4 @@
-//! A small disk of our own, for tests that cannot continue without it.
+//! A small disk, for tests that need one of their own.
 
 use std::path::Path;
 

@@ -13,7 +13,7 @@ use weir_store::{
     SqliteOptions, SqliteStore, Store,
 };
 
-/// More than anything here takes. Nothing waits for it unless it fails.
+/// Longer than anything here takes. It only passes if a test fails.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Runs the check on each kind of store.
@@ -59,7 +59,7 @@ pub(crate) fn payloads(page: &EventPage) -> Vec<String> {
     page.events.iter().map(|event| String::from_utf8(event.payload.clone()).unwrap()).collect()
 }
 
-/// The whole log, page by page; also checks that its numbers have no gaps.
+/// The whole log, page by page. Also checks that its numbers have no gaps.
 pub(crate) fn whole_log(store: &dyn Store, conversation: &ConversationId) -> Vec<Vec<u8>> {
     let mut log = Vec::new();
     loop {
@@ -83,7 +83,7 @@ impl Wake for Unpark {
     }
 }
 
-/// The smallest executor.
+/// A minimal executor.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut future = pin!(future);
@@ -95,7 +95,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A row of numbers that look random and are the same each time.
+/// A deterministic sequence of pseudorandom numbers.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

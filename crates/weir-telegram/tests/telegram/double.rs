@@ -1,4 +1,4 @@
-//! A Bot API of our own. It keeps the documented rules and remembers every breach.
+//! A fake Bot API. It enforces the documented rules and records every violation.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -51,26 +51,26 @@ pub(crate) struct Inner {
     pub(crate) calls: Vec<(String, Value)>,
     pub(crate) breaches: Vec<String>,
     polls: u64,
-    /// So many calls that write are answered with 429.
+    /// Number of writing calls to answer with 429.
     pub(crate) throttle: usize,
-    /// So many polls fail.
+    /// Number of polls that fail.
     pub(crate) fail_polls: usize,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     /// Files whose download never ends.
     pub(crate) stalled: BTreeSet<String>,
-    /// Downloads that were begun.
+    /// Downloads that were started.
     downloads: Vec<String>,
     pub(crate) uploads: Vec<Upload>,
-    /// Pictures are refused for their shape, as long ones are.
+    /// Refuses photos because of their dimensions.
     pub(crate) refuse_photos: bool,
-    /// A group that became a supergroup, with its new name.
+    /// A group that became a supergroup, with its new id.
     pub(crate) migrated: Option<(i64, i64)>,
     pub(crate) conflicts: usize,
-    /// The next call that writes this is never answered; whether it is done all the same.
+    /// The next call that posts this text is never answered. The flag says whether it takes effect anyway.
     pub(crate) silence: Option<(String, bool)>,
 }
 
-/// The double.
+/// The fake Bot API.
 #[derive(Debug, Clone)]
 pub(crate) struct Double {
     inner: Arc<Mutex<Inner>>,
@@ -112,12 +112,12 @@ impl Double {
         inner.next_message
     }
 
-    /// Somebody writes in a chat of their own.
+    /// A person writes in a direct chat.
     pub(crate) fn says(&self, user: i64, text: &str) -> i64 {
         self.message(user, user, "private", &json!({"text": text}))
     }
 
-    /// Somebody writes in some chat.
+    /// A person writes in any chat.
     pub(crate) fn message(&self, user: i64, chat: i64, kind: &str, more: &Value) -> i64 {
         let number = self.next_message();
         let mut message = json!({
@@ -133,19 +133,19 @@ impl Double {
         number
     }
 
-    /// Somebody changes what they have written in a chat of their own.
+    /// A person edits their message in a direct chat.
     pub(crate) fn changes(&self, user: i64, message: i64, text: &str) {
         let chat = chat_object(user, "private");
         let changed = json!({"message_id": message, "from": person(user), "chat": chat, "date": 0, "edit_date": 1, "text": text});
         self.push("edited_message", &changed);
     }
 
-    /// Something happens that no program knows yet.
+    /// Sends an update of an unknown kind.
     pub(crate) fn happens(&self, what: &str, body: &Value) {
         self.push(what, body);
     }
 
-    /// Waits for a file of the bot's.
+    /// Waits for a file from the bot.
     pub(crate) async fn gets(&self, what: &str, wanted: impl Fn(&Upload) -> bool) -> Upload {
         let started = Instant::now();
         loop {
@@ -153,12 +153,12 @@ impl Double {
             if let Some(upload) = self.lock().uploads.iter().find(|upload| wanted(upload)) {
                 return upload.clone();
             }
-            assert!(started.elapsed() < Duration::from_secs(60), "in vain: {what}");
+            assert!(started.elapsed() < Duration::from_secs(60), "timed out waiting for {what}");
             let _ = tokio::time::timeout(Duration::from_millis(200), changed).await;
         }
     }
 
-    /// Somebody presses a button.
+    /// A person presses a button.
     pub(crate) fn presses(&self, user: i64, message: i64, data: &str) {
         let chat = self.lock().messages[&message].chat;
         let kind = if chat > 0 { "private" } else { "supergroup" };
@@ -174,7 +174,7 @@ impl Double {
         );
     }
 
-    /// Waits for a message of the bot's.
+    /// Waits for a message from the bot.
     pub(crate) async fn sees(&self, what: &str, wanted: impl Fn(&Shown) -> bool) -> (i64, Shown) {
         let started = Instant::now();
         loop {
@@ -184,14 +184,14 @@ impl Double {
             }
             assert!(
                 started.elapsed() < Duration::from_secs(60),
-                "in vain: {what}\n{:#?}",
+                "timed out waiting for {what}\n{:#?}",
                 self.lock().messages
             );
             let _ = tokio::time::timeout(Duration::from_millis(200), changed).await;
         }
     }
 
-    /// Waits until a download of this file was begun.
+    /// Waits until the download of this file has started.
     pub(crate) async fn stalls(&self, file: &str) {
         let started = Instant::now();
         while !self.lock().downloads.iter().any(|begun| begun == file) {
@@ -200,11 +200,11 @@ impl Double {
         }
     }
 
-    /// Waits for an update to be confirmed.
+    /// Waits until all updates are confirmed.
     pub(crate) async fn all_taken(&self) {
         let started = Instant::now();
         while !self.lock().updates.is_empty() {
-            assert!(started.elapsed() < Duration::from_secs(60), "updates are not taken");
+            assert!(started.elapsed() < Duration::from_secs(60), "updates are not confirmed");
             let _ = tokio::time::timeout(Duration::from_millis(50), self.changed.notified()).await;
         }
     }
@@ -259,7 +259,7 @@ async fn call(
 ) -> Response {
     let (status, answer) = if bot == format!("bot{TOKEN}") {
         let (parameters, file) = parameters(request).await;
-        // Names of methods have no fixed case on Telegram.
+        // Method names are not case-sensitive on Telegram.
         let method = format!(
             "{}{}",
             method.get(..1).unwrap_or_default().to_lowercase(),
@@ -326,7 +326,7 @@ impl Double {
         }
     }
 
-    /// Whether this is the call that is never answered. Then nothing else is silent.
+    /// Whether this is the call that is never answered. Later calls are answered again.
     fn falls_silent(&self, method: &str, parameters: &Value) -> bool {
         let mut inner = self.lock();
         let text = parameters["text"].as_str().unwrap_or_default();
@@ -339,7 +339,7 @@ impl Double {
         true
     }
 
-    /// Long polling: confirms what is before the offset, and ends a poll that was there before.
+    /// Long polling: confirms updates before the offset, and ends an earlier poll.
     async fn updates(&self, parameters: &Value) -> (StatusCode, Value) {
         let offset = parameters["offset"].as_i64().unwrap_or(0);
         let seconds = parameters["timeout"].as_u64().unwrap_or(0).min(2);
@@ -456,7 +456,7 @@ impl Inner {
         }
     }
 
-    /// Takes a file, as the documentation of the two methods has it.
+    /// Receives a file, as the documentation of the two methods describes it.
     fn upload(
         &mut self,
         method: &str,
@@ -486,7 +486,7 @@ impl Inner {
         fine(self.sent(self.next_message, chat, &json!({kind: about})))
     }
 
-    /// A message of ours, as calls give it back.
+    /// A message of the bot, as calls return it.
     fn sent(&self, number: i64, chat: i64, more: &Value) -> Value {
         let kind = if chat > 0 { "private" } else { "supergroup" };
         let mut message = json!({

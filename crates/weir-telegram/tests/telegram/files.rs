@@ -1,4 +1,4 @@
-//! Files that people send: slow ones, large ones, those of strangers, and albums. And answers that are large.
+//! Files that people send: slow ones, large ones, those of strangers, and albums. Also large answers.
 
 use serde_json::{Value, json};
 use weir_bridge::channel::Channel as _;
@@ -24,7 +24,7 @@ fn script(text: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_never_comes_delays_nobody_else() {
+async fn a_file_that_never_arrives_does_not_delay_others() {
     let mut place = Place::new().await;
     place.settings.people.insert(("telegram".into(), BEN.to_string().into()), Role::User);
     let bridge = place.start().await;
@@ -34,9 +34,9 @@ async fn a_file_that_never_comes_delays_nobody_else() {
     place.double.says(BEN, &script("Quick."));
     let (_, shown) = place.double.sees("the other answer", |shown| shown.text.contains("Quick.")).await;
     assert_eq!(shown.chat, BEN);
-    // The conversation itself can be talked to as well: what waits can be taken back.
+    // Commands work in the same chat as well: the waiting message can be dropped.
     place.double.says(ANNA, "/stop");
-    place.double.sees("the end", |shown| shown.text.contains("One message that waited")).await;
+    place.double.sees("the end", |shown| shown.text.contains("One waiting message")).await;
     bridge.settled(3).await;
     bridge.end(&place).await;
 }
@@ -51,7 +51,7 @@ async fn a_file_that_takes_too_long_or_is_too_large_is_left_out() {
     place.double.message(ANNA, ANNA, "private", &photo("slow", Some(&script("Without it.")), None));
     place.double.sees("the answer", |shown| shown.text.contains("Without it.")).await;
     bridge.settled(1).await;
-    // Nobody says how large it is.
+    // Its size is not announced.
     place.double.lock().files.insert("large".into(), vec![7; (20 << 20) + 1]);
     place.double.message(ANNA, ANNA, "private", &photo("large", Some(&script("Too large.")), None));
     place.double.sees("the second answer", |shown| shown.text.contains("Too large.")).await;
@@ -110,14 +110,14 @@ async fn an_answer_of_a_megabyte_comes_as_a_file_and_holds_up_no_other_chat() {
     place.double.says(BEN, &script("Quick."));
     place.double.sees("the quick answer", |shown| shown.text.contains("Quick.")).await;
     let file = place.double.gets("the file", |upload| upload.name == "answer.md").await;
-    assert!(String::from_utf8(file.data).unwrap().contains("Paragraph 19999 of"), "all of it is there");
+    assert!(String::from_utf8(file.data).unwrap().contains("Paragraph 19999 of"), "it is complete");
     bridge.settled(2).await;
     bridge.end(&place).await;
 }
 
-/// The machine's tests of large replies are made with these numbers.
+/// The machine's tests of large replies use these numbers.
 #[test]
-fn telegram_can_do_what_the_machine_is_tested_with() {
+fn capabilities_match_those_in_the_machine_tests() {
     let options = TelegramOptions { token: Secret::new("42:x"), api_url: None };
     let can = TelegramChannel::new(options).unwrap().capabilities();
     assert_eq!((can.longest, can.edits, can.posts_once, can.files), (4_096, true, false, true));

@@ -1,4 +1,4 @@
-//! Telegram's HTML, read as strictly as Telegram reads it.
+//! Parses Telegram's HTML as strictly as Telegram does.
 
 const TAGS: [&str; 9] = ["b", "i", "u", "s", "a", "code", "pre", "blockquote", "tg-spoiler"];
 

@@ -1,4 +1,4 @@
-//! Conversations on Telegram, with a Bot API of our own that keeps the documented rules.
+//! Chats on Telegram, with a fake Bot API that enforces the documented rules.
 #![cfg(test)]
 
 mod double;
@@ -48,7 +48,7 @@ async fn long_answers_are_split_and_longer_ones_are_files() {
         .says(ANNA, &format!("@@{}", json!([{"text": format!("Code:\n\n```rust\n{code}```\n\nThe end.")}])));
     place.double.sees("the end", |shown| shown.text.contains("The end.")).await;
     assert!(place.double.lock().messages.len() >= 2);
-    let huge = "A paragraph of some length that goes on.\n\n".repeat(800);
+    let huge = "A paragraph of some length that continues.\n\n".repeat(800);
     place.double.says(ANNA, &format!("@@{}", json!([{"text": huge}])));
     place.double.sees("the file", |shown| shown.text.contains("in the file below")).await;
     let file = place.double.gets("the file", |upload| upload.name == "answer.md").await;
@@ -63,11 +63,10 @@ async fn a_permission_is_a_button_and_the_first_answer_wins() {
     let bridge = place.start().await;
     let script = json!([{"tool": "Bash", "input": {"command": "touch made.txt"}}, {"text": "It is made."}]);
     place.double.says(ANNA, &format!("@@{script}"));
-    let (number, shown) =
-        place.double.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    let (number, shown) = place.double.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     assert!(shown.text.contains("touch made.txt"));
     let (_, allow) = shown.buttons.iter().find(|(label, _)| label == "Allow").unwrap().clone();
-    // A stranger's press does nothing.
+    // A stranger's press has no effect.
     place.double.presses(STRANGER, number, &allow);
     place.double.all_taken().await;
     assert!(!place.path("work/made.txt").exists());
@@ -88,13 +87,12 @@ async fn a_button_works_in_its_own_chat_and_until_its_question_is_closed() {
     let bridge = place.start().await;
     let script = json!([{"tool": "Bash", "input": {"command": "touch made.txt"}}, {"text": "It is made."}]);
     place.double.says(ANNA, &format!("@@{script}"));
-    let (number, shown) =
-        place.double.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    let (number, shown) = place.double.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     let (_, allow) = shown.buttons.iter().find(|(label, _)| label == "Allow").unwrap().clone();
     let refused = |chat: i64| {
-        move |shown: &double::Shown| shown.chat == chat && shown.text.contains("That button does nothing")
+        move |shown: &double::Shown| shown.chat == chat && shown.text.contains("That button has no effect")
     };
-    // Ben has seen what the button carries, and presses it below a message of his own.
+    // Ben knows the data of the button, and sends it for a message in his own chat.
     place.double.says(BEN, "/help");
     let (other, _) = place.double.sees("another chat", |shown| shown.chat == BEN).await;
     place.double.presses(BEN, other, &allow);
@@ -125,7 +123,7 @@ async fn a_question_is_answered_with_a_number() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_are_hinted_once_and_let_in_by_a_code() {
+async fn strangers_get_one_hint_and_are_paired_by_a_code() {
     let place = Place::new().await;
     let bridge = place.start().await;
     for text in ["hello", "hello?", "/status"] {
@@ -155,7 +153,7 @@ async fn a_burst_is_answered_without_loss() {
         place.double.says(ANNA, &format!("and number {number}"));
     }
     place.double.sees("the first answer", |shown| shown.text.contains("First.")).await;
-    // What came meanwhile is one prompt with one answer.
+    // Messages that arrived in the meantime become one prompt with one answer.
     bridge.settled(20).await;
     let messages = place.double.lock().messages.clone();
     assert_eq!(messages.len(), 2, "{messages:#?}");
@@ -165,7 +163,7 @@ async fn a_burst_is_answered_without_loss() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_goes_into_the_turn_that_runs() {
+async fn a_message_is_added_to_the_running_turn() {
     let mut place = Place::new().await;
     place.settings.default_scope.queue = QueueMode::Steer;
     place.settings.default_scope.allowed_tools = vec!["Bash".into()];
@@ -173,7 +171,7 @@ async fn a_message_goes_into_the_turn_that_runs() {
     let waits = "until [ -e go ]; do sleep 0.05; done";
     let script = json!([{"tool": "Bash", "input": {"command": waits}}, {"text": "One answer for both."}]);
     place.double.says(ANNA, &format!("@@{script}"));
-    place.double.sees("the tool at work", |shown| shown.text.contains("Bash")).await;
+    place.double.sees("the running tool", |shown| shown.text.contains("Bash")).await;
     place.double.says(ANNA, "and think of the tests, too");
     place.double.all_taken().await;
     bridge.sent(2).await;
@@ -192,9 +190,9 @@ async fn a_slow_conversation_does_not_hold_up_another() {
     place.settings.people.insert(("telegram".into(), BEN.to_string().into()), Role::User);
     let bridge = place.start().await;
     place.double.says(ANNA, &format!("@@{}", json!([{"text": "word ".repeat(500), "wdelay": 0.1}])));
-    place.double.sees("the slow one at work", |shown| shown.text.contains("word word")).await;
+    place.double.sees("the slow answer", |shown| shown.text.contains("word word")).await;
     place.double.says(BEN, &format!("@@{}", json!([{"text": "Quick."}])));
-    let (_, shown) = place.double.sees("the quick one", |shown| shown.text.contains("Quick.")).await;
+    let (_, shown) = place.double.sees("the quick answer", |shown| shown.text.contains("Quick.")).await;
     assert_eq!(shown.chat, BEN);
     place.double.says(ANNA, "/stop");
     place.double.sees("the end", |shown| shown.text.contains("Stopped.")).await;
@@ -240,7 +238,7 @@ async fn limits_failures_and_a_second_poller_are_survived() {
     let bridge = place.start().await;
     place.double.says(ANNA, &format!("@@{}", json!([{"text": "In the end."}])));
     place.double.sees("the answer", |shown| shown.text.contains("In the end.")).await;
-    // Somebody else polls once with the same token.
+    // Another program polls once with the same token.
     let other = teloxide_core::Bot::new(double::TOKEN).set_api_url(place.double.url.parse().unwrap());
     let _ = other.get_updates().timeout(0).await;
     place.double.says(ANNA, &format!("@@{}", json!([{"text": "Still here."}])));
@@ -261,16 +259,16 @@ async fn stop_and_new_and_model() {
         .sees("the end of it", |shown| shown.text.contains("word") && shown.text.contains("Stopped."))
         .await;
     place.double.says(ANNA, "!new");
-    place.double.sees("the news", |shown| shown.text.contains("A new conversation begins")).await;
+    place.double.sees("the confirmation", |shown| shown.text.contains("starts a new session")).await;
     place.double.says(ANNA, "/model haiku");
     place.double.sees("the model", |shown| shown.text.contains("The next turn uses haiku")).await;
     place.double.says(ANNA, "/resume");
-    place.double.sees("the list", |shown| shown.text.contains("Go back to one")).await;
+    place.double.sees("the list", |shown| shown.text.contains("Return to one")).await;
     bridge.end(&place).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_is_said_to_be_so() {
+async fn unreadable_messages_are_reported_to_the_sender() {
     let place = Place::new().await;
     let bridge = place.start().await;
     let sticker = json!({"file_id": "s", "file_unique_id": "u", "type": "regular", "width": 1, "height": 1,
@@ -280,7 +278,7 @@ async fn what_cannot_be_read_is_said_to_be_so() {
         .double
         .sees("the word", |shown| shown.text.contains("nothing in this message that I can read"))
         .await;
-    // What Telegram says by itself, and a sticker that is for nobody, are passed over.
+    // Service messages, and a sticker that is not addressed to the bot, are ignored.
     place.double.message(ANNA, ANNA, "private", &json!({"pinned_message": {"message_id": 1}}));
     place.double.message(ANNA, GROUP, "supergroup", &json!({"new_chat_members": []}));
     place.double.message(ANNA, GROUP, "supergroup", &json!({"sticker": sticker}));
@@ -288,7 +286,7 @@ async fn what_cannot_be_read_is_said_to_be_so() {
     let round =
         json!({"file_id": "round", "file_unique_id": "u", "length": 1, "duration": 1, "file_size": 13});
     place.double.message(ANNA, ANNA, "private", &json!({"video_note": round}));
-    // There is no script in it, so the demonstration plays.
+    // It has no script, so the demonstration plays.
     let begins = |shown: &double::Shown| shown.text.len() > 3 && !shown.text.contains("can read");
     place.double.sees("the beginning of an answer", begins).await;
     place.double.says(ANNA, "/stop");

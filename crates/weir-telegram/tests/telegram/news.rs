@@ -1,4 +1,4 @@
-//! Pictures of the agent, changed messages, groups that move, and updates that nobody knows yet.
+//! Pictures of the agent, edited messages, groups that become supergroups, and updates of unknown kinds.
 
 use serde_json::json;
 use weir_bridge::engine::Pictures;
@@ -10,7 +10,7 @@ use crate::place::{ANNA, Place};
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a very small picture";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picture_that_a_tool_gives_back_is_shown_once() {
+async fn a_picture_that_a_tool_returns_is_shown_once() {
     let mut place = Place::new().await;
     place.settings.default_scope.allowed_tools = vec!["Read".into()];
     std::fs::write(place.path("work/chart.png"), PNG).unwrap();
@@ -23,8 +23,8 @@ async fn a_picture_that_a_tool_gives_back_is_shown_once() {
     place.double.sees("the answer", |shown| shown.text.contains("Here it is.")).await;
     bridge.settled(1).await;
     assert_eq!(place.double.lock().uploads.len(), 1);
-    assert_eq!(bridge.pictures_of_the_first_turn().await, [PNG, PNG], "both calls gave it back");
-    // One that Telegram does not take as a photo comes as a document.
+    assert_eq!(bridge.pictures_of_the_first_turn().await, [PNG, PNG], "both calls returned it");
+    // A picture that Telegram does not accept as a photo is sent as a document.
     place.double.lock().refuse_photos = true;
     place.double.says(ANNA, &format!("@@{}", json!([read, {"text": "Again."}])));
     let document = place.double.gets("the document", |upload| upload.kind == "document").await;
@@ -34,7 +34,7 @@ async fn a_picture_that_a_tool_gives_back_is_shown_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picture_that_the_agent_wrote_and_names_is_shown_where_that_is_wanted() {
+async fn a_picture_that_the_agent_wrote_and_names_is_shown_if_configured() {
     let mut place = Place::new().await;
     place.settings.default_scope.allowed_tools = vec!["Bash".into()];
     place.settings.default_scope.pictures = Pictures::Named;
@@ -51,7 +51,7 @@ async fn a_picture_that_the_agent_wrote_and_names_is_shown_where_that_is_wanted(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_waits_takes_its_new_text_and_one_that_runs_does_not() {
+async fn an_edit_changes_a_waiting_message_but_not_a_running_one() {
     let mut place = Place::new().await;
     place.settings.default_scope.queue = QueueMode::Followup;
     place.settings.default_scope.allowed_tools = vec!["Bash".into()];
@@ -59,19 +59,19 @@ async fn a_message_that_waits_takes_its_new_text_and_one_that_runs_does_not() {
     let waits = "until [ -e go ]; do sleep 0.05; done";
     let script = json!([{"tool": "Bash", "input": {"command": waits}}, {"text": "The first."}]);
     let first = place.double.says(ANNA, &format!("@@{script}"));
-    place.double.sees("the tool at work", |shown| shown.text.contains("Bash")).await;
+    place.double.sees("the running tool", |shown| shown.text.contains("Bash")).await;
     let second = place.double.says(ANNA, "something wrong");
     place.double.changes(ANNA, second, &format!("@@{}", json!([{"text": "The second, corrected."}])));
     for text in ["too late", "too late again"] {
         place.double.changes(ANNA, first, text);
     }
     place.double.all_taken().await;
-    place.double.sees("the news", |shown| shown.text.contains("when you changed it")).await;
+    place.double.sees("the notice", |shown| shown.text.contains("when you edited it")).await;
     std::fs::write(place.path("work/go"), "").unwrap();
     place.double.sees("the first answer", |shown| shown.text.contains("The first.")).await;
     place.double.sees("the second answer", |shown| shown.text.contains("The second, corrected.")).await;
     bridge.settled(2).await;
-    // What was answered is over.
+    // Edits of answered messages are ignored.
     place.double.changes(ANNA, second, "another wish");
     place.double.all_taken().await;
     assert_eq!(bridge.outcomes(), ["answered", "answered"]);
@@ -81,7 +81,7 @@ async fn a_message_that_waits_takes_its_new_text_and_one_that_runs_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_group_that_becomes_a_supergroup_goes_on() {
+async fn a_group_that_becomes_a_supergroup_keeps_its_session() {
     const SUPERGROUP: i64 = -1_000_500;
     let mut place = Place::new().await;
     place.settings.default_scope.per = Per::Chat;
@@ -92,7 +92,7 @@ async fn a_group_that_becomes_a_supergroup_goes_on() {
     place.double.sees("the first answer", |shown| shown.text.contains("In the group.")).await;
     bridge.settled(1).await;
     place.double.lock().migrated = Some((GROUP, SUPERGROUP));
-    // The answer to what was said just before finds its way.
+    // The answer to an earlier message is sent to the new group.
     place.double.message(ANNA, GROUP, "group", &json!({"text": "/cost"}));
     let (_, shown) = place.double.sees("the cost", |shown| shown.text.starts_with("Cost:")).await;
     assert_eq!(shown.chat, SUPERGROUP);
@@ -104,7 +104,7 @@ async fn a_group_that_becomes_a_supergroup_goes_on() {
         "{}",
         shown.text
     );
-    assert!(!shown.text.contains("none yet"), "it is another conversation: {}", shown.text);
+    assert!(!shown.text.contains("none yet"), "it is another session: {}", shown.text);
     bridge.end(&place).await;
 }
 
@@ -114,7 +114,7 @@ async fn updates_of_unknown_kinds_do_not_stop_the_polling() {
     let bridge = place.start().await;
     place.double.happens("telepathy", &json!({"thought": "hm"}));
     place.double.happens("message", &json!({"no": "message"}));
-    // A message with something new in it is read all the same.
+    // A message with an unknown field is still read.
     let text = format!("@@{}", json!([{"text": "Understood."}]));
     place.double.message(ANNA, ANNA, "private", &json!({"text": text, "entities": {"kind": "hologram"}}));
     place.double.sees("the answer", |shown| shown.text.contains("Understood.")).await;

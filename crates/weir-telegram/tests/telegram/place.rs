@@ -1,4 +1,4 @@
-//! A bridge with Telegram's double on one side and the simulated CLI on the other.
+//! A bridge with a fake Telegram on one side and the simulated CLI on the other.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,10 +24,10 @@ use weir_telegram::{TelegramChannel, TelegramOptions};
 
 use crate::double::{Double, TOKEN};
 
-/// Longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit for anything to happen.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The one who is allowed by name.
+/// The person who may talk to the agent by configuration.
 pub(crate) const ANNA: i64 = 100;
 
 /// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
@@ -38,7 +38,7 @@ fn simulated_claude() -> PathBuf {
         built.join("examples").join(format!("telegram-simulated-claude{}", std::env::consts::EXE_SUFFIX));
     assert!(
         program.is_file(),
-        "{} is not there: `cargo build -p weir-telegram --examples`",
+        "{} is missing: run `cargo build -p weir-telegram --examples`",
         program.display()
     );
     program
@@ -48,11 +48,11 @@ pub(crate) struct Place {
     folder: TempDir,
     pub(crate) double: Double,
     pub(crate) settings: Settings,
-    /// The CLI, where it is not the simulated one, with what its environment has.
+    /// The CLI, if it is not the simulated one, with its environment variables.
     pub(crate) cli: Option<(PathBuf, Vec<(OsString, OsString)>)>,
 }
 
-/// A bridge at work.
+/// A running bridge.
 pub(crate) struct Running {
     stop: oneshot::Sender<()>,
     driver: JoinHandle<()>,
@@ -97,7 +97,7 @@ impl Place {
             };
             options
         };
-        // Without a folder for its lock: after a kill, what is left of the one before may hold that for a while.
+        // Without a lock folder: after a kill, leftovers of the killed process may hold the lock for a while.
         Host::open(HostOptions::new(Arc::new(store), recipe).root(self.path("work"))).await.unwrap()
     }
 
@@ -122,14 +122,14 @@ impl Place {
 }
 
 impl Running {
-    /// What became of the messages, in the order in which they were taken.
+    /// The outcomes of the messages, in the order in which they were accepted.
     pub(crate) fn outcomes(&self) -> Vec<String> {
         let kept = self.store.load().unwrap();
         let done = kept.iter().filter(|kept| kept.kind.as_str() == "done");
         done.map(|kept| kept.value["outcome"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// What the engine tells of the pictures of the first turn to one who did not listen, as after a restart.
+    /// The pictures of the first turn that the engine reports to a viewer that missed them, as after a restart.
     pub(crate) async fn pictures_of_the_first_turn(&self) -> Vec<Vec<u8>> {
         let session = self.host.list(ListSessions::default()).await.unwrap().sessions[0].id.clone();
         let messages = self.host.messages(&session.parse().unwrap(), None).await.unwrap();
@@ -141,19 +141,19 @@ impl Running {
         files.into_iter().map(|file| file.data).collect()
     }
 
-    /// What the CLI was given in the first session, with how many pictures.
+    /// The prompts of the first session, with the number of their pictures.
     pub(crate) async fn prompts(&self) -> Vec<(String, u32)> {
         let session = self.host.list(ListSessions::default()).await.unwrap().sessions[0].id.clone();
         let messages = self.host.messages(&session.parse().unwrap(), None).await.unwrap();
         messages.into_iter().map(|message| (message.text, message.images)).collect()
     }
 
-    /// Waits until so many messages have their outcomes.
+    /// Waits until this many messages have their outcomes.
     pub(crate) async fn settled(&self, count: usize) {
         self.until("outcomes", || self.outcomes().len() >= count).await;
     }
 
-    /// Waits until the host has given so many messages to the CLI.
+    /// Waits until the host has sent this many messages to the CLI.
     pub(crate) async fn sent(&self, count: usize) {
         let sessions = self.host.list(ListSessions::default()).await.unwrap().sessions;
         let id = sessions[0].id.parse().unwrap();
@@ -163,20 +163,20 @@ impl Running {
             if messages.iter().filter(|message| message.state != MessageState::Queued).count() >= count {
                 return;
             }
-            assert!(started.elapsed() < PATIENCE, "in vain: {messages:#?}");
+            assert!(started.elapsed() < TIMEOUT, "timed out: {messages:#?}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    async fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+    async fn until(&self, what: &str, condition: impl Fn() -> bool) {
         let started = Instant::now();
-        while !is_so() {
-            assert!(started.elapsed() < PATIENCE, "in vain: {what}: {:?}", self.outcomes());
+        while !condition() {
+            assert!(started.elapsed() < TIMEOUT, "timed out waiting for {what}: {:?}", self.outcomes());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
-    /// Ends the bridge, and checks that it kept Telegram's rules.
+    /// Ends the bridge, and checks that it followed Telegram's rules.
     pub(crate) async fn end(self, place: &Place) {
         let _ = self.stop.send(());
         self.driver.await.unwrap();

@@ -1,6 +1,6 @@
 //! A chat with the real CLI.
 //!
-//! The CLI has to be installed: `scripts/setup-real-cli.sh`. `WEIR_SKIP_REAL_CLI=1` leaves this out, and says so.
+//! The CLI has to be installed: `scripts/setup-real-cli.sh`. `WEIR_SKIP_REAL_CLI=1` skips this test and says so.
 
 use serde_json::json;
 use weir_testkit::api::ScriptedApi;
@@ -9,7 +9,7 @@ use weir_testkit::real::{Place as RealPlace, RealCli};
 use crate::place::{ANNA, Place};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_allowed_for_the_session_is_not_asked_again_and_writes_no_settings() {
+async fn a_rule_for_the_session_prevents_further_requests_and_is_not_written_to_settings() {
     let Some(cli) = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version) else { return };
     let api = ScriptedApi::start().unwrap();
     let real = RealPlace::new().unwrap();
@@ -19,8 +19,7 @@ async fn what_is_allowed_for_the_session_is_not_asked_again_and_writes_no_settin
     let runs = json!({"tool": "Bash", "input": {"command": "perl -e 'print 6 * 7'"}});
     let script = json!([runs, runs, {"text": "Both were done."}]);
     place.double.says(ANNA, &format!("@@{script}"));
-    let (number, shown) =
-        place.double.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    let (number, shown) = place.double.sees("the question", |shown| shown.text.contains("Allow Bash?")).await;
     let allow = shown.buttons.iter().find(|(label, _)| label == "Allow for this session");
     let (_, allow) = allow.unwrap_or_else(|| panic!("no such choice: {shown:#?}")).clone();
     place.double.presses(ANNA, number, &allow);

@@ -1,4 +1,4 @@
-//! What a request is answered with: the decision, without a connection.
+//! How a request is answered: the decision, without a connection.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use super::stream::{Piece, pieces};
 use crate::json::{Json, parse};
 use crate::object;
 
-/// The path of the requests for a message.
+/// The path of message requests.
 pub(super) const MESSAGES: &str = "/v1/messages";
 const COUNT_TOKENS: &str = "/v1/messages/count_tokens";
 
-/// What is counted from request to request.
+/// Counters that persist between requests.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     messages: u64,
@@ -24,7 +24,7 @@ pub(super) struct Counters {
     tries: HashMap<String, u64>,
 }
 
-/// An answer, ready to be sent.
+/// A response, ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
     /// How long to wait before it.
@@ -38,7 +38,7 @@ pub(super) struct Answer {
 pub(super) enum AnswerBody {
     Json(Json),
     Stream(Vec<Piece>),
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     Nothing,
 }
 
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-/// The body of a request as JSON; null where it is none.
+/// The body of a request as JSON; null if it is not JSON.
 pub(super) fn body_of(request: &Request) -> (Json, String) {
     let text = String::from_utf8_lossy(&request.body).into_owned();
     (parse(&text).unwrap_or(Json::Null), text)
@@ -152,19 +152,19 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_on_from_answer_to_answer() {
+    fn numbers_continue_from_answer_to_answer() {
         let mut counters = Counters::default();
         let script = r#"@@[{"tool":"Read"}]"#;
         ask(script, false, &mut counters);
         let AnswerBody::Json(second) = ask(script, false, &mut counters).body else {
-            panic!("no stream was asked for")
+            panic!("no stream was requested")
         };
         assert_eq!(second.str_of("id"), Some("msg_000002"));
         assert_eq!(second.items_of("content")[0].str_of("id"), Some("toolu_000002"));
     }
 
     #[test]
-    fn a_body_that_is_no_object_is_refused() {
+    fn a_body_that_is_not_an_object_is_refused() {
         let request = Request {
             method: "POST".into(),
             target: MESSAGES.into(),

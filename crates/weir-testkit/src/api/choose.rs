@@ -1,39 +1,39 @@
-//! Which step a request gets: from the body of the request to a step, without side effects.
+//! Selects the step for a request, from its body. Pure.
 
 use crate::json::{Json, parse};
 use crate::script::{self, Step};
 
-/// What the model says where a request has no script.
+/// What the model says if a request has no script.
 const NO_SCRIPT: &str = "ok";
-/// What it says when it is asked to summarise the conversation.
+/// What it says when asked to summarise the conversation.
 const SUMMARY: &str = "<analysis>\nShort.\n</analysis>\n<summary>\n1. Primary Request: a scripted test.\n\
                        2. Current Work: none.\n</summary>";
-/// Stands for the path of the plan file.
+/// Placeholder for the path of the plan file.
 const PLAN: &str = "{{PLAN}}";
 
-/// A step, and what goes wrong while it is played.
+/// A step, and the faults while it is played.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Choice {
     pub(super) step: Step,
     pub(super) faults: Faults,
-    /// Tells the step from all others, so that tries can be counted. Empty where there is no script.
+    /// Identifies the step, so that attempts can be counted. Empty without a script.
     pub(super) key: String,
 }
 
-/// What goes wrong with an answer.
+/// Faults of a response.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Faults {
-    /// How the answer breaks.
+    /// How the response breaks.
     pub(super) breaks: Option<Break>,
     /// Silence in the middle, in seconds.
     pub(super) stall: f64,
-    /// For how many tries it breaks; none for all.
+    /// The number of attempts for which it breaks; `None` for all.
     pub(super) times: Option<u64>,
     /// Whether the last usage repeats the input tokens.
     pub(super) full_delta: bool,
 }
 
-/// How an answer breaks.
+/// How a response breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Break {
     /// The connection is cut in the middle of the stream.
@@ -42,7 +42,7 @@ pub(super) enum Break {
     Malformed,
     /// An error event in the middle of the stream.
     Error,
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     Connection,
 }
 
@@ -64,7 +64,7 @@ impl Faults {
     }
 }
 
-/// The step for a request with this body; `text` is the body as it came.
+/// The step for a request with this body; `text` is the raw body.
 pub(super) fn choose(body: &Json, text: &str) -> Choice {
     let messages = body.items_of("messages");
     let plain = |text: &str| Choice { step: Step::text(text), faults: Faults::default(), key: String::new() };
@@ -75,7 +75,7 @@ pub(super) fn choose(body: &Json, text: &str) -> Choice {
         return Choice { step: Step { sleep, ..Step::text(SUMMARY) }, ..plain(SUMMARY) };
     }
     let Some(picked) = script::pick(messages.iter()) else { return plain(NO_SCRIPT) };
-    // The key is the script and the number of the step: the step as it was written has keys that only we know.
+    // The key is the script and the number of the step: the original step has keys that only this module knows.
     let written = picked.key.rsplit_once('#').and_then(|(source, number)| {
         let source = match plan_file(text) {
             Some(path) if source.contains(PLAN) => source.replace(PLAN, path),
@@ -98,7 +98,7 @@ fn asks_for_summary(message: &Json) -> bool {
         || (text.contains("<summary>") && text.contains("<analysis>"))
 }
 
-/// The path of the plan file that a request names, as it stands in the text of the request.
+/// The path of the plan file in the text of a request.
 fn plan_file(text: &str) -> Option<&str> {
     let ends_path = |letter: char| letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | '\\');
     let folder = text.find("/.claude/plans/")?;

@@ -1,16 +1,16 @@
-//! As much of HTTP/1.1 as the CLI speaks: requests with a length or in chunks, answers that keep the connection.
+//! The part of HTTP/1.1 that the CLI uses: requests with a length or in chunks, and connections that are kept open.
 //!
-//! Reading goes through [`RequestReader`], which keeps what came beyond a request for the next one. It knows
-//! nothing of what is asked.
+//! Reading goes through [`RequestReader`], which keeps bytes beyond a request for the next one. It does not interpret
+//! requests.
 
 use std::io::{self, Read, Write};
 
-/// Longest head of a request.
+/// Maximum length of a request head.
 const HEAD_LIMIT: usize = 256 << 10;
-/// Longest body of a request.
+/// Maximum length of a request body.
 const BODY_LIMIT: usize = 256 << 20;
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -26,7 +26,7 @@ impl Request {
         header(&self.headers, name)
     }
 
-    /// Whether the client wants the connection closed after the answer.
+    /// Whether the client wants the connection closed after the response.
     pub(super) fn closes(&self) -> bool {
         self.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
     }
@@ -40,7 +40,7 @@ fn header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
 #[derive(Debug)]
 pub(super) struct RequestReader<S> {
     stream: S,
-    /// What was read and not used yet.
+    /// Bytes that were read and not used yet.
     buffer: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl<S: Read + Write> RequestReader<S> {
         Self { stream, buffer: Vec::new() }
     }
 
-    /// The next request; none where the client has closed the connection.
+    /// The next request; `None` if the client has closed the connection.
     pub(super) fn next_request(&mut self) -> io::Result<Option<Request>> {
         let head = loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
@@ -72,7 +72,7 @@ impl<S: Read + Write> RequestReader<S> {
             self.chunked_body()?
         } else {
             let length = header(&headers, "content-length").map_or(Ok(0), str::parse::<usize>);
-            self.exactly(length.map_err(|_| invalid("the content-length is no number"))?)?
+            self.exactly(length.map_err(|_| invalid("the content-length is not a number"))?)?
         };
         Ok(Some(Request { method, target, headers, body }))
     }
@@ -83,7 +83,7 @@ impl<S: Read + Write> RequestReader<S> {
             let line = self.line()?;
             let digits = line.split(';').next().unwrap_or_default().trim();
             let length = usize::from_str_radix(digits, 16)
-                .map_err(|_| invalid("the length of a chunk is no number"))?;
+                .map_err(|_| invalid("the length of a chunk is not a number"))?;
             if body.len().saturating_add(length) > BODY_LIMIT {
                 return Err(invalid("the body of the request is too long"));
             }
@@ -102,7 +102,7 @@ impl<S: Read + Write> RequestReader<S> {
             if let Some(end) = find(&self.buffer, b"\r\n") {
                 let mut line = self.take(end + 2);
                 line.truncate(end);
-                return String::from_utf8(line).map_err(|_| invalid("a line of the request is no text"));
+                return String::from_utf8(line).map_err(|_| invalid("a line of the request is not text"));
             }
             if self.buffer.len() > HEAD_LIMIT {
                 return Err(invalid("a line of the request is too long"));
@@ -125,13 +125,13 @@ impl<S: Read + Write> RequestReader<S> {
         Ok(self.take(length))
     }
 
-    /// The first bytes of the buffer.
+    /// Removes and returns the first bytes of the buffer.
     fn take(&mut self, length: usize) -> Vec<u8> {
         let rest = self.buffer.split_off(length.min(self.buffer.len()));
         std::mem::replace(&mut self.buffer, rest)
     }
 
-    /// Reads more; false at the end.
+    /// Reads more; returns false at the end.
     fn fill(&mut self) -> io::Result<bool> {
         let mut piece = [0; 16 << 10];
         let count = loop {
@@ -148,7 +148,7 @@ impl<S: Read + Write> RequestReader<S> {
 type Head = (String, String, Vec<(String, String)>);
 
 fn parse_head(head: &[u8]) -> io::Result<Head> {
-    let head = std::str::from_utf8(head).map_err(|_| invalid("the head of the request is no text"))?;
+    let head = std::str::from_utf8(head).map_err(|_| invalid("the head of the request is not text"))?;
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
@@ -175,7 +175,7 @@ fn cut_off() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the request ends in the middle")
 }
 
-/// Writes the head of an answer. The framing is a header like the others.
+/// Writes the head of a response. The framing is a header like the others.
 pub(super) fn write_head(
     stream: &mut impl Write,
     status: u16,
@@ -191,7 +191,7 @@ pub(super) fn write_head(
     stream.write_all(head.as_bytes())
 }
 
-/// Writes a chunk of a chunked answer; an empty one is left out, because it would end the answer.
+/// Writes a chunk of a response; skips an empty one, because it would end the response.
 pub(super) fn write_chunk(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
@@ -202,7 +202,7 @@ pub(super) fn write_chunk(stream: &mut impl Write, bytes: &[u8]) -> io::Result<(
     stream.write_all(&chunk)
 }
 
-/// Ends a chunked answer.
+/// Ends a chunked response.
 pub(super) fn write_last_chunk(stream: &mut impl Write) -> io::Result<()> {
     stream.write_all(b"0\r\n\r\n")
 }
@@ -227,7 +227,7 @@ fn reason(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    /// A connection that gives its input in pieces of one size.
+    /// A connection that returns its input in pieces of one size.
     struct Pieces {
         input: Vec<u8>,
         size: usize,
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_request_is_refused() {
+    fn invalid_requests_are_refused() {
         for input in [
             "GET / HTTP/2\r\n\r\n",
             "GET /\r\n\r\n",
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_cannot_be_smuggled_in() {
+    fn a_header_cannot_be_injected() {
         let mut out = Vec::new();
         write_head(&mut out, 429, &[("retry-after".into(), "1\r\nx: y".into())], ("content-length", "0"))
             .unwrap();

@@ -1,40 +1,40 @@
-//! What was asked, for tests to look at.
+//! The received requests, for tests to inspect.
 
 use std::collections::VecDeque;
 
 use super::http::Request;
 use crate::json::Json;
 
-/// Most requests that are remembered; the oldest go first.
+/// Maximum number of requests kept; the oldest are dropped first.
 const LIMIT: usize = 4096;
 
 /// Bodies up to this size are kept.
 const KEPT_BODY: usize = 1 << 20;
 
-/// A request of the CLI.
+/// A request from the CLI.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRequest {
     /// `POST`, `HEAD` and so on.
     pub method: String,
     /// Path and query.
     pub target: String,
-    /// The key that it came with, or the token.
+    /// The API key or token it came with.
     pub credential: Option<String>,
-    /// The model that was asked.
+    /// The requested model.
     pub model: Option<String>,
-    /// Whether a stream was wanted.
+    /// Whether a stream was requested.
     pub stream: bool,
     /// The names of the tools that the model may call.
     pub tools: Vec<String>,
-    /// How many messages it holds.
+    /// The number of messages.
     pub messages: usize,
-    /// The last of them.
+    /// The last message.
     pub last_message: Json,
-    /// All that the model was told, if it is not large.
+    /// The whole body, unless it is large.
     pub body: Json,
-    /// The settings for thinking, as they came.
+    /// The settings for thinking, as received.
     pub thinking: Json,
-    /// The HTTP status of the answer; zero where the connection was closed without one.
+    /// The HTTP status of the response; zero if the connection was closed without one.
     pub status: u16,
 }
 
@@ -60,7 +60,7 @@ impl RecordedRequest {
         }
     }
 
-    /// Whether the model was asked for a message.
+    /// Whether it is a message request.
     pub fn is_message(&self) -> bool {
         self.method == "POST"
             && self.target.split('?').next().is_some_and(|path| path == super::answer::MESSAGES)

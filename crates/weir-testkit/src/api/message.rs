@@ -1,10 +1,10 @@
-//! From a step to the message that the API would send. Pure.
+//! Converts a step into the message that the API would send. Pure.
 
 use crate::json::Json;
 use crate::object;
 use crate::script::Step;
 
-/// A message of the model, all of it.
+/// A complete message of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ModelMessage {
     pub(super) id: String,
@@ -15,7 +15,7 @@ pub(super) struct ModelMessage {
 }
 
 impl ModelMessage {
-    /// The message of a step. `number` counts messages, and `next_tool` gives the numbers of the calls.
+    /// The message of a step. `number` counts messages, and `next_tool` returns the numbers of the calls.
     pub(super) fn new(step: &Step, model: Json, number: u64, mut next_tool: impl FnMut() -> u64) -> Self {
         let mut blocks = Vec::new();
         if let Some(thinking) = &step.thinking {
@@ -43,12 +43,12 @@ impl ModelMessage {
         }
     }
 
-    /// The message as one JSON object, for a request that does not want a stream.
+    /// The message as one JSON object, for a request without streaming.
     pub(super) fn whole(&self) -> Json {
         self.envelope(Json::Array(self.blocks.clone()), Json::from(&self.stop_reason), self.usage.clone())
     }
 
-    /// The message as a stream begins with it: empty, with hardly any output counted.
+    /// The message at the start of a stream: empty, with hardly any output counted.
     pub(super) fn start(&self) -> Json {
         self.envelope(Json::Array(Vec::new()), Json::Null, self.usage.clone().with("output_tokens", 1))
     }

@@ -1,4 +1,4 @@
-//! The listener and its threads: one for each connection, all of them ended and joined when it is dropped.
+//! The listener and its threads: one for each connection, all of them ended and joined on drop.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -16,15 +16,15 @@ use super::stream::Piece;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiError {
-    /// There is no port.
-    #[error("no port on 127.0.0.1 could be opened for the scripted API; is loopback up?")]
+    /// No port could be opened.
+    #[error("cannot open a port on 127.0.0.1 for the scripted API; is loopback up?")]
     Listen(#[source] io::Error),
-    /// There is no thread.
-    #[error("no thread could be started for the scripted API")]
+    /// No thread could be started.
+    #[error("cannot start a thread for the scripted API")]
     Thread(#[source] io::Error),
 }
 
-/// A Messages API on loopback that plays the scripts in the prompts. It ends when it is dropped.
+/// A Messages API on loopback that plays the scripts in the prompts. It ends when dropped.
 ///
 /// ```
 /// let api = weir_testkit::api::ScriptedApi::start()?;
@@ -40,7 +40,7 @@ pub struct ScriptedApi {
 }
 
 impl ScriptedApi {
-    /// Starts one on a free port.
+    /// Starts an API on a free port.
     ///
     /// # Errors
     /// If no port can be opened or no thread started.
@@ -56,7 +56,7 @@ impl ScriptedApi {
         Ok(Self { address, shared, listener: Some(thread) })
     }
 
-    /// Where it is: the value for `ANTHROPIC_BASE_URL`.
+    /// Its base URL: the value for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -66,12 +66,12 @@ impl ScriptedApi {
         self.address.port()
     }
 
-    /// What was asked so far, in order; the last few thousand requests.
+    /// The requests so far, in order; only the last few thousand.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.lock().log.all().to_vec()
     }
 
-    /// Waits until the requests so far fulfil the condition. False if they do not in time.
+    /// Waits until the requests so far satisfy the condition. Returns false on a timeout.
     pub fn wait_until(&self, deadline: Duration, condition: impl Fn(&[RecordedRequest]) -> bool) -> bool {
         let end = Instant::now() + deadline;
         let mut state = self.shared.lock();
@@ -92,7 +92,7 @@ impl Drop for ScriptedApi {
             std::mem::take(&mut state.connections)
         };
         self.shared.changed.notify_all();
-        // Each of these wakes a thread: those that read, and the one that accepts.
+        // Each of these wakes a thread: the readers, and the one that accepts.
         for connection in connections.values() {
             let _gone_already = connection.stream.shutdown(Shutdown::Both);
         }
@@ -107,7 +107,7 @@ impl Drop for ScriptedApi {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Signalled when there is a new request, and at the end.
+    /// Signalled for each new request, and at the end.
     changed: Condvar,
 }
 
@@ -123,7 +123,7 @@ struct State {
 #[derive(Debug)]
 struct Connection {
     stream: TcpStream,
-    /// None while it is being started.
+    /// `None` while it is being started.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -132,7 +132,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits, and says whether to go on.
+    /// Pauses, and returns whether to continue.
     fn pause(&self, pause: Duration) -> bool {
         let state = self.lock();
         let waited = self.changed.wait_timeout_while(state, pause, |state| !state.stopped);
@@ -159,7 +159,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         state.connections.insert(number, Connection { stream, thread: None });
         let for_connection = Arc::clone(shared);
         let thread = std::thread::Builder::new().name(format!("scripted-api-{number}")).spawn(move || {
-            // A client that goes away in the middle of an answer is normal: it was interrupted.
+            // A client that disconnects in the middle of a response is normal: it was interrupted.
             let _gone = serve(for_thread, &for_connection);
             for_connection.lock().connections.remove(&number);
         });
@@ -190,7 +190,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     out.shutdown(Shutdown::Both)
 }
 
-/// Sends an answer. False where nothing can follow on this connection.
+/// Sends a response. Returns false if nothing can follow on this connection.
 fn send(out: &mut TcpStream, request: &Request, answer: Answer, shared: &Shared) -> io::Result<bool> {
     let Answer { status, mut headers, body, .. } = answer;
     match body {

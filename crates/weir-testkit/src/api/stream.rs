@@ -1,4 +1,4 @@
-//! From a message to the pieces of its event stream: bytes, pauses, and what goes wrong. Pure.
+//! Converts a message into the pieces of its event stream: bytes, pauses and faults. Pure.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::message::ModelMessage;
 use crate::json::Json;
 use crate::object;
 
-/// A piece of an answer.
+/// A piece of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Bytes to send at once.
@@ -18,7 +18,7 @@ pub(super) enum Piece {
     Cut,
 }
 
-/// The pieces of a message. With a fault they go wrong in the middle of the first block.
+/// The pieces of a message. Faults occur in the middle of the first block.
 pub(super) fn pieces(message: &ModelMessage, word_delay: Duration, faults: &Faults) -> Vec<Piece> {
     let mut pieces = vec![event("message_start", object! { "message" => message.start() })];
     for (index, block) in message.blocks.iter().enumerate() {
@@ -29,7 +29,7 @@ pub(super) fn pieces(message: &ModelMessage, word_delay: Duration, faults: &Faul
             object! { "index" => index, "content_block" => empty(block) },
         ));
         for (place, delta) in deltas.into_iter().enumerate() {
-            if index == 0 && place == middle && !go_wrong(&mut pieces, faults) {
+            if index == 0 && place == middle && !add_faults(&mut pieces, faults) {
                 return pieces;
             }
             pieces.push(event("content_block_delta", object! { "index" => index, "delta" => delta }));
@@ -50,8 +50,8 @@ pub(super) fn pieces(message: &ModelMessage, word_delay: Duration, faults: &Faul
     pieces
 }
 
-/// Adds what goes wrong; false where nothing can follow.
-fn go_wrong(pieces: &mut Vec<Piece>, faults: &Faults) -> bool {
+/// Adds the faults; returns false if nothing can follow.
+fn add_faults(pieces: &mut Vec<Piece>, faults: &Faults) -> bool {
     pieces.push(Piece::Pause(Duration::try_from_secs_f64(faults.stall).unwrap_or_default()));
     match faults.breaks {
         None | Some(Break::Connection) => true,
@@ -74,7 +74,7 @@ fn go_wrong(pieces: &mut Vec<Piece>, faults: &Faults) -> bool {
     }
 }
 
-/// A block as it is announced: without what its deltas bring.
+/// A block as it is announced: without the contents of its deltas.
 fn empty(block: &Json) -> Json {
     let mut empty = block.clone();
     match block.str_of("type") {
@@ -110,7 +110,7 @@ fn deltas(block: &Json) -> Vec<Json> {
     }
 }
 
-/// A text in two pieces, which are cut between characters.
+/// A text in two pieces, split at a character boundary.
 fn halves(text: &str) -> [&str; 2] {
     let middle = (text.len() / 2..text.len()).find(|&place| text.is_char_boundary(place));
     <[&str; 2]>::from(text.split_at(middle.unwrap_or(text.len())))
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_and_a_malformed_event_go_on_to_the_end() {
+    fn a_stall_and_a_malformed_event_do_not_end_the_stream() {
         let faults = Faults { breaks: Some(Break::Malformed), stall: 2.5, ..Faults::default() };
         let pieces = played(r#"{"text":"one two"}"#, &faults);
         assert!(pieces.contains(&Piece::Pause(Duration::from_millis(2500))));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_in_the_last_delta_is_full_if_asked_for() {
+    fn the_usage_in_the_last_delta_is_full_on_request() {
         let faults = Faults { full_delta: true, ..Faults::default() };
         assert!(text(&played(r#"{"text":"x"}"#, &faults)).contains(r#""usage":{"input_tokens":100"#));
     }

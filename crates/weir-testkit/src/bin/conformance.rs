@@ -4,8 +4,8 @@
 //! conformance [--only NAME]… [--jobs N] [--outlines] [VERSION…]
 //! ```
 //!
-//! Without versions it takes `WEIR_REAL_CLI_VERSIONS`, else the pinned ones. They have to be installed
-//! (`scripts/setup-real-cli.sh VERSION…`). `--outlines` prints what the real CLI did. Exit status 0: all agree or
+//! Without versions it uses `WEIR_REAL_CLI_VERSIONS`, or else the pinned ones. They have to be installed
+//! (`scripts/setup-real-cli.sh VERSION…`). `--outlines` prints what the real CLI did. Exit status 0: all agree, or
 //! differ as the table says; 1: some do not; 2: it could not be run.
 
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            let _nobody_listens = writeln!(io::stderr(), "conformance: {error}");
+            let _closed_output = writeln!(io::stderr(), "conformance: {error}");
             ExitCode::from(2)
         }
     }
@@ -48,7 +48,7 @@ fn settings() -> Result<Settings, Failure> {
             "--outlines" => settings.outlines = true,
             _ if word.starts_with('-') => {
                 return Err(format!(
-                    "{word} is not known: use --only NAME, --jobs N, --outlines, or versions"
+                    "unknown argument {word}: use --only NAME, --jobs N, --outlines, or versions"
                 )
                 .into());
             }
@@ -67,7 +67,7 @@ fn conformance() -> Result<bool, Failure> {
         .filter(|scenario| settings.only.is_empty() || settings.only.iter().any(|name| name == scenario.name))
         .collect();
     if scenarios.is_empty() {
-        return Err(format!("there is no scenario with a name of {:?}", settings.only).into());
+        return Err(format!("no scenario is named {:?}", settings.only).into());
     }
     let out = Mutex::new(io::stdout());
     let jobs = settings.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
@@ -79,14 +79,14 @@ fn conformance() -> Result<bool, Failure> {
         jobs,
         |report| {
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-            let _nobody_listens = print(&mut *out, report, settings.outlines);
+            let _closed_output = print(&mut *out, report, settings.outlines);
         },
     );
     table(&mut io::stdout(), &clis, &scenarios, &reports)?;
     Ok(reports.iter().all(Report::is_good))
 }
 
-/// The simulated CLI lies beside this program.
+/// The simulated CLI is next to this program.
 fn simulated() -> Result<PathBuf, Failure> {
     let path = std::env::current_exe()?.with_file_name("simulated-claude");
     if path.is_file() {
@@ -131,7 +131,7 @@ fn mark(report: &Report) -> &'static str {
     }
 }
 
-/// The scenarios by version, then the reasons of the known differences.
+/// The scenarios by version, then the reasons for the known differences.
 fn table(
     out: &mut impl Write,
     clis: &[RealCli],
@@ -162,7 +162,7 @@ fn table(
     }
     writeln!(
         out,
-        "\nsame: equal; known: equal but for differences of the table; none: means nothing for the version"
+        "\nsame: equal; known: equal apart from differences in the table; none: not applicable to the version"
     )?;
     for reason in reasons {
         writeln!(out, "  - {reason}")?;

@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _nobody_listens = writeln!(io::stderr(), "scripted-api: {error}");
+            let _closed_stderr = writeln!(io::stderr(), "scripted-api: {error}");
             ExitCode::FAILURE
         }
     }
@@ -20,7 +20,7 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", api.port())?;
     out.flush()?;
-    // Whoever started it ends it by closing the pipe, or by ending: nothing is left behind.
+    // The parent ends it by closing the pipe or by exiting, so nothing is left behind.
     let mut ignored = [0; 1024];
     while io::stdin().lock().read(&mut ignored)? > 0 {}
     Ok(())

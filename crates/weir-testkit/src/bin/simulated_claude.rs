@@ -1,4 +1,4 @@
-//! The simulated `claude` as a program of its own. All of it is in the library.
+//! The simulated `claude` as a program. All of it is in the library.
 
 use std::process::ExitCode;
 

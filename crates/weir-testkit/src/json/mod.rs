@@ -1,8 +1,8 @@
-//! JSON values that keep the order of their keys and survive half of a surrogate pair.
+//! JSON values that keep the order of their keys and preserve lone surrogates.
 //!
-//! The simulated CLI has to write keys in the order in which the real one does, and both the CLI and the models
-//! send lone surrogates (`"\ud83d"`), which Rust's strings cannot hold. They are kept here as characters of a
-//! private plane and written as the same escape again. This module knows nothing of the protocol.
+//! The simulated CLI has to write keys in the order of the real one, and both the CLI and the models send lone
+//! surrogates (`"\ud83d"`), which Rust strings cannot represent. Here they are private-use characters, written as the
+//! same escapes again. This module knows nothing about the protocol.
 
 mod parse;
 mod write;
@@ -22,7 +22,7 @@ pub enum Json {
     Integer(i64),
     /// Any other number.
     Float(f64),
-    /// A string. A lone surrogate in it is a character of the private plane.
+    /// A string. A lone surrogate in it is a private-use character.
     String(String),
     /// An array.
     Array(Vec<Self>),
@@ -30,7 +30,7 @@ pub enum Json {
     Object(Vec<(String, Self)>),
 }
 
-/// Writes an object: `object! { "type" => "user", "message" => message }`.
+/// Builds an object: `object! { "type" => "user", "message" => message }`.
 #[macro_export]
 macro_rules! object {
     ($($key:expr => $value:expr),* $(,)?) => {
@@ -38,7 +38,7 @@ macro_rules! object {
     };
 }
 
-/// Writes an array: `array![1, "two", object! {}]`.
+/// Builds an array: `array![1, "two", object! {}]`.
 #[macro_export]
 macro_rules! array {
     ($($value:expr),* $(,)?) => { $crate::json::Json::Array(vec![$($crate::json::Json::from($value)),*]) };
@@ -53,7 +53,7 @@ impl Json {
         }
     }
 
-    /// A member of an object, to be changed.
+    /// A mutable reference to a member of an object.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         match self {
             Self::Object(members) => members.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -61,22 +61,22 @@ impl Json {
         }
     }
 
-    /// A member of a member of an object, and so on.
+    /// The value at a path of keys.
     pub fn at(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |value, key| value.get(key))
     }
 
-    /// The text of a member.
+    /// The string value of a member.
     pub fn str_of(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Self::as_str)
     }
 
-    /// The number of a member.
+    /// The numeric value of a member.
     pub fn number_of(&self, key: &str) -> Option<f64> {
         self.get(key).and_then(Self::as_f64)
     }
 
-    /// The whole number of a member.
+    /// The integer value of a member.
     pub fn integer_of(&self, key: &str) -> Option<i64> {
         self.get(key).and_then(Self::as_i64)
     }
@@ -86,12 +86,12 @@ impl Json {
         matches!(self.get(key), Some(Self::Bool(true)))
     }
 
-    /// The elements of a member that is an array; none where it is something else.
+    /// The elements of a member that is an array; empty for anything else.
     pub fn items_of(&self, key: &str) -> &[Self] {
         self.get(key).map_or(&[], Self::items)
     }
 
-    /// The text, if it is one.
+    /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -108,7 +108,7 @@ impl Json {
         }
     }
 
-    /// The whole number, if it is one.
+    /// The integer, if it is one.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Integer(number) => Some(*number),
@@ -117,7 +117,7 @@ impl Json {
         }
     }
 
-    /// The elements of an array; none where it is something else.
+    /// The elements of an array; empty for anything else.
     pub fn items(&self) -> &[Self] {
         match self {
             Self::Array(items) => items,
@@ -125,7 +125,7 @@ impl Json {
         }
     }
 
-    /// The members of an object; none where it is something else.
+    /// The members of an object; empty for anything else.
     pub fn members(&self) -> &[(String, Self)] {
         match self {
             Self::Object(members) => members,
@@ -138,7 +138,7 @@ impl Json {
         matches!(self, Self::Object(_))
     }
 
-    /// Sets a member: in its place if it is there, at the end otherwise.
+    /// Sets a member: in place if it exists, otherwise at the end.
     pub fn set(&mut self, key: &str, value: impl Into<Self>) {
         if let Some(place) = self.get_mut(key) {
             *place = value.into();
@@ -147,21 +147,21 @@ impl Json {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     pub fn remove(&mut self, key: &str) -> Option<Self> {
         let Self::Object(members) = self else { return None };
         let place = members.iter().position(|(name, _)| name == key)?;
         Some(members.remove(place).1)
     }
 
-    /// The same object with one more member.
+    /// The object with one more member.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Self>) -> Self {
         self.set(key, value);
         self
     }
 
-    /// The same object with one more member, if there is a value for it.
+    /// The object with one more member, if there is a value for it.
     #[must_use]
     pub fn with_some(self, key: &str, value: Option<impl Into<Self>>) -> Self {
         match value {
@@ -170,7 +170,7 @@ impl Json {
         }
     }
 
-    /// The same object with all members of another.
+    /// The object with all members of another.
     #[must_use]
     pub fn with_all(mut self, other: Self) -> Self {
         if let Self::Object(members) = other {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_pair_survives_and_a_whole_pair_is_one_character() {
+    fn a_lone_surrogate_survives_and_a_pair_is_one_character() {
         let text = r#"["\ud83d","\ude00 low","\ud83d\ude00"]"#;
         let value = parse(text).unwrap();
         assert_eq!(value.to_string(), r#"["\ud83d","\ude00 low","😀"]"#);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused() {
+    fn invalid_json_is_refused() {
         for text in ["", "{", "{\"a\":1,}", "[1 2]", "nul", "01", "\"\n\"", "\"\\x\"", "1 1", "-", "1."] {
             assert!(parse(text).is_err(), "{text}");
         }

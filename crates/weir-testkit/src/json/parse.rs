@@ -1,22 +1,22 @@
-//! Text to values. Strict about the grammar, lenient about surrogates.
+//! Parses JSON. Strict about the grammar, lenient about surrogates.
 
 use super::Json;
 use super::write::SURROGATES;
 
-/// Deepest nesting that is read. Beyond it the text is refused, because each level needs stack.
+/// Maximum nesting. Deeper text is refused, because each level needs stack.
 const DEPTH: usize = 500;
 
 /// Where the text stops being JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON: {expected} expected at byte {at}; check the text around it")]
 pub struct ParseError {
-    /// The byte at which reading stopped.
+    /// The byte offset of the error.
     pub at: usize,
-    /// What should have been there.
+    /// What was expected there.
     pub expected: &'static str,
 }
 
-/// Reads a text that is one JSON value and nothing else.
+/// Parses a text that is one JSON value and nothing else.
 pub fn parse(text: &str) -> Result<Json, ParseError> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;
@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Json, ParseError> {
     Ok(value)
 }
 
-/// Reads the JSON value at the start of a text, and gives the rest of it.
+/// Parses the JSON value at the start of a text, and returns the rest of the text.
 pub fn parse_prefix(text: &str) -> Result<(Json, &str), ParseError> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;

@@ -1,14 +1,14 @@
-//! Values to text, compact, as JavaScript's `JSON.stringify` writes it.
+//! Writes compact JSON, like JavaScript's `JSON.stringify`.
 
 use std::fmt::{self, Write as _};
 
 use super::Json;
 
-/// The character that stands for the surrogate U+D800; the others follow. The end of the second private plane,
-/// where no assigned character can be.
+/// The character that represents the surrogate U+D800; the others follow. It is at the end of the second private-use
+/// plane, where no assigned character can be.
 pub(super) const SURROGATES: u32 = 0x10_F800;
 
-/// A text for the world outside of JSON: lone surrogates become U+FFFD.
+/// A text for use outside JSON: lone surrogates become U+FFFD.
 pub fn without_surrogates(text: &str) -> String {
     text.chars().map(|letter| if u32::from(letter) >= SURROGATES { '\u{fffd}' } else { letter }).collect()
 }

@@ -1,4 +1,4 @@
-//! The flags that Weir passes, held against what a real CLI says and takes.
+//! Checks the flags that Weir passes against what a real CLI documents and accepts.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,11 +13,11 @@ const DEADLINE: Duration = Duration::from_secs(60);
 pub struct Flag {
     /// Its long name.
     pub name: &'static str,
-    /// A value that it takes; none where it takes none.
+    /// A valid value; `None` if it takes none.
     pub value: Option<&'static str>,
-    /// The oldest version that is known to have it.
+    /// The oldest version known to have it.
     pub since: Version,
-    /// Why `--help` does not show it although it works, and until which version that is so.
+    /// Why `--help` does not show it although it works, and up to which version.
     pub hidden: Option<(Version, &'static str)>,
 }
 
@@ -34,7 +34,7 @@ const fn hidden(name: &'static str, value: &'static str, until: Version, reason:
     Flag { name, value: Some(value), since: V1_0_124, hidden: Some((until, reason)) }
 }
 
-/// The flags that Weir passes, and the others that the scenarios use.
+/// The flags that Weir passes, and others used by the scenarios.
 pub const FLAGS: &[Flag] = &[
     flag("--print", None, V1_0_124),
     flag("--verbose", None, V1_0_124),
@@ -74,8 +74,8 @@ pub const FLAGS: &[Flag] = &[
     flag("--settings", Some("{}"), V1_0_124),
 ];
 
-/// Checks flags against a real CLI: those that it should show are in its `--help`, those that are hidden are not and
-/// work, those that are newer than it are not there. Gives what is wrong, one sentence each.
+/// Checks flags against a real CLI: visible flags are in its `--help`, hidden ones are not but work, and flags newer
+/// than the CLI do not exist. Returns the problems, one sentence each.
 ///
 /// # Errors
 /// If the CLI cannot be run.
@@ -114,7 +114,7 @@ pub fn check_flags(cli: &RealCli, names: &[&str]) -> Result<Vec<String>, DriverE
     Ok(wrong)
 }
 
-/// Runs the CLI to its end with no input, in a place of its own and without an API.
+/// Runs the CLI to completion without input, in its own place and without an API.
 fn run(cli: &RealCli, arguments: &[String]) -> Result<(Exit, String), DriverError> {
     let failed = |source| DriverError::Start { program: cli.program.clone(), source };
     let place = Place::new().map_err(failed)?;
@@ -132,7 +132,7 @@ fn run(cli: &RealCli, arguments: &[String]) -> Result<(Exit, String), DriverErro
     Ok((exit, text))
 }
 
-/// The flags that a help text defines. A definition begins after two spaces, a description is indented further.
+/// The flags that a help text defines. A definition begins after two spaces; a description is indented further.
 fn shown_flags(help: &str) -> BTreeSet<&str> {
     let definitions =
         help.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with('-'));

@@ -1,21 +1,21 @@
-//! Which real CLIs are there.
+//! Installed real CLIs.
 
 use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The versions that are tested unless somebody says otherwise, one a line.
+/// The versions tested by default, one per line.
 const PINNED: &str = include_str!("../../../../tests/real-cli-versions");
-/// Names other versions to test, with commas or spaces between them.
+/// Selects other versions to test, separated by commas or spaces.
 const VERSIONS_VARIABLE: &str = "WEIR_REAL_CLI_VERSIONS";
-/// Leaves out the tests that need a real CLI.
+/// Skips the tests that need a real CLI.
 const SKIP_VARIABLE: &str = "WEIR_SKIP_REAL_CLI";
 
 /// Why there is no real CLI to test with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RealCliError {
-    /// It was not installed.
+    /// It is not installed.
     #[error(
         "the real CLI {version} is not installed: run `make test` or `scripts/setup-real-cli.sh {version}`, \
          or set {SKIP_VARIABLE}=1 to test without it (looked for {})", path.display()
@@ -23,35 +23,35 @@ pub enum RealCliError {
     NotInstalled {
         /// The version.
         version: Version,
-        /// Where it should be.
+        /// The expected path of its executable.
         path: PathBuf,
     },
-    /// A version is not written like one.
+    /// A version is malformed.
     #[error(
         "{text:?} is not a version: write it in full, for example 2.1.9 (from {VERSIONS_VARIABLE} or the command line)"
     )]
     NotAVersion {
-        /// What was written.
+        /// The malformed text.
         text: String,
     },
-    /// There is nowhere to look.
-    #[error("there is no folder for the cache: set HOME, XDG_CACHE_HOME or WEIR_CACHE")]
+    /// The cache folder is unknown.
+    #[error("no cache folder: set HOME, XDG_CACHE_HOME or WEIR_CACHE")]
     NoCache,
 }
 
-/// A version of the CLI. Versions compare as numbers.
+/// A version of the CLI. Versions compare numerically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// The first number.
     pub major: u32,
-    /// The second.
+    /// The second number.
     pub minor: u32,
-    /// The third.
+    /// The third number.
     pub patch: u32,
 }
 
 impl Version {
-    /// A version from its three numbers.
+    /// Creates a version from its three numbers.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
     }
@@ -77,7 +77,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A real CLI that is installed.
+/// An installed real CLI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RealCli {
     /// Its version.
@@ -87,34 +87,36 @@ pub struct RealCli {
 }
 
 impl RealCli {
-    /// The versions to test: those that the environment names, else the pinned ones.
+    /// The versions to test: those from the environment, or else the pinned ones. A short run tests the newest alone.
     ///
     /// # Errors
-    /// If one of them is not a version.
+    /// If one of them is malformed.
     pub fn wanted() -> Result<Vec<Version>, RealCliError> {
         match std::env::var(VERSIONS_VARIABLE) {
             Ok(versions) if !versions.trim().is_empty() => parse_versions(&versions),
-            _ => parse_versions(
-                &PINNED.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" "),
-            ),
+            _ => {
+                let pinned = PINNED.lines().filter(|line| !line.starts_with('#'));
+                let count = if crate::is_long_run() { usize::MAX } else { 1 };
+                parse_versions(&pinned.take(count).collect::<Vec<_>>().join(" "))
+            }
         }
     }
 
-    /// Those of the wanted versions that are installed.
+    /// The wanted versions that are installed.
     pub fn installed() -> Vec<Self> {
         let wanted = Self::wanted().unwrap_or_default();
         wanted.into_iter().filter_map(|version| Self::find(version).ok()).collect()
     }
 
-    /// The wanted versions, all of them. None at all if the environment says that tests do without: then this says
-    /// so on the standard error, where it is seen also when the test passes.
+    /// All wanted versions; empty if the environment says to skip these tests. Then it says so on standard error,
+    /// where it is visible even if the test passes.
     ///
     /// # Errors
     /// If one is not installed; the message says how to install it.
     pub fn required() -> Result<Vec<Self>, RealCliError> {
         if std::env::var_os(SKIP_VARIABLE).is_some_and(|value| value == "1") {
-            // Not `eprintln!`, which the test harness keeps to itself.
-            let _nobody_reads = writeln!(
+            // Not `eprintln!`, whose output the test harness captures.
+            let _closed_stderr = writeln!(
                 std::io::stderr(),
                 "NOT TESTED: {SKIP_VARIABLE}=1 is set, so this test did not run against any real CLI"
             );
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pinned_versions_can_be_read() {
+    fn the_pinned_versions_are_valid() {
         assert!(
             parse_versions(
                 PINNED.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ").as_str()

@@ -1,8 +1,7 @@
-//! Processes that a CLI has left behind, found by their environment.
+//! Processes left behind by a CLI, found by their environment.
 //!
-//! Tools run in sessions of their own, so neither the process group nor the parent tells that they belong to a
-//! test. Their `HOME` does: every test has one of its own. Works where there is a `/proc`; elsewhere nothing is
-//! found.
+//! Tools run in their own process sessions, so neither the process group nor the parent shows that they belong to a
+//! test. Their `HOME` does: every test has its own. Works if there is a `/proc`; on other systems nothing is found.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,17 +13,17 @@ use rustix::process::{Pid, Signal, kill_process};
 pub struct Leftover {
     /// Its id.
     pub process: i32,
-    /// What it was started with.
+    /// Its command line.
     pub command: String,
 }
 
-/// How long processes may take to end after their CLI has.
+/// How long processes may outlive their CLI.
 const GRACE: Duration = Duration::from_secs(3);
-/// How often they are looked for.
+/// How often to check.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Finds the processes whose home is this folder and that do not end soon, and kills them. They are not our
-/// children, so somebody else reaps them.
+/// Finds the processes with this home folder that do not end soon, and kills them. They are not our children, so
+/// another process reaps them.
 pub fn end_leftovers(home: &Path) -> Vec<Leftover> {
     let end = Instant::now() + GRACE;
     let mut found = leftovers(home);

@@ -1,7 +1,7 @@
 //! Real CLIs for tests: where they are installed, a clean place to run one in, and a small driver.
 //!
 //! The driver is synchronous and meant for the tests of this crate: programs use `weir-session`. Nothing in here
-//! installs anything (that is `scripts/setup-real-cli.sh`), uses an account, or reaches beyond loopback.
+//! installs anything (that is `scripts/setup-real-cli.sh`), uses an account, or connects beyond loopback.
 
 mod driver;
 mod exit;

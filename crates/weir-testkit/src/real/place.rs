@@ -1,16 +1,16 @@
-//! A place for a CLI to run in: folders of its own and an environment in which nothing is inherited.
+//! A place for a CLI to run in: its own folders, and an environment that inherits nothing.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A key that no API would take.
+/// A key that no API would accept.
 pub const DUMMY_KEY: &str = "sk-ant-dummy-loopback";
 
-/// Folders for one test: a home, a working directory and one for temporary files. Removed when it is dropped.
+/// Folders for one test: a home, a working directory and one for temporary files. Removed on drop.
 #[derive(Debug)]
 pub struct Place {
-    /// Removes the folders.
+    /// Removes the folders on drop.
     folder: tempfile::TempDir,
     root: PathBuf,
 }
@@ -19,9 +19,9 @@ impl Place {
     /// A fresh place.
     ///
     /// # Errors
-    /// If the folders cannot be made.
+    /// If the folders cannot be created.
     pub fn new() -> io::Result<Self> {
-        // A short name: the CLI opens a socket below it, whose path may have 103 bytes.
+        // A short name: the CLI opens a socket below it, whose path may have at most 103 bytes.
         let folder = tempfile::Builder::new().prefix("weir-").tempdir()?;
         let root = folder.path().canonicalize()?;
         let place = Self { folder, root };
@@ -41,17 +41,17 @@ impl Place {
         self.root.join("demo")
     }
 
-    /// Where temporary files go.
+    /// The folder for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.root.join("tmp")
     }
 
-    /// All of it.
+    /// The folder that contains the others.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Writes a file into the working directory, with the folders on the way to it.
+    /// Writes a file into the working directory, creating its parent folders.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -63,7 +63,7 @@ impl Place {
         std::fs::write(path, content)
     }
 
-    /// The environment of a CLI in this place, which talks to the API at `url`. It is all that the CLI gets.
+    /// The complete environment of a CLI in this place, which uses the API at `url`.
     pub fn environment(&self, url: &str) -> Vec<(OsString, OsString)> {
         let temporary = self.temporary().into_os_string();
         let mut variables: Vec<(OsString, OsString)> = vec![
@@ -75,7 +75,7 @@ impl Place {
             ("ANTHROPIC_API_KEY".into(), DUMMY_KEY.into()),
             ("ANTHROPIC_BASE_URL".into(), url.into()),
         ];
-        // Otherwise it leaves folders and sockets in the system's own temporary folder.
+        // Otherwise it leaves folders and sockets in the system's temporary folder.
         for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR", "XDG_RUNTIME_DIR"] {
             variables.push((name.into(), temporary.clone()));
         }
@@ -91,16 +91,16 @@ impl Place {
         variables
     }
 
-    /// Removes the folders and says whether that worked, which dropping it does not.
+    /// Removes the folders and reports errors, which dropping does not.
     ///
     /// # Errors
-    /// If something is left.
+    /// If something could not be removed.
     pub fn remove(self) -> io::Result<()> {
         self.folder.close()
     }
 }
 
-/// The usual folders, and the one that Node is in: older CLIs are scripts for it.
+/// The usual folders, and the one with Node: older CLIs are Node scripts.
 fn path_variable() -> OsString {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let node = std::env::split_paths(&inherited).find(|folder| folder.join("node").is_file());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_gone_when_it_is_removed() {
+    fn removing_a_place_deletes_its_folders() {
         let place = Place::new().unwrap();
         place.write("a/b.txt", "x").unwrap();
         let root = place.root().to_owned();

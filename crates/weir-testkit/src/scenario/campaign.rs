@@ -1,4 +1,4 @@
-//! All scenarios on a real CLI and on the simulated one, a few at a time.
+//! Runs all scenarios on a real CLI and on the simulated one, a few at a time.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::table::nearest;
 use crate::api::RecordedRequest;
 use crate::real::{DUMMY_KEY, RealCli, Version};
 
-/// What came of one scenario with one version.
+/// The result of one scenario with one version.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The real CLI.
@@ -23,9 +23,9 @@ pub struct Report {
     pub scenario: &'static str,
     /// Whether the two CLIs agree.
     pub verdict: Verdict,
-    /// The outline of the real CLI; empty where there is none.
+    /// The outline of the real CLI; empty if there is none.
     pub real: Vec<String>,
-    /// The outline of the simulated CLI; empty where there is none.
+    /// The outline of the simulated CLI; empty if there is none.
     pub simulated: Vec<String>,
     /// How long the real CLI took.
     pub elapsed: Duration,
@@ -36,7 +36,7 @@ pub struct Report {
 pub enum Verdict {
     /// They were compared.
     Compared(Comparison),
-    /// One of them did not get to the end of it, and why.
+    /// One of them did not finish, for this reason.
     Failed(String),
 }
 
@@ -47,8 +47,9 @@ impl Report {
     }
 }
 
-/// Runs each scenario on each real CLI, as far as that is wanted, and on the simulated one as the nearest version, `jobs` at a time, and compares.
-/// Each run has a place, an API and a process of its own. `done` hears of each as soon as it is finished.
+/// Runs each scenario on each real CLI, as far as wanted, and on the simulated one as the nearest version, `jobs` at
+/// a time, and compares them. Each run has its own place, API and process. `done` is called for each as soon as it is
+/// finished.
 pub fn conform(
     simulated: &Path,
     clis: &[RealCli],
@@ -126,19 +127,16 @@ fn one(simulated: &Path, real: &RealCli, scenario: &Scenario) -> Report {
     report
 }
 
-/// Whether a real CLI asked the API as it should have.
+/// Checks the requests that a real CLI sent to the API.
 fn check_requests(scenario: &Scenario, version: Version, requests: &[RecordedRequest]) -> Result<(), String> {
     let messages: Vec<&RecordedRequest> = requests.iter().filter(|request| request.is_message()).collect();
     if let Some(other) = messages.iter().find(|request| request.credential.as_deref() != Some(DUMMY_KEY)) {
-        return Err(format!(
-            "the API was asked with {:?}, which is not the key of the test",
-            other.credential
-        ));
+        return Err(format!("the API received {:?}, which is not the key of the test", other.credential));
     }
     let statuses: Vec<u16> = messages.iter().map(|request| request.status).collect();
     match scenario.statuses {
         Some(expected) if statuses != expected && !asks_for_more(scenario.name, version) => {
-            Err(format!("the API answered {statuses:?} and should have answered {expected:?}"))
+            Err(format!("the API answered {statuses:?} instead of {expected:?}"))
         }
         _ => Ok(()),
     }

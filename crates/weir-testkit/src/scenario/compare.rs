@@ -1,4 +1,4 @@
-//! Two outlines held against each other.
+//! Compares two outlines.
 
 use super::differences::{Difference, Rule, matches};
 use super::model::Scenario;
@@ -9,32 +9,32 @@ use crate::real::Version;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// Lines that differ: `-` only in the real one, `+` only in the simulated one, `!` expected and in neither. Empty
-    /// where they are equal.
+    /// if they are equal.
     pub unexplained: Vec<String>,
-    /// The known differences that made a difference.
+    /// The known differences that had an effect.
     pub known: Vec<&'static Difference>,
     /// Why the scenario is not compared at all.
     pub skipped: Option<&'static str>,
 }
 
 impl Comparison {
-    /// Whether there is nothing that the table does not explain.
+    /// Whether the table explains every difference.
     pub fn is_equal(&self) -> bool {
         self.unexplained.is_empty()
     }
 }
 
-/// Why a scenario means nothing for a version, if it does not.
+/// The reason to skip a scenario for a version, if any.
 pub(super) fn skipped(scenario: &str, version: Version) -> Option<&'static Difference> {
     DIFFERENCES.iter().find(|known| known.rule == Rule::Skip && known.applies(scenario, version))
 }
 
-/// Whether a version is known to ask the API for more than a scenario says.
+/// Whether a version is known to send the API more requests than a scenario expects.
 pub(super) fn asks_for_more(scenario: &str, version: Version) -> bool {
     DIFFERENCES.iter().any(|known| known.rule == Rule::MoreRequests && known.applies(scenario, version))
 }
 
-/// Compares the outlines of the real and of the simulated CLI, after leaving out what is known to differ.
+/// Compares the outlines of the real and the simulated CLI, ignoring known differences.
 pub fn compare(scenario: &Scenario, version: Version, real: &[String], simulated: &[String]) -> Comparison {
     if let Some(difference) = skipped(scenario.name, version) {
         return Comparison {
@@ -47,7 +47,7 @@ pub fn compare(scenario: &Scenario, version: Version, real: &[String], simulated
     let mut known = Vec::new();
     for difference in DIFFERENCES.iter().filter(|known| known.applies(scenario.name, version)) {
         let (left, right) = (difference.rule.apply(&first), difference.rule.apply(&second));
-        // A rule counts only where it brings the two closer: a line that both have needs no rule.
+        // A rule counts only if it brings the two closer: a line that both have needs no rule.
         if unequal(&left, &right).len() < unequal(&first, &second).len() {
             known.push(difference);
             (first, second) = (left, right);
@@ -65,7 +65,7 @@ pub fn compare(scenario: &Scenario, version: Version, real: &[String], simulated
 
 /// The lines that are not in both, by the longest common subsequence.
 fn unequal(first: &[String], second: &[String]) -> Vec<String> {
-    // lengths[i][j]: the longest common part of what follows line i of the first and line j of the second.
+    // lengths[i][j]: the longest common part after line i of the first and line j of the second.
     let width = second.len() + 1;
     let mut lengths = vec![0_u32; (first.len() + 1) * width];
     let at =

@@ -1,24 +1,24 @@
-//! What a known difference is. The differences themselves are in the table.
+//! Known differences and their rules. The differences themselves are in the table.
 //!
-//! An outline of the real CLI and one of the simulated CLI are compared after the rules were applied to both.
+//! Outlines of the real CLI and the simulated CLI are compared after the rules were applied to both.
 
 use super::table::IMITATED;
 use crate::real::Version;
 
-/// A difference between the simulated CLI and a real one that is the CLI's own affair.
+/// An accepted difference between the simulated CLI and a real one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
-    /// Where it is seen.
+    /// Where it occurs.
     pub scope: Scope,
-    /// What is done about it.
+    /// How it is handled.
     pub rule: Rule,
-    /// Whether it is seen only now and then.
+    /// Whether it occurs only sometimes.
     pub chance: bool,
-    /// Why it is so.
+    /// Why it exists.
     pub reason: &'static str,
 }
 
-/// Where a difference is seen.
+/// Where a difference occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scope {
     /// The scenario, or `*` for all.
@@ -27,19 +27,19 @@ pub struct Scope {
     pub versions: Versions,
 }
 
-/// Some versions.
+/// A set of versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Versions {
     /// All of them.
     All,
-    /// From one to another, both included.
+    /// A range, both ends included.
     Between(Version, Version),
-    /// Those that the simulated CLI does not imitate word by word.
+    /// Those that the simulated CLI does not imitate exactly.
     NotImitated,
 }
 
 impl Versions {
-    /// Whether a version is one of them.
+    /// Whether a version is in the set.
     pub fn contain(self, version: Version) -> bool {
         match self {
             Self::All => true,
@@ -49,23 +49,23 @@ impl Versions {
     }
 }
 
-/// What is done about a difference. In patterns `*` stands for any text.
+/// How a difference is handled. In patterns `*` matches any text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Lines that fit the pattern are left out.
+    /// Removes matching lines.
     Omit(&'static str),
-    /// Lines that fit the pattern become this line.
+    /// Replaces matching lines by this line.
     Rewrite(&'static str, &'static str),
-    /// Lines that fit the pattern are put in order: which comes first is chance.
+    /// Sorts matching lines: their order is random.
     Sort(&'static str),
-    /// The CLI asks the API for more than the scenario says, so its requests are not counted.
+    /// The CLI sends the API more requests than the scenario expects, so they are not counted.
     MoreRequests,
-    /// The scenario means nothing for the version.
+    /// The scenario does not apply to the version.
     Skip,
 }
 
 impl Difference {
-    /// Whether it can be seen in a scenario with a version.
+    /// Whether it can occur in a scenario with a version.
     pub fn applies(&self, scenario: &str, version: Version) -> bool {
         let Scope { scenario: wanted, versions } = self.scope;
         matches(wanted, scenario) && versions.contain(version)
@@ -73,7 +73,7 @@ impl Difference {
 }
 
 impl Rule {
-    /// Whether it leaves out or rewrites a line that a scenario is to show.
+    /// Whether it removes or rewrites a line that a scenario must show.
     pub(super) fn hides(&self, line: &str) -> bool {
         matches!(self, Self::Omit(pattern) | Self::Rewrite(pattern, _) if matches(pattern, line))
     }
@@ -102,7 +102,7 @@ impl Rule {
     }
 }
 
-/// Whether a text fits a pattern, in which `*` stands for any text.
+/// Whether a text matches a pattern, in which `*` matches any text.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(start) else { return false };

@@ -1,8 +1,8 @@
 //! Scenarios: what a host does with a CLI, as data, so that any driver can run them on any CLI.
 //!
-//! [`all`] is the list. [`run`] plays one of them with the small driver of [`crate::real`] and folds what came
-//! into an [`Outcome`]; [`outline`] writes a view down, one fact a line; [`compare`] holds two outlines against
-//! each other, with the table of [`DIFFERENCES`] that are known. The list knows nothing of how it is run.
+//! [`all`] is the list. [`run`] plays one with the small driver of [`crate::real`] and folds the events into an
+//! [`Outcome`]; [`outline`] writes a view as lines, one fact each; [`compare`] compares two outlines, with the table
+//! of known [`DIFFERENCES`]. The list does not depend on how it is run.
 
 mod campaign;
 mod compare;

@@ -1,57 +1,57 @@
-//! What a scenario is.
+//! The data model of a scenario.
 
 use crate::json::Json;
 
-/// The smallest picture there is: one transparent pixel.
+/// The smallest possible picture: one transparent pixel.
 pub const PICTURE: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0dIDATx\xdacd\xf8\xcfP\x0f\x00\x03\x86\x01\x80Z4}k\x00\x00\x00\x00IEND\xaeB`\x82";
 
-/// What a host does, and with what. `{{CWD}}` in texts and flags is the working directory; `{{SESSION}}` is the id
-/// of the session that the process before had.
+/// What a host does, and with what. `{{CWD}}` in texts and flags is the working directory; `{{SESSION}}` is the id of
+/// the previous process's session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Its name.
     pub name: &'static str,
-    /// What it shows.
+    /// What it demonstrates.
     pub about: &'static str,
     /// Files in the working directory.
     pub files: Vec<(&'static str, &'static str)>,
     /// The processes, one after the other in the same place.
     pub processes: Vec<Process>,
-    /// Lines that the outline must have, with `*` for any text: without them the scenario shows nothing.
+    /// Lines that the outline must have, with `*` for any text: without them the scenario proves nothing.
     pub shows: Vec<&'static str>,
-    /// The HTTP statuses that the API gives a real CLI, in order, where that matters. Zero: no answer.
+    /// The HTTP statuses that the API returns to a real CLI, in order, if that matters. Zero: no response.
     pub statuses: Option<&'static [u16]>,
 }
 
 /// One process of the CLI.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Process {
-    /// Flags besides the usual ones.
+    /// Flags in addition to the usual ones.
     pub flags: Vec<String>,
-    /// Variables besides the usual ones.
+    /// Environment variables in addition to the usual ones.
     pub environment: Vec<(&'static str, &'static str)>,
-    /// Whether nobody answers for the user: then the CLI is not told to ask.
+    /// Whether there is no user to ask: then the CLI is not told to ask.
     pub unattended: bool,
     /// Whether the usual flags are left out.
     pub bare: bool,
-    /// Hooks that the host runs.
+    /// Hooks registered by the host.
     pub hooks: Vec<Hook>,
-    /// The name of the MCP server that lives in the host, with the tools `add` and `wait`, which never answers.
+    /// The name of the MCP server in the host, with the tools `add` and `wait`, which never returns.
     pub mcp_server: Option<&'static str>,
-    /// How requests of the CLI are answered; the first rule that fits counts. What fits none is allowed.
+    /// How requests from the CLI are answered; the first matching rule applies. Requests without a rule are allowed.
     pub replies: Vec<ReplyRule>,
-    /// What the host does, in order. At the end its input is closed and it has to end.
+    /// What the host does, in order. At the end the input is closed and the process has to exit.
     pub actions: Vec<Action>,
 }
 
-/// A hook that the host runs.
+/// A hook registered by the host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hook {
     /// The event, such as `PreToolUse`.
     pub event: &'static str,
-    /// Which tools; none for all.
+    /// Matching tools; `None` for all.
     pub matcher: Option<&'static str>,
-    /// What it says.
+    /// Its output.
     pub output: Json,
 }
 
@@ -64,7 +64,7 @@ pub struct ReplyRule {
     pub reply: Reply,
 }
 
-/// An answer to a request of the CLI.
+/// A decision about a request from the CLI.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// It is allowed.
@@ -79,20 +79,20 @@ pub enum Reply {
     DenyAndInterrupt(&'static str),
     /// A question gets these answers: question and label.
     Answer(Vec<(&'static str, &'static str)>),
-    /// It stays open.
+    /// The request stays open.
     Hold,
 }
 
-/// Something that the host does.
+/// An action of the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Sends a message with an id of our own.
+    /// Sends a message with an id chosen by the host.
     Send(String),
-    /// Sends a message with pictures: the text and how many.
+    /// Sends a message with pictures: the text and the number of pictures.
     SendPictures(String, usize),
-    /// Sends a message and, in the same write, an interrupt with this id: it is there before the turn begins.
+    /// Sends a message and, in the same write, an interrupt with this id, so that it arrives before the turn begins.
     SendInterrupted(String, &'static str),
-    /// Writes a line as it is.
+    /// Writes a line unchanged.
     Write(String),
     /// Sends a control request with this id.
     Request(&'static str, Json),
@@ -100,7 +100,7 @@ pub enum Action {
     Await(Condition),
     /// Answers the requests that were held.
     AnswerHeld(Reply),
-    /// Closes the input and goes on.
+    /// Closes the input and continues.
     CloseInput,
     /// SIGINT.
     InterruptSignal,
@@ -108,28 +108,28 @@ pub enum Action {
     TerminateSignal,
 }
 
-/// Something to wait for. Counts are those of the process.
+/// Something to wait for. Counts are per process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// So many results.
+    /// This many results.
     Results(usize),
-    /// So many pieces of text.
+    /// This many pieces of text.
     Deltas(usize),
-    /// So many calls of a tool, by the main agent or another.
+    /// This many calls of a tool, by the main agent or another.
     ToolCalls(&'static str, usize),
-    /// So many requests for permission or questions.
+    /// This many requests for permission or questions.
     PermissionRequests(usize),
-    /// So many calls of tools of the MCP server that lives in the host.
+    /// This many calls of tools of the MCP server in the host.
     McpCalls(usize),
-    /// The answer to a control request of ours.
+    /// The response to one of our control requests.
     Response(&'static str),
-    /// So many lines of this type and subtype.
+    /// This many lines of this type and subtype.
     Lines(&'static str, &'static str, usize),
-    /// So many results where the CLI reports tasks in the background, so many (the second number) where it does not.
+    /// This many results if the CLI reports background tasks, or the second number if it does not.
     ResultsWithTasks(usize, usize),
-    /// The file is there, in the working directory.
+    /// The file exists in the working directory.
     File(&'static str),
-    /// The process has ended by itself.
+    /// The process has exited by itself.
     Exit,
 }
 
@@ -139,28 +139,28 @@ impl Scenario {
         Self { name, about, files: Vec::new(), processes: vec![process], shows: Vec::new(), statuses: None }
     }
 
-    /// The same with a file in the working directory.
+    /// Adds a file in the working directory.
     #[must_use]
     pub fn file(mut self, name: &'static str, content: &'static str) -> Self {
         self.files.push((name, content));
         self
     }
 
-    /// The same with a line that the outline must have.
+    /// Adds a line that the outline must have.
     #[must_use]
     pub fn shows(mut self, pattern: &'static str) -> Self {
         self.shows.push(pattern);
         self
     }
 
-    /// The same with the statuses that the API gives a real CLI.
+    /// Sets the statuses that the API returns to a real CLI.
     #[must_use]
     pub fn statuses(mut self, statuses: &'static [u16]) -> Self {
         self.statuses = Some(statuses);
         self
     }
 
-    /// The same with one more process after the others.
+    /// Adds one more process after the others.
     #[must_use]
     pub fn then(mut self, process: Process) -> Self {
         self.processes.push(process);
@@ -169,12 +169,12 @@ impl Scenario {
 }
 
 impl Process {
-    /// A process that does these things.
+    /// A process with these actions.
     pub fn new(actions: impl IntoIterator<Item = Action>) -> Self {
         Self { actions: actions.into_iter().collect(), ..Self::default() }
     }
 
-    /// A process that gets these messages, each after the result of the one before.
+    /// A process that gets these messages, each after the result of the previous one.
     pub fn conversation(messages: impl IntoIterator<Item = String>) -> Self {
         let messages = messages.into_iter().enumerate();
         Self::new(messages.flat_map(|(place, message)| {
@@ -182,28 +182,28 @@ impl Process {
         }))
     }
 
-    /// The same with more flags.
+    /// Adds flags.
     #[must_use]
     pub fn flags<'f>(mut self, flags: impl IntoIterator<Item = &'f str>) -> Self {
         self.flags.extend(flags.into_iter().map(str::to_owned));
         self
     }
 
-    /// The same with one more variable.
+    /// Adds an environment variable.
     #[must_use]
     pub fn variable(mut self, name: &'static str, value: &'static str) -> Self {
         self.environment.push((name, value));
         self
     }
 
-    /// The same with one more rule for answers.
+    /// Adds a rule for decisions.
     #[must_use]
     pub fn reply(mut self, tool: &'static str, reply: Reply) -> Self {
         self.replies.push(ReplyRule { tool, reply });
         self
     }
 
-    /// The same with one more hook.
+    /// Adds a hook.
     #[must_use]
     pub fn hook(mut self, event: &'static str, matcher: Option<&'static str>, output: Json) -> Self {
         self.hooks.push(Hook { event, matcher, output });

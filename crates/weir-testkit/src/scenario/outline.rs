@@ -1,6 +1,6 @@
-//! A view written down: one fact a line, so that a difference is a line and a rule about it can be short.
+//! A view as lines, one fact each, so that a difference is a line and a rule about it can be short.
 //!
-//! What a version calls itself, lists of tools and numbers of lines are left out: they are not the conversation.
+//! Version numbers, lists of tools and line numbers are omitted: they are not part of the conversation.
 
 use weir_transcript::{
     BlockState, Entry, EntryBody, HookRun, Notice, Oddities, Request, RequestKind, ToolCall, ToolDetail,
@@ -8,8 +8,8 @@ use weir_transcript::{
 };
 use weir_wire::ToolUseId;
 
-/// Longest text of a line, in characters.
-const LONGEST: usize = 4000;
+/// Maximum length of a text, in characters.
+const MAX_TEXT: usize = 4000;
 
 /// A view as lines.
 pub fn outline(view: &View) -> Vec<String> {
@@ -221,7 +221,7 @@ impl Outline<'_> {
     }
 }
 
-/// Where a text was cut off differs from run to run.
+/// Where a text was cut off varies between runs.
 fn said(state: BlockState, text: &str) -> String {
     match state {
         BlockState::Aborted => format!("{:?} and so on", text.split(' ').next().unwrap_or_default()),
@@ -242,7 +242,7 @@ fn hook_line(hook: &HookRun) -> String {
 
 fn notice_line(notice: &Notice) -> String {
     match notice {
-        // How long it waits is partly chance.
+        // The wait is partly random.
         Notice::ApiRetry { attempt, max_retries, status, error, .. } => {
             format!("notice retry {attempt} of {max_retries:?} status {status:?} error {error:?}")
         }
@@ -252,7 +252,7 @@ fn notice_line(notice: &Notice) -> String {
     }
 }
 
-/// Dollars, without the noise of floating point.
+/// Dollars, without floating-point noise.
 fn money(usd: Option<f64>) -> String {
     usd.map_or("unknown".into(), |usd| format!("{usd:.6}"))
 }
@@ -260,7 +260,7 @@ fn money(usd: Option<f64>) -> String {
 /// The beginning of a text, on one line.
 fn short(text: &str) -> String {
     let line = format!("{text:?}");
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_TEXT) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
         None => line,
     }

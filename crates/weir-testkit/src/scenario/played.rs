@@ -1,5 +1,5 @@
-//! What has come of the processes of a scenario, whoever drove them: folded, and written down without what differs
-//! from run to run.
+//! The results of a scenario's processes, independent of the driver: folded, and written down without anything that
+//! varies between runs.
 
 use weir_transcript::{Fold, FoldOptions, HostEvent, View};
 use weir_wire::Decoder;
@@ -10,10 +10,10 @@ use crate::json::Json;
 use crate::real::{Exit, Happening, Leftover, Place, Received};
 use crate::redact::Redactor;
 
-/// Longest line of an outline, in characters.
-const LONGEST_LINE: usize = 600;
+/// Maximum length of a line in an outline, in characters.
+const MAX_LINE: usize = 600;
 
-/// What has come of the processes of a scenario so far.
+/// The results of a scenario's processes so far.
 #[derive(Debug)]
 pub struct Played {
     fold: Fold,
@@ -35,7 +35,7 @@ impl Played {
         }
     }
 
-    /// Takes what a process wrote and what was done with it, up to its end.
+    /// Adds what a process wrote and what was done with it, up to its end.
     pub fn process(&mut self, happenings: &[Happening]) {
         let mut decoder = Decoder::new();
         let mut lines = Vec::new();
@@ -66,12 +66,12 @@ impl Played {
         self.lines.push(lines);
     }
 
-    /// The id of the session that the last process had.
+    /// The session id of the last process.
     pub fn session(&self) -> &str {
         &self.session
     }
 
-    /// The conversation.
+    /// The view of the conversation.
     pub fn view(&self) -> &View {
         self.fold.view()
     }
@@ -81,12 +81,12 @@ impl Played {
         &self.exits
     }
 
-    /// Every line that the CLI wrote, process by process.
+    /// Every line that the CLI wrote, by process.
     pub fn lines(&self) -> &[Vec<Received>] {
         &self.lines
     }
 
-    /// The view and how the processes ended, one fact a line, without what differs from run to run.
+    /// The view and how the processes ended, one fact per line, without anything that varies between runs.
     pub fn outline(&mut self, leftovers: &[Leftover]) -> Vec<String> {
         let mut lines = outline(self.fold.view());
         for (number, exit) in self.exits.iter().enumerate() {
@@ -100,14 +100,14 @@ impl Played {
         self.redacted(&lines)
     }
 
-    /// Lines without what differs from run to run.
+    /// Lines without anything that varies between runs.
     pub fn redacted(&mut self, lines: &[String]) -> Vec<String> {
-        // Cut after the redaction: paths and ids are not of the same length everywhere.
-        lines.iter().map(|line| self.redactor.text(line).chars().take(LONGEST_LINE).collect()).collect()
+        // Truncated after the redaction: the lengths of paths and ids vary.
+        lines.iter().map(|line| self.redactor.text(line).chars().take(MAX_LINE).collect()).collect()
     }
 }
 
-/// The CLI's names for tasks, which it makes up.
+/// The CLI's random ids for tasks.
 fn task_ids(line: &Json) -> Vec<String> {
     let result = line.get("tool_use_result");
     let of_result = ["agentId", "backgroundTaskId"].map(|key| result.and_then(|result| result.str_of(key)));

@@ -1,4 +1,4 @@
-//! Our answers to requests of the CLI: from the request and the rules to a response. Pure.
+//! Responses to requests from the CLI, from the request and the rules. Pure.
 
 use weir_transcript::{HostEvent, RequestAnswer};
 
@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::real::Response;
 use crate::{array, object};
 
-/// The answer to a request; none where it is held.
+/// The response to a request; `None` if it is held.
 pub(super) fn respond(process: &Process, line: &Json) -> Option<Response> {
     let id = line.get("request_id")?;
     let request = line.get("request")?;
@@ -34,7 +34,7 @@ pub(super) fn respond(process: &Process, line: &Json) -> Option<Response> {
     }
 }
 
-/// The answer to a request for permission.
+/// The response to a permission request.
 pub(super) fn decide(id: &Json, request: &Json, reply: &Reply) -> Option<Response> {
     let input = request.get("input").cloned().unwrap_or_else(|| object! {});
     let allow = |input: Json| object! { "behavior" => "allow", "updatedInput" => input };
@@ -100,7 +100,7 @@ pub(super) fn initialize(process: &Process) -> Option<Json> {
     Some(request.with_some("sdkMcpServers", process.mcp_server.map(|name| array![name])))
 }
 
-/// A small MCP server: it has a tool that adds two numbers, and one that never answers.
+/// A small MCP server: it has a tool that adds two numbers, and one that never returns.
 fn mcp_reply(message: &Json) -> Option<Json> {
     let number = object! { "type" => "number" };
     let result = match message.str_of("method") {
@@ -132,7 +132,7 @@ fn mcp_reply(message: &Json) -> Option<Json> {
         }
         _ => object! {},
     };
-    // A notification has no id, and the CLI wants an answer all the same.
+    // A notification has no id, but the CLI wants a response anyway.
     let id = message.get("id").cloned().unwrap_or_else(|| Json::from(0));
     Some(object! { "jsonrpc" => "2.0", "id" => id, "result" => result })
 }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_fits_counts() {
+    fn the_first_matching_rule_applies() {
         let process = Process::default().reply("Bash", Reply::Deny("no")).reply("Bash", Reply::Allow);
         let response = respond(&process, &asked("Bash")).unwrap().response;
         assert_eq!(response.at(&["response", "message"]), Some(&Json::from("no")));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_gets_an_error() {
+    fn unknown_requests_get_an_error() {
         let line = object! { "request_id" => "r1", "request" => object! { "subtype" => "dance" } };
         let response = respond(&Process::default(), &line).unwrap().response;
         assert_eq!(response.str_of("subtype"), Some("error"));

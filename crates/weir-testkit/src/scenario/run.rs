@@ -1,4 +1,4 @@
-//! Plays a scenario with the small driver and folds what came.
+//! Plays a scenario with the small driver and folds the events.
 
 use std::io;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ const SIMULATED_VERSION: &str = "SIMULATED_CLAUDE_VERSION";
 /// The flags that every process gets.
 pub const BASE_FLAGS: &[&str] =
     &["-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"];
-/// The flags that let the CLI ask.
+/// The flags that make the CLI ask for permission.
 pub const ASK_FLAGS: &[&str] = &["--permission-prompt-tool", "stdio"];
 /// One model for all, so that costs can be compared.
 pub const MODEL_FLAGS: &[&str] = &["--model", "claude-sonnet-4-5-20250929"];
@@ -37,7 +37,7 @@ pub const MODEL_FLAGS: &[&str] = &["--model", "claude-sonnet-4-5-20250929"];
 /// A CLI to run scenarios on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cli {
-    /// Its version, or the one that it imitates.
+    /// Its version, or the one it imitates.
     pub version: Version,
     /// Its executable.
     pub program: PathBuf,
@@ -64,20 +64,20 @@ impl std::fmt::Display for Cli {
     }
 }
 
-/// What came of a scenario.
+/// The results of a scenario.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The conversation.
+    /// The view of the conversation.
     pub view: View,
-    /// The view and how the processes ended, one fact a line, without what differs from run to run.
+    /// The view and how the processes ended, one fact per line, without anything that varies between runs.
     pub outline: Vec<String>,
     /// How each process ended.
     pub exits: Vec<Exit>,
-    /// Every line that the CLI wrote, process by process.
+    /// Every line that the CLI wrote, by process.
     pub lines: Vec<Vec<Received>>,
-    /// What the API was asked.
+    /// The requests to the API.
     pub requests: Vec<RecordedRequest>,
-    /// Processes that were left, and were killed.
+    /// Processes that were left behind, and were killed.
     pub leftovers: Vec<Leftover>,
     /// How long it took.
     pub elapsed: Duration,
@@ -87,27 +87,27 @@ pub struct Outcome {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The folders could not be made.
-    #[error("the folders for the scenario could not be made in the temporary folder")]
+    /// The folders could not be created.
+    #[error("cannot create the folders for the scenario in the temporary folder")]
     Place(#[from] io::Error),
     /// The API could not be started.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// The CLI did not do its part.
+    /// The CLI did not do what was expected.
     #[error("scenario {scenario}, process {process}, step {step}: {source}")]
     Driver {
         /// The scenario.
         scenario: &'static str,
-        /// Which process, counted from one.
+        /// Number of the process, counted from one.
         process: usize,
-        /// Which of its steps, counted from one.
+        /// Number of its step, counted from one.
         step: usize,
         /// What went wrong.
         source: DriverError,
     },
 }
 
-/// Plays a scenario in a place of its own, with an API of its own.
+/// Plays a scenario in its own place, with its own API.
 ///
 /// # Errors
 /// If the CLI does not do what the scenario waits for.
@@ -144,13 +144,13 @@ pub fn run(cli: &Cli, scenario: &Scenario) -> Result<Outcome, RunError> {
     })
 }
 
-/// Where a process runs.
+/// What a process needs to run.
 #[derive(Debug)]
 struct Stage<'s> {
     cli: &'s Cli,
     place: &'s Place,
     api: &'s ScriptedApi,
-    /// How many messages were sent so far.
+    /// Number of messages sent so far.
     messages: &'s mut u32,
 }
 
@@ -251,10 +251,10 @@ impl Stage<'_> {
         }
     }
 
-    /// The next message as a line, and what the transcript is told of it.
+    /// The next message as a line, and its events for the transcript.
     fn message(&mut self, text: &str, pictures: usize) -> (Json, [HostEvent; 2]) {
         *self.messages += 1;
-        // Ids that differ from message to message and not from run to run.
+        // Ids that differ between messages but not between runs.
         let id = format!("00000000-0000-4000-8000-{:012}", self.messages);
         let content = if pictures == 0 {
             Json::from(text)

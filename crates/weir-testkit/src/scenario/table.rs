@@ -5,10 +5,11 @@
 use super::differences::{Difference, Rule, Scope, Versions};
 use crate::real::Version;
 
-/// The versions that the simulated CLI imitates word by word.
+/// The versions that the simulated CLI imitates exactly.
 pub const IMITATED: &[Version] = &[Version::new(2, 1, 9), Version::new(2, 1, 325)];
 
-/// The version that the simulated CLI imitates beside a real one. 2.1.61 is still nearer to 2.1.9 than to 2.1.325.
+/// The version that the simulated CLI imitates when compared with a real one. 2.1.61 is still closer to 2.1.9 than to
+/// 2.1.325.
 pub fn nearest(version: Version) -> Version {
     if version > V2_1_196 { Version::new(2, 1, 325) } else { V2_1_9 }
 }
@@ -44,24 +45,25 @@ const fn between(
     }
 }
 
-/// What is seen only now and then, or only on some machines, up to a version.
+/// A difference that occurs only sometimes, or only on some machines, up to a version.
 const fn by_chance(scenario: &'static str, to: Version, rule: Rule, reason: &'static str) -> Difference {
     let versions = Versions::Between(FIRST, to);
     Difference { scope: Scope { scenario, versions }, rule, chance: true, reason }
 }
 
-const ENGINE: &str = "the words are those of the JavaScript engine, for older versions the installed Node";
+const ENGINE: &str =
+    "the wording comes from the JavaScript engine, for older versions from the installed Node";
 const ESTIMATE: &str = "the CLI estimates the length of its own prompt";
 const COUNTS: &str =
-    "rounds, tokens, prices and the side calls to a small model are counted anew in many releases";
-const WORDS: &str = "what tools and errors say is worded anew in many releases";
-const SIDE_CALLS: &str = "2.1.9 asks a small model about the output of commands: how often, and whether that ends before the turn, is chance";
+    "rounds, tokens, prices and the side calls to a small model are counted differently in many releases";
+const WORDS: &str = "the wording of tools and errors changes in many releases";
+const SIDE_CALLS: &str = "2.1.9 asks a small model about the output of commands: how often, and whether that ends before the turn, is random";
 const SALVAGE: &str =
-    "2.1.325 keeps, now and then, what had come before the cut, and counts the tokens of both requests";
-const MODE: &str = "2.1.61 tells of a change of the permission mode already, as 2.1.325 does";
-const TASKS: &str = "2.1.61 tells of tasks in the background already, but not all that 2.1.325 does";
-const FATE: &str = "what is said about the fate of a message came bit by bit between 2.1.9 and 2.1.325";
-const CUT: &str = "whether the CLI counts the tokens of a try that was cut off is chance";
+    "2.1.325 sometimes keeps what arrived before the cut, and counts the tokens of both requests";
+const MODE: &str = "2.1.61 already reports a change of the permission mode, as 2.1.325 does";
+const TASKS: &str = "2.1.61 already reports background tasks, but not everything that 2.1.325 does";
+const FATE: &str = "reports about the fate of a message were added step by step between 2.1.9 and 2.1.325";
+const CUT: &str = "whether the CLI counts the tokens of an attempt that was cut off is random";
 const WRITES: &str = "1.0 says less about what a tool did to a file";
 
 /// The table.
@@ -95,7 +97,7 @@ pub const DIFFERENCES: &[Difference] = &[
         "*-parallel",
         V2_1_9,
         Rule::Omit("*output *"),
-        "older ones lose the output of a quick command now and then",
+        "older versions sometimes lose the output of a quick command",
     ),
     by_chance(
         "resume-interrupted",
@@ -132,14 +134,14 @@ pub const DIFFERENCES: &[Difference] = &[
     other("*", Rule::Rewrite("process 1 stderr: *", "process 1 stderr"), WORDS),
     other("*", Rule::Rewrite("request permission *", "request permission"), "suggestions grow in number"),
     other("*", Rule::Rewrite("[*] user Host *", "user"), FATE),
-    other("*", Rule::Omit("[*] notice retry *"), "retries are told of only since 2.1.61 or so"),
-    other("*", Rule::MoreRequests, "the number of tries, and side calls at the start, differ"),
+    other("*", Rule::Omit("[*] notice retry *"), "retries are reported only since 2.1.61 or so"),
+    other("*", Rule::MoreRequests, "the number of attempts, and side calls at the start, differ"),
     other("coalesced", Rule::Skip, FATE),
     other("steered", Rule::Skip, FATE),
     other(
         "max-tokens",
         Rule::Skip,
-        "whether the CLI goes on by itself after a cut answer changed several times",
+        "whether the CLI continues by itself after a truncated reply changed several times",
     ),
     other("clear", Rule::Skip, "what /clear does without a terminal changed several times"),
     other(
@@ -155,16 +157,20 @@ pub const DIFFERENCES: &[Difference] = &[
     other(
         "interrupt-stream",
         Rule::Rewrite("[1] text *", "[1] text cut off"),
-        "only some mark it as cut off",
+        "only some versions mark it as cut off",
     ),
     other("*", Rule::Rewrite("[1] text Complete \"Invalid API key*", "[1] text of an error"), WORDS),
-    other("cut-stream-partial", Rule::Omit("[1] text Aborted *"), "some keep what had come before the cut"),
+    other(
+        "cut-stream-partial",
+        Rule::Omit("[1] text Aborted *"),
+        "some versions keep what arrived before the cut",
+    ),
     other("terminate-signal", Rule::Rewrite("[1] tool Bash *", "[1] tool Bash was running"), FATE),
     other("set-model", Rule::Omit("[-] notice \"CommandOutput*"), WORDS),
     other(
         "plan-refused",
         Rule::Rewrite("turn 1 denied *", "turn 1 denied"),
-        "only some repeat the plan in the denial",
+        "only some versions repeat the plan in the denial",
     ),
     other(
         "allowed-tools",
@@ -177,14 +183,14 @@ pub const DIFFERENCES: &[Difference] = &[
         "resume-missing",
         (FIRST, BEFORE_2_1),
         Rule::Skip,
-        "2.0 says so on the standard error and has no result",
+        "2.0 reports it on standard error and has no result",
     ),
     between("max-budget", (FIRST, V1), Rule::Skip, "1.0 has no --max-budget-usd"),
     between(
         "no-persistence",
         (FIRST, BEFORE_2_1),
         Rule::Skip,
-        "2.0 says so on the standard error and has no result",
+        "2.0 reports it on standard error and has no result",
     ),
     between("question-*", (FIRST, V1), Rule::Skip, "1.0 has no AskUserQuestion"),
     between("plan-*", (FIRST, V1), Rule::Skip, "1.0 keeps no plan file"),
@@ -217,7 +223,7 @@ pub const DIFFERENCES: &[Difference] = &[
         "interrupt-before-later-turn",
         (V2_1_196, V2_1_324),
         Rule::Skip,
-        "before 2.1.325 an interrupt is kept for a message that waits, also after the first turn",
+        "before 2.1.325 an interrupt is kept for a waiting message, even after the first turn",
     ),
     between("background-bash", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
     between("subagent-background", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
@@ -225,13 +231,13 @@ pub const DIFFERENCES: &[Difference] = &[
         "empty-line",
         (V2_1_10, V2_1_196),
         Rule::Skip,
-        "2.1.61 ignores an empty line already, as 2.1.325 does",
+        "2.1.61 already ignores an empty line, as 2.1.325 does",
     ),
     between(
         "unknown-input-type",
         (V2_1_10, V2_1_196),
         Rule::Skip,
-        "2.1.61 ignores it already, as 2.1.325 does",
+        "2.1.61 already ignores it, as 2.1.325 does",
     ),
 ];
 

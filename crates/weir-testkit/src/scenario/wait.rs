@@ -1,4 +1,4 @@
-//! Conditions: whether one holds, and waiting for it with a deadline.
+//! Checks conditions, and waits for them with a deadline.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::json::Json;
 use crate::real::{Driver, DriverError, Received};
 
 impl Condition {
-    /// Whether it holds, given the lines of the process so far and its working directory. That a process has ended is
-    /// not seen in its lines, so [`Condition::Exit`] never holds here.
+    /// Whether it holds, given the lines of the process so far and its working directory. The end of a process does
+    /// not show in its lines, so [`Condition::Exit`] never holds here.
     pub fn holds(&self, lines: &[Received], directory: &Path) -> bool {
         let count = |wanted: &dyn Fn(&Received) -> usize| lines.iter().map(wanted).sum::<usize>();
         let of_type =
@@ -49,7 +49,7 @@ pub(super) fn wait(driver: &Driver, directory: &Path, condition: &Condition) -> 
     let what = format!("{condition:?}");
     match condition {
         Condition::Exit => driver.wait_for_exit(DEADLINE).map(drop),
-        // Nobody tells us of files.
+        // There are no notifications for files.
         Condition::File(_) => {
             driver.poll_for(&what, DEADLINE, || condition.holds(&[], directory).then_some(()))
         }
@@ -68,7 +68,7 @@ fn answers(line: &Received, id: &str) -> bool {
         && line.json.at(&["response", "request_id"]).and_then(Json::as_str) == Some(id)
 }
 
-/// Whether the CLI asks for a permission or an answer with this line.
+/// Whether this line asks for permission or an answer.
 pub(super) fn is_permission_request(line: &Received) -> bool {
     line.is("control_request", None)
         && line.json.at(&["request", "subtype"]).and_then(Json::as_str) == Some("can_use_tool")

@@ -1,4 +1,4 @@
-//! Who acts: the main agent of the session, or a sub-agent of it.
+//! The acting agent: the main agent of the session, or one of its sub-agents.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,10 +8,10 @@ use super::lock;
 use super::sim::Sim;
 use crate::json::Json;
 
-/// What a sub-agent is known by.
+/// Identifies a sub-agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
-    /// The call that started it: lines of the sub-agent carry it as their parent.
+    /// The call that started it: the sub-agent's lines carry it as their parent.
     pub(crate) tool_use_id: String,
     pub(crate) task_id: String,
     pub(crate) run_id: String,
@@ -24,14 +24,14 @@ pub(crate) struct Identity {
     pub(crate) parent_task: Option<String>,
 }
 
-/// The main agent or a sub-agent, while it works on something.
+/// The main agent or a sub-agent at work.
 #[derive(Debug, Clone)]
 pub(crate) struct Agent {
-    /// None for the main agent.
+    /// `None` for the main agent.
     pub(crate) identity: Option<Identity>,
     pub(crate) ids: Arc<Ids>,
     pub(crate) cancel: Arc<Cancel>,
-    /// The tools that it and its own sub-agents have used.
+    /// The tools used by it and its own sub-agents.
     pub(crate) tools_used: Arc<Mutex<Vec<String>>>,
 }
 
@@ -40,7 +40,7 @@ impl Agent {
         Self { identity, ids, cancel, tools_used: Arc::default() }
     }
 
-    /// Remembers a tool.
+    /// Records the use of a tool.
     pub(crate) fn used(&self, tool: &str) {
         let mut used = lock(&self.tools_used);
         if !used.iter().any(|name| name == tool) {
@@ -57,12 +57,12 @@ impl Agent {
         self.identity.is_none()
     }
 
-    /// How many agents stand above it.
+    /// Number of agents above it.
     pub(crate) fn depth(&self) -> u64 {
         self.identity.as_ref().map_or(0, |identity| identity.depth)
     }
 
-    /// Whether lines about what it does are written.
+    /// Whether lines about its actions are written.
     pub(crate) fn shows_lines(&self, sim: &Sim) -> bool {
         let Some(identity) = &self.identity else { return true };
         if sim.profile.is_old() {

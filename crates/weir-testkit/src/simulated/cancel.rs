@@ -1,4 +1,4 @@
-//! Stopping what runs: one flag for a turn or a task, and everything that waits on it wakes at once.
+//! Cancellation: one flag for a turn or a task; everything waiting on it wakes immediately.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::lock;
 
-/// Why something is to stop.
+/// Why something should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The host asked for it by `interrupt`.
+    /// The host sent `interrupt`.
     Interrupt,
     /// SIGINT.
     Signal,
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Cancel {
     }
 }
 
-/// Takes a watcher away again when it is dropped.
+/// Removes the callback again when dropped.
 pub(crate) struct Watch {
     cancel: Arc<Cancel>,
     id: u64,
@@ -82,7 +82,7 @@ impl Cancel {
         self.reason().map_or(Ok(()), Err)
     }
 
-    /// Calls back when the flag is raised; at once if it is already.
+    /// Calls back when the flag is raised; immediately if it already is.
     pub(crate) fn watch(self: &Arc<Self>, watcher: impl FnOnce(Stop) + Send + 'static) -> Watch {
         let mut state = lock(&self.state);
         let id = state.next;
@@ -97,13 +97,13 @@ impl Cancel {
         Watch { cancel: Arc::clone(self), id }
     }
 
-    /// Waits for a time, or until the flag is raised.
+    /// Sleeps for a time, or until the flag is raised.
     pub(crate) fn sleep(self: &Arc<Self>, duration: Duration) -> Result<(), Stop> {
         if duration.is_zero() {
             return self.check();
         }
         let (sender, receiver) = mpsc::channel();
-        // The receiver may be gone by then, and nobody misses the news.
+        // The receiver may be gone by then, which is fine.
         let _watch = self.watch(move |reason| _ = sender.send(reason));
         match receiver.recv_timeout(duration) {
             Ok(reason) => Err(reason),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_that_went_away_is_not_called() {
+    fn a_dropped_callback_is_not_called() {
         let cancel = Cancel::new();
         let (sender, receiver) = mpsc::channel();
         drop(cancel.watch(move |_| sender.send(()).unwrap()));

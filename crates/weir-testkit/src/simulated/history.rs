@@ -1,4 +1,4 @@
-//! A conversation as the model would see it, and its file.
+//! A conversation as the model sees it, and its file.
 
 use super::sessions::SessionFile;
 use crate::json::Json;
@@ -14,14 +14,14 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// A sub-agent's, which begins with its prompt.
+    /// A sub-agent's history, which begins with its prompt.
     pub(crate) fn of_prompt(prompt: &str) -> Self {
         let mut history = Self::default();
         history.user(Json::from(prompt), "", object! {});
         history
     }
 
-    /// A message of the user, or what the CLI says in the user's place.
+    /// Adds a user message, or one that the CLI writes on the user's behalf.
     pub(crate) fn user(&mut self, content: Json, uuid: &str, extra: Json) {
         let message = object! { "role" => "user", "content" => content };
         if let Some(file) = &mut self.file {
@@ -30,12 +30,12 @@ impl History {
         self.messages.push(message);
     }
 
-    /// Results of tools, as one message. They were saved one by one.
+    /// Adds tool results as one message. They were saved one by one.
     pub(crate) fn tool_results(&mut self, results: Vec<Json>) {
         self.messages.push(object! { "role" => "user", "content" => results });
     }
 
-    /// Saves the result of a tool.
+    /// Saves a tool result.
     pub(crate) fn save_result(&mut self, block: &Json, uuid: &str, structured: Json) {
         if let Some(file) = &mut self.file {
             let message = object! { "role" => "user", "content" => array![block] };
@@ -43,12 +43,12 @@ impl History {
         }
     }
 
-    /// An answer of the model with all its blocks. They were saved one by one.
+    /// Adds a response of the model with all its blocks. They were saved one by one.
     pub(crate) fn assistant(&mut self, blocks: Vec<Json>) {
         self.messages.push(object! { "role" => "assistant", "content" => blocks });
     }
 
-    /// Saves a block of an answer.
+    /// Saves a block of a response.
     pub(crate) fn save_block(&mut self, message: &Json, uuid: &str) {
         if let Some(file) = &mut self.file {
             file.message("assistant", message, uuid, object! {});

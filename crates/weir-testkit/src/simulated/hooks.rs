@@ -1,4 +1,4 @@
-//! Hooks: commands from the settings, and callbacks that the host registered by `initialize`.
+//! Hooks: commands from the settings, and callbacks that the host registered with `initialize`.
 
 use std::process::{Command, Stdio};
 
@@ -28,17 +28,17 @@ pub(crate) struct Hooks {
     hooks: Vec<Hook>,
 }
 
-/// What hooks say about a call.
+/// What hooks decide about a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Verdict {
-    /// The reason of a refusal.
+    /// The reason for a refusal.
     pub(crate) denied: Option<String>,
     pub(crate) allowed: bool,
     pub(crate) updated_input: Option<Json>,
 }
 
 impl Hooks {
-    /// Reads the `hooks` of settings (commands) or of `initialize` (callbacks), and keeps those that were there.
+    /// Adds the `hooks` of settings (commands) or of `initialize` (callbacks) to the existing ones.
     pub(crate) fn add(&mut self, value: &Json) {
         for (event, matchers) in value.members() {
             for entry in matchers.items() {
@@ -65,7 +65,7 @@ impl Hooks {
     }
 }
 
-/// The hooks of `--settings`: a file or JSON.
+/// The hooks in `--settings`: a file or JSON.
 pub(crate) fn of_settings(settings: Option<&str>) -> Hooks {
     let text = settings.and_then(|given| match parse(given) {
         Ok(value) => Some(value),
@@ -78,7 +78,7 @@ pub(crate) fn of_settings(settings: Option<&str>) -> Hooks {
     hooks
 }
 
-/// Runs the hooks for an event. `subject` is the tool or the source that matchers are about.
+/// Runs the hooks for an event. `subject` is the tool or source that matchers apply to.
 pub(crate) fn fire(sim: &Sim, agent: &Agent, event: &str, subject: Option<&str>, details: &Json) -> Verdict {
     let mut verdict = Verdict::default();
     let hooks = sim.state().hooks.matching(event, subject);
@@ -161,7 +161,7 @@ fn run_command(
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let finished = shell.spawn().and_then(|mut child| {
         if let Some(mut stdin) = child.stdin.take() {
-            // A hook that does not read its input closes the pipe, and that is fine.
+            // A hook that does not read its input closes the pipe, which is fine.
             drop(std::io::Write::write_all(&mut stdin, input.to_string().as_bytes()));
         }
         child.wait_with_output()
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_worded_as_the_versions_word_it() {
+    fn a_refusal_is_worded_as_each_version_does() {
         let answer =
             parse(r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#)
                 .unwrap();

@@ -1,4 +1,4 @@
-//! Requests to the host and their answers.
+//! Requests to the host and their responses.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, Sender};
@@ -11,14 +11,14 @@ use super::output::Output;
 use crate::json::Json;
 use crate::object;
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum AskError {
-    /// What asked was stopped.
+    /// The requester was stopped.
     Stopped(Stop),
     /// Standard input was closed.
     Closed,
-    /// The host answered with an error.
+    /// The host responded with an error.
     Refused(String),
 }
 
@@ -28,7 +28,7 @@ enum Answer {
     Stopped(Stop),
 }
 
-/// Waiting requests.
+/// Pending requests.
 #[derive(Default)]
 pub(crate) struct Host {
     waiting: Mutex<Waiting>,
@@ -40,12 +40,12 @@ struct Waiting {
     closed: bool,
 }
 
-/// How a request is taken back.
+/// How a request is withdrawn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Withdrawal {
     /// By its id.
     Request,
-    /// By a message to the MCP server that it is for.
+    /// By a message to the MCP server it was sent to.
     Message(Json),
 }
 
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Host {
 }
 
 impl Host {
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the response.
     pub(crate) fn ask(
         &self,
         out: &Output,
@@ -67,7 +67,7 @@ impl Host {
         self.ask_until(out, request_id, request, cancel, Withdrawal::Request)
     }
 
-    /// The same, for a request that is taken back in another way.
+    /// The same for a request with a custom way to withdraw it.
     pub(crate) fn ask_until(
         &self,
         out: &Output,
@@ -96,7 +96,7 @@ impl Host {
         }
     }
 
-    /// An answer came in. One that nobody waits for is dropped.
+    /// Handles a response. One without a pending request is dropped.
     pub(crate) fn answer(&self, response: &Json) {
         let Some(id) = response.str_of("request_id") else { return };
         let Some((sender, _)) = lock(&self.waiting).requests.remove(id) else { return };
@@ -105,11 +105,11 @@ impl Host {
         } else {
             Answer::Given(response.get("response").cloned().unwrap_or_else(|| object! {}))
         };
-        // Whoever asked may have been stopped in the meantime.
+        // The requester may have been stopped in the meantime.
         drop(sender.send(answer));
     }
 
-    /// Tells the host that no answer is needed any more. Who waits is told by its own flag.
+    /// Tells the host that responses are no longer needed. The requesters learn it from their own flags.
     pub(crate) fn announce_cancel(&self, out: &Output, ids: &Ids) {
         let waiting = lock(&self.waiting);
         let mut open: Vec<(String, Withdrawal)> =
@@ -126,7 +126,7 @@ impl Host {
         }
     }
 
-    /// No answer can come any more.
+    /// Fails all pending requests: no response can come any more.
     pub(crate) fn close(&self) {
         let mut waiting = lock(&self.waiting);
         waiting.closed = true;
@@ -140,7 +140,7 @@ impl Host {
     }
 }
 
-/// Writes a request whose answer nobody waits for here.
+/// Sends a request whose response is not waited for.
 pub(crate) fn tell(out: &Output, request_id: &str, request: Json) {
     out.line(&object! { "type" => "control_request", "request_id" => request_id, "request" => request });
 }

@@ -1,7 +1,6 @@
-//! Identifiers like those of the real CLI: the same shapes, and the same ones again for the same seed.
+//! Identifiers like those of the real CLI: the same shapes, and reproducible from a seed.
 //!
-//! Each agent draws from a generator of its own, so that threads that run side by side do not change each other's
-//! identifiers.
+//! Each agent has its own generator, so that concurrent threads do not change each other's identifiers.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +14,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Identifiers that follow from a seed, or random ones.
+    /// Identifiers determined by a seed, or random ones.
     pub(crate) fn new(seed: Option<u64>) -> Arc<Self> {
         let random = || {
             let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
@@ -25,7 +24,7 @@ impl Ids {
         Arc::new(Self { seed, state: Mutex::new(seed) })
     }
 
-    /// A source for one agent or thread, which follows from the seed and its name.
+    /// A generator for one agent or thread, determined by the seed and its name.
     pub(crate) fn fork(&self, name: &str) -> Arc<Self> {
         // FNV-1a: small, and the same on every machine.
         let start = 0xcbf2_9ce4_8422_2325 ^ self.seed;
@@ -64,7 +63,7 @@ impl Ids {
         self.letters("0123456789abcdef", count)
     }
 
-    /// Small letters and digits.
+    /// Lower-case letters and digits.
     pub(crate) fn base36(&self, count: usize) -> String {
         self.letters("0123456789abcdefghijklmnopqrstuvwxyz", count)
     }
@@ -74,7 +73,7 @@ impl Ids {
         format!("{prefix}{letters}")
     }
 
-    /// The identifier of a message of the model.
+    /// The identifier of a model message.
     pub(crate) fn message(&self) -> String {
         self.long("msg_01")
     }
@@ -84,7 +83,7 @@ impl Ids {
         self.long("toolu_01")
     }
 
-    /// The identifier of a request to the API.
+    /// The identifier of an API request.
     pub(crate) fn api_request(&self) -> String {
         self.long("req_01")
     }

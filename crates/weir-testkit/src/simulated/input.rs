@@ -1,25 +1,25 @@
-//! Lines on standard input: what each one means. Pure; the reader acts on it.
+//! Parses lines of standard input. Pure; the reader acts on the result.
 
 use super::profile::Profile;
 use super::queue::UserMessage;
 use crate::json::{Json, parse};
 
-/// A line that came in.
+/// A line of input.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Input {
-    /// A message of the user.
+    /// A user message.
     Message(UserMessage),
-    /// A request of the host.
+    /// A request from the host.
     Request(Json),
-    /// The host's answer to a request of ours.
+    /// The host's response to one of our requests.
     Response(Json),
     /// Nothing to do.
     Ignored,
-    /// The process ends with this on standard error.
+    /// The process ends with this message on standard error.
     Fatal(String),
 }
 
-/// Reads a line, with the outcome that the version has for it.
+/// Parses a line as the imitated version does.
 pub(crate) fn read(line: &str, profile: &Profile) -> Input {
     let old = profile.is_old();
     if line.trim().is_empty() && !old {
@@ -49,7 +49,7 @@ pub(crate) fn read(line: &str, profile: &Profile) -> Input {
     }
 }
 
-/// What JavaScript says about text that is not JSON, for the cases that matter.
+/// JavaScript's error message for text that is not JSON, for the cases that matter.
 fn javascript_error(line: &str) -> String {
     if line.trim().is_empty() {
         return "Unexpected end of JSON input".to_owned();
@@ -57,7 +57,7 @@ fn javascript_error(line: &str) -> String {
     if line.strip_prefix('{').is_some_and(|rest| !rest.starts_with(['"', '}', ' '])) {
         return "Expected property name or '}' in JSON at position 1".to_owned();
     }
-    // A word that begins like a literal is read until it is none.
+    // A word that begins like a literal is read up to the first character that differs.
     let literal =
         ["true", "false", "null"].into_iter().find(|word| word.get(..1) == line.get(..1)).unwrap_or_default();
     let same = line.chars().zip(literal.chars()).take_while(|(letter, wanted)| letter == wanted).count();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_taken_in_the_long_and_the_short_form() {
+    fn messages_are_accepted_in_the_long_and_the_short_form() {
         let message = UserMessage { uuid: Some("u".into()), content: Json::from("hi"), is_composed: false };
         let long = r#"{"type":"user","message":{"role":"user","content":"hi"},"session_id":"default","parent_tool_use_id":null,"uuid":"u"}"#;
         assert_eq!(new(long), Input::Message(message.clone()));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_odd_rows_have_their_outcomes() {
+    fn odd_lines_have_their_outcomes() {
         assert_eq!(
             new(r#"{"type":"user","content":"x"}"#),
             Input::Fatal("Error: Expected message role 'user', got 'undefined'".into())

@@ -1,11 +1,11 @@
-//! Tokens and money, counted the way the CLI counts them: per model, over the life of the process, with what a
-//! resumed session brought along.
+//! Tokens and costs, counted as the CLI does: per model, over the life of the process, including what a resumed
+//! session carried over.
 
 use super::profile::Profile;
 use crate::json::Json;
 use crate::{array, object};
 
-/// Tokens of a request, or of several.
+/// Tokens of one or more requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pub(crate) input: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    /// The usage of an answer of the API.
+    /// The usage of an API response.
     pub(crate) fn of(usage: &Json) -> Self {
         let count =
             |key| usage.integer_of(key).and_then(|count| u64::try_from(count).ok()).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Tokens {
         self.cache_read += more.cache_read;
     }
 
-    /// All of them.
+    /// The sum of all kinds.
     pub(crate) fn total(&self) -> u64 {
         self.input + self.output + self.cache_creation + self.cache_read
     }
@@ -76,7 +76,7 @@ struct ModelTotal {
     usd: f64,
 }
 
-/// How sub-agents of this process fared.
+/// Outcomes of this process's sub-agents.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentCounts {
     pub(crate) background: u64,
@@ -130,7 +130,7 @@ impl Ledger {
         let price = profile.price(model);
         let million = |count: u64| count as f64 / 1e6;
         let mut usd = million(tokens.input) * price.input + million(tokens.output) * price.output;
-        // Added only where there are any, so that the sums have the same last digits as the real ones.
+        // Added only if there are any, so that the sums have the same last digits as the real ones.
         if tokens.cache_creation + tokens.cache_read > 0 {
             usd += million(tokens.cache_read) * price.input * 0.1;
             usd += million(tokens.cache_creation) * price.input * 1.25;
@@ -147,7 +147,7 @@ impl Ledger {
         }
     }
 
-    /// The total, with what was brought along.
+    /// The total, including what was carried over.
     pub(crate) fn total(&self) -> f64 {
         self.total
     }
@@ -157,7 +157,7 @@ impl Ledger {
         self.total - self.brought
     }
 
-    /// Starts over, as `/clear` does.
+    /// Resets everything, as `/clear` does.
     pub(crate) fn clear(&mut self) {
         *self = Self { agents: std::mem::take(&mut self.agents), ..Self::default() };
     }
@@ -167,7 +167,7 @@ impl Ledger {
         usage_json(&self.models, profile)
     }
 
-    /// `model_usage_since_last_result`, which starts over each time it is read.
+    /// `model_usage_since_last_result`, which is reset each time it is read.
     pub(crate) fn take_since(&mut self, profile: &Profile) -> Json {
         usage_json(&std::mem::take(&mut self.since), profile)
     }
@@ -177,7 +177,7 @@ impl Ledger {
         self.agents.to_json()
     }
 
-    /// The line that a session's file ends with.
+    /// The last line of a session file.
     pub(crate) fn cost_state(&self, profile: &Profile, session: &str) -> Json {
         object! {
             "type" => "cost-state",
@@ -188,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// What a saved `cost-state` line brings along.
+    /// Carries over a saved `cost-state` line.
     pub(crate) fn restore(&mut self, state: &Json) {
         self.total = state.number_of("totalCostUSD").unwrap_or_default();
         self.brought = self.total;
@@ -263,7 +263,7 @@ mod tests {
     const USUAL: Tokens = Tokens { input: 100, output: 50, cache_creation: 0, cache_read: 0 };
 
     #[test]
-    fn costs_are_those_of_the_recordings_to_the_last_digit() {
+    fn costs_match_the_recordings_to_the_last_digit() {
         let (old, new) = (Profile::of("2.1.9"), Profile::of("2.1.325"));
         let mut ledger = Ledger::default();
         for _ in 0..13 {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_session_goes_on_from_its_total_and_spends_for_itself() {
+    fn a_restored_session_continues_from_its_total_and_counts_its_own_spending() {
         let profile = Profile::of("2.1.325");
         let mut first = Ledger::default();
         first.charge(&profile, "claude-opus-5-5", Tokens { input: 1000, output: 200, ..Tokens::default() });

@@ -1,4 +1,4 @@
-//! The lines of the stream, key by key as the real CLI writes them.
+//! The lines of the stream, with keys in the order of the real CLI.
 
 use super::agent::Agent;
 use super::clock;
@@ -15,7 +15,7 @@ pub(crate) fn system(sim: &Sim, ids: &Ids, subtype: &str, members: Json) -> Json
         .with("session_id", sim.session_id())
 }
 
-/// A `system` line of those that name the session before the uuid.
+/// A `system` line that has the session before the uuid.
 pub(crate) fn status(sim: &Sim, ids: &Ids, subtype: &str, members: Json) -> Json {
     object! { "type" => "system", "subtype" => subtype }
         .with_all(members)
@@ -23,7 +23,7 @@ pub(crate) fn status(sim: &Sim, ids: &Ids, subtype: &str, members: Json) -> Json
         .with("uuid", ids.uuid())
 }
 
-/// The head of a line about a message.
+/// The first members of a line about a message.
 fn about_message(sim: &Sim, agent: &Agent, kind: &str, message: Json, uuid: &str) -> Json {
     let mut line = object! { "type" => kind, "message" => message, "parent_tool_use_id" => agent.parent() };
     if !sim.profile.is_old()
@@ -39,7 +39,7 @@ fn about_message(sim: &Sim, agent: &Agent, kind: &str, message: Json, uuid: &str
     line
 }
 
-/// The tail of a line of a sub-agent.
+/// The last members of a sub-agent's line.
 fn of_agent(sim: &Sim, agent: &Agent, line: Json) -> Json {
     match &agent.identity {
         Some(identity) if !sim.profile.is_old() => line
@@ -54,13 +54,13 @@ pub(crate) fn assistant(sim: &Sim, agent: &Agent, message: Json, uuid: &str, ext
     of_agent(sim, agent, about_message(sim, agent, "assistant", message, uuid).with_all(extra))
 }
 
-/// A `user` line: results of tools, or what the CLI says in the user's place.
+/// A `user` line: tool results, or what the CLI writes on the user's behalf.
 pub(crate) fn user(sim: &Sim, agent: &Agent, content: Json, uuid: &str, extra: Json) -> Json {
     let message = object! { "role" => "user", "content" => content };
     of_agent(sim, agent, about_message(sim, agent, "user", message, uuid).with_all(extra))
 }
 
-/// A message of the user that is written back.
+/// A user message that is echoed.
 pub(crate) fn replay(sim: &Sim, content: &Json, uuid: &str, timestamp: bool, extra: Json) -> Json {
     let message = object! { "role" => "user", "content" => content };
     let mut line = object! {
@@ -107,14 +107,14 @@ pub(crate) fn lifecycle(sim: &Sim, ids: &Ids, message: &str, state: &str) -> Jso
     }
 }
 
-/// The answer to a control request of the host.
+/// The success response to a control request from the host.
 pub(crate) fn control_success(request_id: &str, response: Option<Json>) -> Json {
     let answer =
         object! { "subtype" => "success", "request_id" => request_id }.with_some("response", response);
     object! { "type" => "control_response", "response" => answer }
 }
 
-/// The refusal of a control request of the host.
+/// The error response to a control request from the host.
 pub(crate) fn control_error(request_id: &str, error: &str, code: Option<&str>) -> Json {
     let answer = object! { "subtype" => "error", "request_id" => request_id, "error" => error }
         .with_some("error_code", code);

@@ -1,4 +1,4 @@
-//! MCP servers that live in the host, reached by `mcp_message` requests.
+//! MCP servers in the host, reached through `mcp_message` requests.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::sim::Sim;
 use crate::json::{Json, parse};
 use crate::object;
 
-/// A server of the host.
+/// A server in the host.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Server {
     pub(crate) name: String,
@@ -33,7 +33,7 @@ impl Server {
     }
 }
 
-/// `mcp__server__tool` as its two names.
+/// Splits `mcp__server__tool` into its two names.
 pub(crate) fn split_name(tool: &str) -> Option<(&str, &str)> {
     tool.strip_prefix("mcp__")?.split_once("__")
 }
@@ -56,7 +56,7 @@ pub(crate) fn configured_names(configs: &[String]) -> Vec<String> {
     names.collect()
 }
 
-/// Greets the servers that are not connected, and asks for their tools.
+/// Connects to servers that are not connected yet, and lists their tools.
 pub(crate) fn connect(sim: &Sim, ids: &Arc<Ids>) {
     let _one_at_a_time = lock(&sim.connecting);
     let names: Vec<String> = sim
@@ -100,15 +100,15 @@ fn list_tools(sim: &Sim, agent: &Agent, name: &str) -> Result<Vec<String>, AskEr
     Ok(tools.iter().filter_map(|tool| tool.str_of("name")).map(str::to_owned).collect())
 }
 
-/// A message that a server of the host sent by itself.
-pub(crate) fn heard(sim: &Arc<Sim>, ids: &Arc<Ids>, sent: &Json) {
+/// Handles a message sent by a server in the host.
+pub(crate) fn handle_message(sim: &Arc<Sim>, ids: &Arc<Ids>, sent: &Json) {
     let name = sent.str_of("server_name").unwrap_or_default().to_owned();
     let message = sent.get("message").unwrap_or(&Json::Null);
     match (message.str_of("method"), message.get("id")) {
-        // The older version does not care.
+        // The older version ignores it.
         (Some("notifications/tools/list_changed"), _) if !sim.profile.is_old() => {
             let (sim, ids) = (Arc::clone(sim), ids.fork("tools"));
-            // The answer comes by the thread that we are on.
+            // The response arrives on the current thread, so it must not block.
             std::thread::spawn(move || {
                 let agent = Agent::new(None, ids, Cancel::new());
                 if let Ok(tools) = list_tools(&sim, &agent, &name) {
@@ -129,7 +129,7 @@ fn envelope(server: &str, message: Json) -> Json {
     object! { "subtype" => "mcp_message", "server_name" => server, "message" => message }
 }
 
-/// Names the next request to a server.
+/// The id of the next request to a server.
 fn next_id(sim: &Sim, server: &str) -> u64 {
     let id = change(sim, server, |server| {
         server.next += 1;
@@ -138,7 +138,7 @@ fn next_id(sim: &Sim, server: &str) -> u64 {
     id.unwrap_or_default()
 }
 
-/// Sends a request to a server and gives its answer.
+/// Sends a request to a server and returns its response.
 fn request(
     sim: &Sim,
     agent: &Agent,
@@ -152,7 +152,7 @@ fn request(
     message(sim, agent, server, call, Some(id))
 }
 
-/// Sends a message to a server and gives its answer. A request is taken back by its id.
+/// Sends a message to a server and returns its response. A request is withdrawn by its id.
 fn message(sim: &Sim, agent: &Agent, server: &str, message: Json, id: Option<u64>) -> Result<Json, AskError> {
     let withdrawal = match id {
         None => Withdrawal::Request,
@@ -169,7 +169,7 @@ fn message(sim: &Sim, agent: &Agent, server: &str, message: Json, id: Option<u64
     Ok(answer.get("mcp_response").cloned().unwrap_or(Json::Null))
 }
 
-/// Calls a tool of a server; the blocks that it gives, or why not.
+/// Calls a server's tool; returns its blocks, or why it failed.
 pub(crate) fn call(
     sim: &Sim,
     agent: &Agent,
@@ -186,7 +186,7 @@ pub(crate) fn call(
     let params = object! { "name" => tool, "arguments" => input, "_meta" => meta };
     let answer = request(sim, agent, server, id, ("tools/call", Some(params)))?;
     if let Some(error) = answer.get("error") {
-        let text = error.str_of("message").unwrap_or("the server gave an error");
+        let text = error.str_of("message").unwrap_or("the server returned an error");
         return Err(AskError::Refused(text.to_owned()));
     }
     let result = answer.get("result").cloned().unwrap_or(Json::Null);
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_apart() {
+    fn names_are_split() {
         assert_eq!(split_name("mcp__host__add_two"), Some(("host", "add_two")));
         assert_eq!(split_name("Bash"), None);
         assert_eq!(

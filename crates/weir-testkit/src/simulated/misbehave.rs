@@ -1,23 +1,23 @@
-//! What the simulated CLI does wrong on request. The table of all of it is in the documentation of the parent.
+//! Deliberate misbehaviour of the simulated CLI. The full table is in the documentation of the parent module.
 //!
-//! This module reads what was asked for. The places that do it ask [`Misbehaviour`] by name.
+//! This module parses requests for misbehaviour. The code that misbehaves looks it up in [`Misbehaviour`].
 
 use std::time::Duration;
 
 use crate::json::{Json, parse};
 
-/// Where in a run something happens.
+/// A point in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Point {
     /// Before anything is written.
     Start,
-    /// Instead of the answer to `initialize`.
+    /// Instead of the response to `initialize`.
     Initialize,
-    /// After the `init` line, before the answer.
+    /// After the `init` line, before the reply.
     Turn,
-    /// In the middle of the text of the answer.
+    /// In the middle of the reply's text.
     Mid,
-    /// After the answer, instead of the result.
+    /// After the reply, instead of the result.
     Result,
 }
 
@@ -34,19 +34,19 @@ impl Point {
     }
 }
 
-/// One thing that goes wrong.
+/// One kind of misbehaviour.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Misbehaviour {
-    // How lines are written, from now on.
+    // How lines are written from now on.
     SingleBytes,
     SplitUtf8,
     CrLf,
     Escapes,
     ReorderedKeys,
     DuplicateResponses,
-    /// Members that permission requests have from now on.
+    /// Extra members of permission requests from now on.
     AskWith(Json),
-    // Lines that come before the answer.
+    // Lines written before the reply.
     HugeLine {
         bytes: usize,
     },
@@ -106,12 +106,12 @@ pub(crate) enum Misbehaviour {
     Coalesce(bool),
 }
 
-/// A request to misbehave that is not understood.
+/// A request for unknown misbehaviour.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("simulated claude: no such misbehaviour: {0}; the documentation of the simulated CLI lists them")]
 pub(crate) struct UnknownMisbehaviour(String);
 
-/// Reads what stands in a step or a script file: a name, an object of names and values, or a list of those.
+/// Parses the value in a step or script file: a name, an object of names and values, or a list of those.
 pub(crate) fn read(value: &Json) -> Result<Vec<Misbehaviour>, UnknownMisbehaviour> {
     match value {
         Json::Null => Ok(Vec::new()),
@@ -124,7 +124,7 @@ pub(crate) fn read(value: &Json) -> Result<Vec<Misbehaviour>, UnknownMisbehaviou
     }
 }
 
-/// Reads the text of the environment variable: JSON, or names with commas between them.
+/// Parses the environment variable: JSON, or comma-separated names.
 pub(crate) fn read_text(text: &str) -> Result<Vec<Misbehaviour>, UnknownMisbehaviour> {
     match parse(text) {
         Ok(value) => read(&value),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_an_error() {
+    fn unknown_misbehaviour_is_an_error() {
         assert!(read_text("tomorrow").unwrap_err().to_string().contains("tomorrow"));
         assert!(read_text(r#"{"silence":"nowhere"}"#).is_err());
         assert!(read_text("[1]").is_err());

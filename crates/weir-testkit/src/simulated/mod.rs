@@ -34,7 +34,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use run::{main, play};
 
-/// Locks. A thread that panicked while it held the lock left data that is still the best there is.
+/// Locks a mutex, ignoring poisoning: what a panicked thread left is still the best data available.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

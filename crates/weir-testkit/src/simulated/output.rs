@@ -1,4 +1,4 @@
-//! Standard output and standard error: whole lines, and the ways to write them badly.
+//! Standard output and standard error: whole lines, and ways to write them badly.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -24,9 +24,9 @@ struct Style {
 pub(crate) struct Output {
     out: Mutex<(Sink, Style)>,
     err: Mutex<Sink>,
-    /// Whether lines are written at all; they are not where only the final text is asked for.
+    /// Whether lines are written at all; not if only the final text was requested.
     streams: bool,
-    /// Whether nothing more is written: the other side is gone, or the CLI has fallen silent.
+    /// Whether nothing more is written: the other side is gone, or the CLI is silent.
     closed: AtomicBool,
 }
 
@@ -42,7 +42,7 @@ impl Output {
         Self { out, err: Mutex::new(err), streams, closed: AtomicBool::new(false) }
     }
 
-    /// Changes how lines are written from now on, if that is what the misbehaviour is about.
+    /// Changes how lines are written from now on, if the misbehaviour is of that kind.
     pub(crate) fn misbehave(&self, misbehaviour: &Misbehaviour) {
         let style = &mut lock(&self.out).1;
         match misbehaviour {
@@ -55,12 +55,12 @@ impl Output {
         }
     }
 
-    /// Writes nothing more.
+    /// Stops writing.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the other side has gone away.
+    /// Whether the other side is gone.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
@@ -74,7 +74,7 @@ impl Output {
         }
     }
 
-    /// Writes a line that is not, or not whole, JSON.
+    /// Writes a line that is not JSON, or only part of it.
     pub(crate) fn text_line(&self, text: &str) {
         let (sink, style) = &mut *lock(&self.out);
         let end = if style.crlf { "\r\n" } else { "\n" };
@@ -83,7 +83,7 @@ impl Output {
         self.write(sink, *style, line.as_bytes());
     }
 
-    /// Writes the final text, or a line that is cut.
+    /// Writes the final text, or a truncated line.
     pub(crate) fn raw(&self, bytes: &[u8]) {
         let (sink, style) = &mut *lock(&self.out);
         self.write(sink, *style, bytes);
@@ -107,14 +107,14 @@ impl Output {
         }
     }
 
-    /// Writes to standard error. Nobody may be listening, and that is no reason to stop.
+    /// Writes to standard error. If there is no reader, that is no reason to stop.
     pub(crate) fn error(&self, text: &str) {
         let sink = &mut *lock(&self.err);
         drop(sink.write_all(text.as_bytes()).and_then(|()| sink.flush()));
     }
 }
 
-/// Cuts after the first byte of each character that has several.
+/// Splits after the first byte of each multi-byte character.
 fn split_inside_characters(bytes: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::new();
     let mut rest = bytes;
@@ -127,7 +127,7 @@ fn split_inside_characters(bytes: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// The same object with its keys the other way round, on all levels.
+/// The same object with its keys reversed, on all levels.
 fn reordered(value: Json) -> Json {
     match value {
         Json::Object(members) => {

@@ -1,4 +1,4 @@
-//! What waits to be worked on: messages of the user, ends of background tasks, the end of the input.
+//! The work queue: user messages, ends of background tasks, the end of the input.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -8,18 +8,18 @@ use super::cancel::{Cancel, Stop};
 use super::lock;
 use crate::json::Json;
 
-/// A message of the user.
+/// A user message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct UserMessage {
     /// The host's own id for it.
     pub(crate) uuid: Option<String>,
     pub(crate) content: Json,
-    /// Whether the host says that a program composed the text, which then runs no command.
+    /// Whether the host says that a program composed the text, so that it cannot be a command.
     pub(crate) is_composed: bool,
 }
 
 impl UserMessage {
-    /// The slash command that it is, without the slash.
+    /// The slash command in it, without the slash.
     pub(crate) fn command(&self) -> Option<&str> {
         if self.is_composed {
             return None;
@@ -29,7 +29,7 @@ impl UserMessage {
     }
 }
 
-/// A background task that has ended, for the turn that it starts.
+/// A background task that has ended, and starts a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Notice {
     pub(crate) text: String,
@@ -41,7 +41,7 @@ pub(crate) struct Notice {
 pub(crate) enum Next {
     Messages(Vec<UserMessage>),
     Notice(Notice),
-    /// Nothing more comes: end with this status, or with that of the last result.
+    /// Nothing more will come: exit with this status, or with that of the last result.
     End(Option<u8>),
 }
 
@@ -51,19 +51,19 @@ struct State {
     notices: VecDeque<Notice>,
     end_of_input: bool,
     end: Option<Option<u8>>,
-    /// Background tasks that run, and how many of them are agents.
+    /// Running background tasks, and how many of them are agents.
     tasks: usize,
     agents: usize,
     current: Option<Arc<Cancel>>,
-    /// Whether the reader has not yet seen all that came together with the last message.
+    /// Whether the reader has not yet read everything that arrived with the last message.
     held: bool,
-    /// Whether the next turn is to end as soon as it begins.
+    /// Whether the next turn should end as soon as it begins.
     interrupted: bool,
     /// Whether any turn has begun.
     begun: bool,
 }
 
-/// What waits.
+/// The work queue.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -77,7 +77,7 @@ impl Queue {
         result
     }
 
-    /// Takes a message. Its turn begins after [`Queue::release`] at the earliest.
+    /// Adds a message. Its turn begins after [`Queue::release`] at the earliest.
     pub(crate) fn hold(&self, message: UserMessage) {
         self.change(|state| {
             state.messages.push_back(message);
@@ -85,7 +85,7 @@ impl Queue {
         });
     }
 
-    /// Nothing more is known that came together with the last message.
+    /// Everything that arrived with the last message has been read.
     pub(crate) fn release(&self) {
         self.change(|state| state.held = false);
     }
@@ -103,7 +103,7 @@ impl Queue {
         lock(&self.state).end_of_input
     }
 
-    /// Ends the process as soon as possible: what runs is stopped.
+    /// Ends the process as soon as possible: stops what is running.
     pub(crate) fn end(&self, status: Option<u8>, reason: Stop) {
         let current = self.change(|state| {
             state.end.get_or_insert(status);
@@ -114,7 +114,7 @@ impl Queue {
         }
     }
 
-    /// Ends the process after what runs now.
+    /// Ends the process after what is running now.
     pub(crate) fn end_after_turn(&self, status: Option<u8>) {
         self.change(|state| _ = state.end.get_or_insert(status));
     }
@@ -123,9 +123,9 @@ impl Queue {
         lock(&self.state).end.is_some()
     }
 
-    /// Waits for something to do, which then runs until [`Queue::finished`]. With `together`, all messages that wait
-    /// are taken at once, except that a slash command goes alone; without `tasks`, background tasks do not keep the
-    /// process alive.
+    /// Waits for something to do, which then runs until [`Queue::finished`]. With `together`, all waiting messages
+    /// are taken at once, except that a slash command is taken alone; without `wait_for_tasks`, background tasks do
+    /// not keep the process alive.
     pub(crate) fn next(&self, together: bool, wait_for_tasks: bool) -> Next {
         let mut state = lock(&self.state);
         loop {
@@ -148,7 +148,7 @@ impl Queue {
         }
     }
 
-    /// Messages that came during a turn and are taken into it.
+    /// Takes messages that arrived during a turn and become part of it.
     pub(crate) fn steer(&self) -> Vec<UserMessage> {
         let mut state = lock(&self.state);
         let mut taken = Vec::new();
@@ -158,12 +158,12 @@ impl Queue {
         taken
     }
 
-    /// The ids of the messages that wait.
+    /// The ids of the waiting messages.
     pub(crate) fn waiting(&self) -> Vec<String> {
         lock(&self.state).messages.iter().filter_map(|message| message.uuid.clone()).collect()
     }
 
-    /// Takes a waiting message back.
+    /// Removes a waiting message.
     pub(crate) fn withdraw(&self, uuid: &str) -> bool {
         self.change(|state| {
             let before = state.messages.len();
@@ -187,30 +187,30 @@ impl Queue {
         });
     }
 
-    /// Waits until no task runs, or for so long.
+    /// Waits until no task is running, or until the timeout.
     pub(crate) fn wait_for_tasks(&self, time: Duration) {
         let state = lock(&self.state);
         drop(self.changed.wait_timeout_while(state, time, |state| state.tasks > 0));
     }
 
-    /// Whether agents run in the background, or have ended and wait to be heard.
+    /// Whether agents are running in the background, or have ended and have not been reported.
     pub(crate) fn agents_pending(&self) -> bool {
         let state = lock(&self.state);
         state.agents > 0 || !state.notices.is_empty()
     }
 
-    /// Nothing runs any more.
+    /// Marks the queue as idle.
     pub(crate) fn finished(&self) {
         self.change(|state| state.current = None);
     }
 
-    /// What stops that which runs.
+    /// The flag that stops what is running.
     pub(crate) fn current(&self) -> Option<Arc<Cancel>> {
         lock(&self.state).current.clone()
     }
 
-    /// An interrupt while nothing runs is for the message that waits, if there is one: its turn ends as soon as it
-    /// begins. With `first_only` that holds for the first turn alone, and later ones do not hear of it.
+    /// Interrupts the waiting message, if there is one, while nothing is running: its turn ends as soon as it begins.
+    /// With `first_only` that applies only to the first turn, and later ones ignore it.
     pub(crate) fn interrupt_next(&self, first_only: bool) {
         self.change(|state| {
             let waits = state.current.is_none() && !state.messages.is_empty();
@@ -222,7 +222,7 @@ impl Queue {
 }
 
 impl State {
-    /// Something runs from now on.
+    /// Marks the queue as running.
     fn begin(&mut self) {
         let cancel = Cancel::new();
         if std::mem::take(&mut self.interrupted) {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_keep_the_process_alive_and_their_ends_are_heard() {
+    fn tasks_keep_the_process_alive_and_their_ends_are_reported() {
         let queue = Queue::default();
         queue.task_started(true);
         queue.end_of_input();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_before_a_turn_is_for_the_message_that_waits() {
+    fn an_interrupt_before_a_turn_is_for_the_waiting_message() {
         let queue = Queue::default();
         let stopped = |queue: &Queue| {
             queue.next(false, true);
@@ -298,10 +298,10 @@ mod tests {
         queue.push(message("c"));
         queue.interrupt_next(false);
         assert_eq!(stopped(&queue), Some(Stop::Interrupt));
-        assert_eq!(stopped(&queue), None, "it was for one turn");
+        assert_eq!(stopped(&queue), None, "it applies to one turn");
         queue.push(message("d"));
         queue.interrupt_next(true);
-        assert_eq!(stopped(&queue), None, "only a first turn hears of it");
+        assert_eq!(stopped(&queue), None, "it applies only to the first turn");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The thread that reads standard input. Control requests are answered here, whatever the engine is doing.
+//! The thread that reads standard input. It answers control requests whatever the engine is doing.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn run(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) {
     let mut stdin = BufReader::new(stdin);
     let mut line = Vec::new();
     loop {
-        // A control request that came together with a message is answered before that message's turn begins.
+        // A control request that arrives together with a message is answered before that message's turn begins.
         if !request_follows(stdin.buffer(), sim) {
             sim.queue.release();
         }
@@ -46,7 +46,7 @@ pub(crate) fn run(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) {
     }
 }
 
-/// Whether the next line is here already and asks for something.
+/// Whether the next line is already buffered and is a request.
 fn request_follows(buffered: &[u8], sim: &Sim) -> bool {
     let Some(end) = buffered.iter().position(|byte| *byte == b'\n') else { return false };
     let line = String::from_utf8_lossy(buffered.get(..end).unwrap_or_default());

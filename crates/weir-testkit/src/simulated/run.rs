@@ -1,4 +1,4 @@
-//! From arguments to a running CLI.
+//! Starts the CLI from its arguments.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -20,13 +20,13 @@ use super::turn::{Ended, ResultLine, crash};
 use super::{reader, signals};
 use crate::json::Json;
 
-/// Runs the simulated CLI on the standard streams: all that a program needs that wants to be it.
+/// Runs the simulated CLI on the standard streams: all that a program needs to act as the CLI.
 pub fn play(arguments: &[String]) -> ExitCode {
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     ExitCode::from(main(arguments, Box::new(stdin), Box::new(stdout), Box::new(stderr)))
 }
 
-/// Runs the simulated CLI. `arguments` are those after the name of the program. The number is the exit status.
+/// Runs the simulated CLI. `arguments` are those after the program name. Returns the exit status.
 ///
 /// ```
 /// let nothing: &[u8] = b"";
@@ -41,7 +41,7 @@ pub fn play(arguments: &[String]) -> ExitCode {
 /// ```
 pub fn main(arguments: &[String], stdin: Box<dyn Read + Send>, stdout: Sink, stderr: Sink) -> u8 {
     let fail = |mut stderr: Sink, text: String| {
-        // There is nowhere else to say it.
+        // There is nowhere else to report it.
         drop(writeln!(stderr, "{text}"));
         1
     };
@@ -65,7 +65,7 @@ pub fn main(arguments: &[String], stdin: Box<dyn Read + Send>, stdout: Sink, std
         return 0;
     }
     if !options.print {
-        return fail(stderr, "simulated claude: there is no interactive mode; use -p".to_owned());
+        return fail(stderr, "simulated claude: no interactive mode; use -p".to_owned());
     }
     if options.skip_permissions && rustix::process::getuid().is_root() {
         let text =
@@ -94,7 +94,7 @@ fn start(sim: Sim, stdin: Box<dyn Read + Send>) -> u8 {
         _ => None,
     });
     if let Some(time) = slow {
-        // Nobody cancels this one.
+        // This one is never cancelled.
         _ = super::cancel::Cancel::new().sleep(time);
     }
     crash(&sim, Point::Start);
@@ -110,7 +110,7 @@ fn start(sim: Sim, stdin: Box<dyn Read + Send>) -> u8 {
     Engine::new(sim, history).run()
 }
 
-/// Messages come from a thread, or there is one prompt.
+/// Starts a thread that reads messages, or takes the single prompt.
 fn take_input(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) -> Result<(), u8> {
     if sim.options.input == Format::StreamJson {
         let reader = Arc::clone(sim);
@@ -120,7 +120,7 @@ fn take_input(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) -> Result<(), u8> {
     let mut text = String::new();
     if sim.options.prompt.is_none() {
         let mut stdin = stdin;
-        // What is not text counts as nothing.
+        // Input that is not text counts as empty.
         drop(stdin.read_to_string(&mut text));
     }
     let prompt = sim.options.prompt.clone().unwrap_or(text);
@@ -162,7 +162,7 @@ fn not_an_id(given: &str, profile: &Profile) -> SessionError {
     SessionError::NotAnId(text)
 }
 
-/// Finds the session to go on with, or starts a new one.
+/// Opens the session to resume, or starts a new one.
 fn open_session(sim: &Sim) -> Result<History, SessionError> {
     let (folder, options) = (sim.project_dir(), &sim.options);
     let found = match &options.resume {
@@ -222,7 +222,7 @@ fn restore(sim: &Sim, history: &mut History, saved: sessions::Saved, file: &mut 
     file.continue_after(saved.leaf);
 }
 
-/// Says why the session cannot be opened, with a result where the real CLI writes one.
+/// Reports why the session cannot be opened, with a result if the real CLI writes one.
 fn refuse(sim: &Sim, error: &SessionError) -> u8 {
     let text = error.to_string();
     let silent_on_stderr = sim.profile.is_old() && !matches!(error, SessionError::InUse(_));

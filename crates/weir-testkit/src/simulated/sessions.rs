@@ -1,4 +1,4 @@
-//! Sessions on disk: one file of lines for each, in the folders and the shapes of the real CLI.
+//! Sessions on disk: one file of lines each, in the same folders and format as the real CLI.
 //!
 //! Only what a resumed session needs is read back: the messages and the cost.
 
@@ -12,7 +12,7 @@ use super::profile::Profile;
 use crate::json::{Json, parse};
 use crate::object;
 
-/// The name of a folder's folder: every character that is not a letter or a digit becomes a dash.
+/// The name of a working directory's session folder: every character that is not a letter or digit becomes a dash.
 pub(crate) fn project_name(cwd: &Path) -> String {
     cwd.to_string_lossy()
         .chars()
@@ -25,7 +25,7 @@ pub(crate) fn file_of(project_dir: &Path, session: &str) -> PathBuf {
     project_dir.join(format!("{session}.jsonl"))
 }
 
-/// The session of a folder that was written to last.
+/// The most recently written session in a folder.
 pub(crate) fn newest(project_dir: &Path) -> Option<String> {
     let files = std::fs::read_dir(project_dir).ok()?.flatten().filter_map(|entry| {
         let path = entry.path();
@@ -37,10 +37,10 @@ pub(crate) fn newest(project_dir: &Path) -> Option<String> {
     files.max().map(|(_, id)| id)
 }
 
-/// What a session's file holds.
+/// The contents of a session file.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Saved {
-    /// The conversation, as the API takes it.
+    /// The conversation, in the format of the API.
     pub(crate) messages: Vec<Json>,
     /// The last `cost-state` line.
     pub(crate) cost: Option<Json>,
@@ -48,13 +48,13 @@ pub(crate) struct Saved {
     pub(crate) leaf: Option<String>,
 }
 
-/// Reads a session's file, up to and with the line `last` where one is given. Lines that are not understood are left out.
+/// Reads a session file, up to and including the line `last` if given. Unknown lines are skipped.
 pub(crate) fn load(path: &Path, last: Option<&str>) -> std::io::Result<Saved> {
     let mut saved = Saved::default();
     let mut last_answer = None;
     for line in BufReader::new(File::open(path)?).lines() {
         let Ok(line) = parse(&line?) else { continue };
-        // What comes later counts for the money only.
+        // Later lines only count towards the cost.
         let is_cut = last.is_some() && saved.leaf.as_deref() == last;
         match line.str_of("type") {
             Some("cost-state") => saved.cost = Some(line),
@@ -77,14 +77,14 @@ pub(crate) fn load(path: &Path, last: Option<&str>) -> std::io::Result<Saved> {
     Ok(saved)
 }
 
-/// A message comes as several lines with one block each.
+/// Merges blocks into a message, which is stored as several lines with one block each.
 fn append_blocks(message: Option<&mut Json>, more: &Json) {
     if let Some(Json::Array(blocks)) = message.and_then(|message| message.get_mut("content")) {
         blocks.extend_from_slice(more.items_of("content"));
     }
 }
 
-/// Writes a session's file, line by line. A disk that fails does not stop the CLI.
+/// Writes a session file, line by line. A failing disk does not stop the CLI.
 #[derive(Debug)]
 pub(crate) struct SessionFile {
     path: PathBuf,
@@ -97,7 +97,7 @@ pub(crate) struct SessionFile {
 }
 
 impl SessionFile {
-    /// A session's file, which is made when the first line is written.
+    /// A session file, which is created when the first line is written.
     pub(crate) fn new(project_dir: &Path, session: &str, cwd: &str, profile: &Profile) -> Self {
         Self {
             path: file_of(project_dir, session),
@@ -110,12 +110,12 @@ impl SessionFile {
         }
     }
 
-    /// Goes on after this line.
+    /// Continues after this line.
     pub(crate) fn continue_after(&mut self, leaf: Option<String>) {
         self.leaf = leaf;
     }
 
-    /// Copies another session's lines under the new name, up to and with the line `last` where one is given.
+    /// Copies another session's lines under the new name, up to and including the line `last` if given.
     pub(crate) fn copy_from(&mut self, other: &Path, last: Option<&str>) {
         let Ok(text) = std::fs::read_to_string(other) else { return };
         for line in text.lines() {
@@ -143,12 +143,12 @@ impl SessionFile {
         }
     }
 
-    /// A line that is not part of the conversation.
+    /// Writes a line that is not part of the conversation.
     pub(crate) fn note(&mut self, line: &Json) {
         self.append(line);
     }
 
-    /// A message is taken from the queue.
+    /// Records that a message was taken from the queue.
     pub(crate) fn dequeued(&mut self) {
         let line = object! {
             "type" => "queue-operation",
@@ -159,7 +159,7 @@ impl SessionFile {
         self.append(&line);
     }
 
-    /// A line of the conversation: a message of the user, of the model, or results of tools.
+    /// Writes a line of the conversation: a user message, a model message, or tool results.
     pub(crate) fn message(&mut self, kind: &str, message: &Json, uuid: &str, extra: Json) {
         let chain = object! { "parentUuid" => self.leaf.take(), "isSidechain" => false };
         let place = object! { "cwd" => self.cwd.as_str(), "sessionId" => self.session.as_str(), "version" => self.version.as_str(), "gitBranch" => "" };
@@ -181,7 +181,7 @@ mod tests {
     use crate::array;
 
     #[test]
-    fn names_are_those_of_the_real_cli() {
+    fn names_match_the_real_cli() {
         assert_eq!(project_name(Path::new("/workspace/my_demo.x")), "-workspace-my-demo-x");
     }
 

@@ -1,4 +1,4 @@
-//! What the environment says, read once at the start.
+//! Settings from the environment, read once at startup.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,23 @@ use super::misbehave::{self, Misbehaviour};
 use crate::json::{Json, parse};
 use crate::script::{Script, Step};
 
-/// The environment, as far as it matters.
+/// Settings from the environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) version: String,
     pub(crate) seed: Option<u64>,
     pub(crate) misbehave: Vec<Misbehaviour>,
-    /// Scripts for messages that have none of their own: the first for the first message, and so on.
+    /// Scripts for messages without their own: the first for the first message, and so on.
     pub(crate) scripts: Vec<Script>,
-    /// How fast the default persona talks: 1 is natural, 0 is at once.
+    /// How fast the default persona talks: 1 is natural, 0 is without delay.
     pub(crate) pace: f64,
-    /// How long waits between tries of the API are, compared to the real ones.
+    /// Length of the waits between API retries, relative to the real ones.
     pub(crate) retry_scale: f64,
     pub(crate) max_retries: u64,
     pub(crate) config_dir: PathBuf,
     pub(crate) todo_tools: bool,
     pub(crate) api_key_source: &'static str,
-    /// The host of the API, which some errors name.
+    /// The host name of the API, which occurs in some errors.
     pub(crate) gateway: String,
 }
 
@@ -80,7 +80,7 @@ impl Settings {
     }
 }
 
-/// A list of steps is the script of every message; a list of lists has one for each.
+/// A list of steps is the script for every message; a list of lists has one for each.
 fn read_scripts(value: &Json) -> Vec<Script> {
     let script = |steps: &[Json]| Script {
         steps: steps.iter().map(Step::from_json).collect(),
@@ -95,7 +95,7 @@ fn read_scripts(value: &Json) -> Vec<Script> {
     }
 }
 
-/// The host and port of an address.
+/// The host and port in a URL.
 fn host_of(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! Signals, as the real CLI takes them: SIGINT ends the turn and then the process, SIGTERM kills the tools and ends
+//! Signals, handled as in the real CLI: SIGINT ends the turn and then the process, SIGTERM kills the tools and exits
 //! with 143.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::sim::Sim;
 /// How long tools have to report that they were killed.
 const GRACE: Duration = Duration::from_millis(1_500);
 
-/// Waits for signals on a thread of its own.
+/// Waits for signals on a separate thread.
 pub(crate) fn watch(sim: &Arc<Sim>) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let sim = Arc::clone(sim);

@@ -24,32 +24,32 @@ use super::tasks::Tasks;
 use crate::json::Json;
 use crate::{array, object};
 
-/// What changes while it runs.
+/// Mutable state.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) session_id: String,
     pub(crate) model: String,
     pub(crate) mode: String,
-    /// The mode before the plan, to which the CLI goes back by itself.
+    /// The mode before the plan, which the CLI restores by itself.
     pub(crate) mode_before_plan: Option<String>,
-    /// Rules that the host added by its answers.
+    /// Rules that the host added with its responses.
     pub(crate) rules: Rules,
     /// Files whose contents the model knows.
     pub(crate) read_files: HashSet<PathBuf>,
     /// The list of `TodoWrite`.
     pub(crate) todos: Json,
-    /// The list of `TaskCreate` and the others.
+    /// The list of `TaskCreate` and related tools.
     pub(crate) todo_tasks: Vec<Json>,
     pub(crate) hooks: Hooks,
     pub(crate) servers: Vec<Server>,
     /// What was refused in this turn.
     pub(crate) denials: Vec<Json>,
     pub(crate) plan_file: Option<PathBuf>,
-    /// The schema that answers must fit.
+    /// The schema for structured output.
     pub(crate) schema: Option<Json>,
-    /// The answer of this turn in that schema.
+    /// The structured output of this turn.
     pub(crate) structured: Option<Json>,
-    /// When each prompt of the persona was last seen to fail, and the like: how often a step was tried.
+    /// How often each step was tried.
     pub(crate) tries: std::collections::HashMap<String, u64>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Sim {
     state: Mutex<State>,
     misbehaviours: Mutex<Vec<Misbehaviour>>,
     silent: AtomicBool,
-    /// Held while servers of the host are greeted, so that each is greeted once.
+    /// Held while connecting to the host's servers, so that each is connected once.
     pub(crate) connecting: Mutex<()>,
     messages_seen: AtomicU64,
 }
@@ -124,7 +124,7 @@ impl Sim {
         }
     }
 
-    /// What changes. Hold it for as short as possible.
+    /// The mutable state. Hold the lock as briefly as possible.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
@@ -141,7 +141,7 @@ impl Sim {
         self.cwd.display().to_string()
     }
 
-    /// The folder of this folder's sessions.
+    /// The folder with the sessions of the working directory.
     pub(crate) fn project_dir(&self) -> PathBuf {
         self.settings.config_dir.join("projects").join(sessions::project_name(&self.cwd))
     }
@@ -162,7 +162,7 @@ impl Sim {
         folder.join(format!("claude-{user}")).join(project).join(self.session_id()).join("tasks")
     }
 
-    /// The names of the tools that are there, in order.
+    /// The names of the available tools, in order.
     pub(crate) fn tools(&self) -> Vec<String> {
         let state = self.state();
         let todo = self.settings.todo_tools
@@ -183,7 +183,7 @@ impl Sim {
         builtin.map(|tool| (*tool).to_owned()).chain(structured).chain(served).collect()
     }
 
-    /// `mcp_servers` of `init`.
+    /// `mcp_servers` in `init`.
     pub(crate) fn mcp_servers(&self) -> Json {
         let state = self.state();
         let hosted = state.servers.iter().map(|server| {
@@ -195,7 +195,7 @@ impl Sim {
         Json::Array(hosted.chain(failed).collect())
     }
 
-    /// Whether it was asked to misbehave in exactly this way.
+    /// Whether exactly this misbehaviour was requested.
     pub(crate) fn misbehaves(&self, misbehaviour: &Misbehaviour) -> bool {
         lock(&self.misbehaviours).contains(misbehaviour)
     }
@@ -205,14 +205,14 @@ impl Sim {
         lock(&self.misbehaviours).iter().find_map(pick)
     }
 
-    /// Takes a misbehaviour out that happens once.
+    /// Removes and returns a misbehaviour that happens once.
     pub(crate) fn take_misbehaviour(&self, which: impl Fn(&Misbehaviour) -> bool) -> Option<Misbehaviour> {
         let mut list = lock(&self.misbehaviours);
         let place = list.iter().position(which)?;
         Some(list.remove(place))
     }
 
-    /// Misbehaves from now on.
+    /// Adds misbehaviour from now on.
     pub(crate) fn add_misbehaviours(&self, more: Vec<Misbehaviour>) {
         for misbehaviour in &more {
             self.out.misbehave(misbehaviour);
@@ -220,7 +220,7 @@ impl Sim {
         lock(&self.misbehaviours).extend(more);
     }
 
-    /// Falls silent for ever, if that is to happen at this point.
+    /// Falls silent forever, if that was requested for this point.
     pub(crate) fn silence(&self, point: Point) -> bool {
         let falls = self.misbehaves(&Misbehaviour::Silence { at: point });
         if falls {
@@ -234,7 +234,7 @@ impl Sim {
         self.silent.load(Ordering::SeqCst)
     }
 
-    /// Counts the messages, for scripts in a file.
+    /// Counts messages, for scripts in a file.
     pub(crate) fn next_message_number(&self) -> usize {
         usize::try_from(self.messages_seen.fetch_add(1, Ordering::SeqCst)).unwrap_or(usize::MAX)
     }
@@ -244,7 +244,7 @@ impl Sim {
         self.messages_seen.load(Ordering::SeqCst) > 0
     }
 
-    /// Writes an answer to a control request; twice if that is asked for.
+    /// Writes a response to a control request; twice if that was requested.
     pub(crate) fn respond(&self, line: &Json) {
         self.out.line(line);
         if self.misbehaves(&Misbehaviour::DuplicateResponses) {
@@ -252,7 +252,7 @@ impl Sim {
         }
     }
 
-    /// Ends the process because of what came in.
+    /// Ends the process because of invalid input.
     pub(crate) fn fail(&self, message: &str) {
         self.out.error(&format!("{message}\n"));
         self.out.close();

@@ -1,4 +1,4 @@
-//! Tasks in the background: commands and sub-agents that outlive the call that started them.
+//! Background tasks: commands and sub-agents that outlive the call that started them.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,19 +12,19 @@ use super::sim::Sim;
 use crate::json::Json;
 use crate::object;
 
-/// A task that runs.
+/// A running task.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) run_id: String,
     pub(crate) tool_use_id: String,
     pub(crate) description: String,
-    /// The kind of sub-agent; none for a command.
+    /// The kind of sub-agent; `None` for a command.
     pub(crate) agent: Option<String>,
     pub(crate) cancel: Arc<Cancel>,
 }
 
-/// All that run.
+/// All running tasks.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     running: Mutex<Vec<Task>>,
@@ -41,14 +41,14 @@ impl Task {
 }
 
 impl Tasks {
-    /// A task starts.
+    /// Registers a task.
     pub(crate) fn start(&self, sim: &Sim, ids: &Ids, task: Task) {
         sim.queue.task_started(task.agent.is_some());
         lock(&self.running).push(task);
         self.report(sim, ids);
     }
 
-    /// A task ends by itself. Does nothing if it was stopped.
+    /// Ends a task that finished by itself. Does nothing if it was stopped.
     pub(crate) fn finish(
         &self,
         sim: &Sim,
@@ -71,7 +71,7 @@ impl Tasks {
         sim.queue.task_ended(task.agent.is_some(), notice);
     }
 
-    /// The host stops a task. Whether there was one.
+    /// Stops a task on the host's request. Returns whether it existed.
     pub(crate) fn stop(&self, sim: &Sim, ids: &Ids, id: &str) -> bool {
         let Some(task) = self.take(id) else { return false };
         task.cancel.cancel(Stop::Task);
@@ -86,7 +86,7 @@ impl Tasks {
         lock(&self.running).iter().find(|task| task.id == id).map(|task| Arc::clone(&task.cancel))
     }
 
-    /// Stops all of them, when the process ends.
+    /// Stops all tasks when the process ends.
     pub(crate) fn stop_all(&self) {
         let flags: Vec<Arc<Cancel>> =
             lock(&self.running).iter().map(|task| Arc::clone(&task.cancel)).collect();
@@ -101,7 +101,7 @@ impl Tasks {
         Some(running.remove(place))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are the members of two lines that belong together")]
+    #[expect(clippy::too_many_arguments, reason = "they are members of two related lines")]
     fn settle(
         &self,
         sim: &Sim,
@@ -127,7 +127,7 @@ impl Tasks {
         self.report(sim, ids);
     }
 
-    /// Writes which tasks run.
+    /// Writes the list of running tasks.
     fn report(&self, sim: &Sim, ids: &Ids) {
         if !sim.profile.reports_tasks() {
             return;
@@ -144,8 +144,8 @@ impl Tasks {
     }
 }
 
-/// The lines that say that a task, in the background or not, has ended.
-#[expect(clippy::too_many_arguments, reason = "they are the members of two lines that belong together")]
+/// The lines that report the end of a task, in the background or not.
+#[expect(clippy::too_many_arguments, reason = "they are members of two related lines")]
 pub(crate) fn ended_lines(
     sim: &Sim,
     ids: &Ids,
@@ -175,7 +175,7 @@ pub(crate) fn ended_lines(
     sim.out.line(&lines::system(sim, ids, "task_notification", notification.with_some("usage", usage)));
 }
 
-/// What the model is told.
+/// The notification for the model.
 fn notification_text(sim: &Sim, task: &Task, status: &str, summary: &str) -> String {
     format!(
         "<task-notification>\n<task-id>{}</task-id>\n<tool-use-id>{}</tool-use-id>\n<output-file>{}</output-file>\n<status>{status}</status>\n<summary>{summary}</summary>\n</task-notification>",

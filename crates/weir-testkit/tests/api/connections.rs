@@ -1,4 +1,4 @@
-//! The scripted Messages API from outside, over a plain connection.
+//! Tests of the scripted Messages API over a plain connection.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ fn post(stream: &mut TcpStream, prompt: &str, stream_wanted: bool) {
     stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
 }
 
-/// Reads until the text ends like this.
+/// Reads until the text ends with this.
 fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let mut text = String::new();
     let mut byte = [0];
@@ -38,7 +38,7 @@ fn read_until(stream: &mut TcpStream, end: &str) -> String {
     text
 }
 
-/// Reads an answer with a length.
+/// Reads a response with a length.
 fn read_json(stream: &mut TcpStream) -> (u16, String, Value) {
     let head = read_until(stream, "\r\n\r\n").to_ascii_lowercase();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -72,7 +72,7 @@ fn one_connection_serves_streams_and_whole_messages() {
 }
 
 #[test]
-fn errors_have_their_status_headers_and_number_of_tries() {
+fn errors_have_their_status_headers_and_number_of_attempts() {
     let api = ScriptedApi::start().unwrap();
     let mut stream = connect(&api);
     let script = r#"@@[{"status":529,"etype":"overloaded_error","msg":"Overloaded","headers":{"retry-after":"1"},"times":1,"text":"ok"}]"#;
@@ -87,7 +87,7 @@ fn errors_have_their_status_headers_and_number_of_tries() {
 }
 
 #[test]
-fn a_cut_stream_ends_without_its_end() {
+fn a_cut_stream_ends_without_its_last_event() {
     let api = ScriptedApi::start().unwrap();
     let mut stream = connect(&api);
     post(&mut stream, r#"@@[{"text":"one two three four","break":"stream"}]"#, true);
@@ -105,7 +105,7 @@ fn a_cut_stream_ends_without_its_end() {
 }
 
 #[test]
-fn other_requests_get_an_answer_too() {
+fn other_requests_are_answered_too() {
     let api = ScriptedApi::start().unwrap();
     let mut stream = connect(&api);
     stream.write_all(b"HEAD / HTTP/1.1\r\n\r\n").unwrap();
@@ -117,7 +117,7 @@ fn other_requests_get_an_answer_too() {
 }
 
 #[test]
-fn dropping_it_ends_a_stalled_answer_at_once() {
+fn dropping_it_ends_a_stalled_response_immediately() {
     let api = ScriptedApi::start().unwrap();
     let mut stream = connect(&api);
     post(&mut stream, r#"@@[{"text":"one two","stall":3600}]"#, true);

@@ -1,4 +1,4 @@
-//! The scripted Messages API from outside.
+//! Tests of the scripted Messages API through its public interface.
 
 #[cfg(test)]
 mod connections;

@@ -1,4 +1,4 @@
-//! Two transcripts held against each other.
+//! Compares two transcripts.
 
 use weir_testkit::json::Json;
 use weir_testkit::real::{Exit, Place, Received};
@@ -17,7 +17,7 @@ pub(crate) fn compare(
     exit: &Exit,
     place: &Place,
 ) -> Result<(), String> {
-    // Paths are replaced before the lines are folded, because the fold cuts long texts.
+    // Paths are replaced before the lines are folded, because the fold truncates long texts.
     let simulated: Vec<Vec<u8>> = lines.iter().map(|line| as_recorded(&line.bytes, place)).collect();
     let simulated: Vec<&[u8]> = simulated.iter().map(Vec::as_slice).collect();
     let recorded: Vec<&[u8]> =
@@ -34,7 +34,7 @@ pub(crate) fn compare(
     known::judge(recording, &real, &own)
 }
 
-/// A line with the paths that the recordings have.
+/// A line with the paths of the recordings.
 fn as_recorded(line: &[u8], place: &Place) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(line) else { return line.to_owned() };
     let name = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
@@ -49,7 +49,7 @@ fn as_recorded(line: &[u8], place: &Place) -> Vec<u8> {
         .into_bytes()
 }
 
-/// The facts of a transcript, without what differs from run to run.
+/// The facts of a transcript, without anything that varies between runs.
 fn facts(lines: &[&[u8]]) -> Vec<String> {
     let mut redactor = Redactor::new();
     let mut decoder = Decoder::new();
@@ -68,7 +68,7 @@ fn facts(lines: &[&[u8]]) -> Vec<String> {
     facts.iter().map(|fact| without_numbers(&redactor.text(fact))).collect()
 }
 
-/// A line that the transcript does not show, as far as it is the same each time.
+/// A description of a line that the transcript does not show, as far as it is the same each time.
 fn kind_of(line: &Json) -> Option<String> {
     let kind = line.str_of("type")?;
     match kind {
@@ -86,7 +86,7 @@ fn kind_of(line: &Json) -> Option<String> {
     }
 }
 
-/// Durations and made-up names of plans and outputs.
+/// Removes durations and made-up names of plans and outputs.
 fn without_numbers(fact: &str) -> String {
     let mut text = fact.to_owned();
     for key in [

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use crate::recording::{Recording, recordings};
 use crate::{known, replay, setup};
 
-/// Everything that was recorded, on both versions. Differences have to stand in the table of `known.rs`.
+/// Everything that was recorded, on both versions. Differences have to be in the table in `known.rs`.
 #[test]
 fn the_transcript_of_every_recording_is_the_same() {
     let all = recordings();
@@ -38,7 +38,7 @@ fn the_transcript_of_every_recording_is_the_same() {
 
 #[test]
 fn every_known_difference_is_needed() {
-    // The comparison fails for a difference that is in the table and not seen, so this only looks at the table.
+    // The comparison fails for a difference that is in the table but does not occur, so this only checks the table.
     for (index, difference) in known::DIFFERENCES.iter().enumerate() {
         assert!(difference.reason.len() > 20, "{difference:?} needs a reason");
         let again = known::DIFFERENCES.iter().skip(index + 1);

@@ -1,4 +1,4 @@
-//! The differences that are known, each with its reason.
+//! The known differences, each with its reason.
 
 use crate::recording::Recording;
 
@@ -9,9 +9,9 @@ pub(crate) struct Difference {
     pub(crate) version: &'static str,
     /// The recording, or `*`.
     pub(crate) name: &'static str,
-    /// What the differing lines begin with, on either side.
+    /// The beginning of the differing lines, on either side.
     pub(crate) lines: &'static str,
-    /// Why it is so.
+    /// Why it exists.
     pub(crate) reason: &'static str,
 }
 
@@ -45,23 +45,23 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         version: "2.1.9",
         name: "api-error-529",
         lines: "",
-        reason: "the recording was cut off in the silence; the simulated CLI waits for a shorter time and says that it failed",
+        reason: "the recording was cut off in the silence; the simulated CLI waits for a shorter time and reports a failure",
     },
     Difference {
         version: "2.1.9",
         name: "subagents-parallel",
         lines: "output",
-        reason: "the recorded CLI lost the output of a command that ran beside sub-agents, which is chance",
+        reason: "the recorded CLI lost the output of a command that ran at the same time as sub-agents, which is random",
     },
     Difference {
         version: "2.1.9",
         name: "big-tool-result",
         lines: "[1] unknown NotJson",
-        reason: "at which byte the line is cut is chance",
+        reason: "the byte at which the line is cut is random",
     },
 ];
 
-/// Says what differs and is not in the table, or is in the table and does not differ.
+/// Reports what differs and is not in the table, or is in the table and does not differ.
 pub(crate) fn judge(recording: &Recording, real: &[String], own: &[String]) -> Result<(), String> {
     let applies = |difference: &&Difference| {
         (difference.version == "*" || difference.version == recording.version)
@@ -91,7 +91,7 @@ pub(crate) fn judge(recording: &Recording, real: &[String], own: &[String]) -> R
     }
     for (difference, seen) in table.iter().zip(seen) {
         if !seen && difference.name != "*" {
-            unexplained.push(format!("not seen any more: {difference:?}"));
+            unexplained.push(format!("no longer occurs: {difference:?}"));
         }
     }
     if unexplained.is_empty() { Ok(()) } else { Err(unexplained.join("\n")) }

@@ -1,5 +1,5 @@
-//! The proof that the simulated CLI is honest: what was once sent to a real CLI is sent to it, and the transcript must
-//! come out the same as from what the real CLI wrote.
+//! The proof that the simulated CLI is honest: it gets the input that was once sent to a real CLI, and the transcript
+//! must be the same as the one from the real CLI's output.
 
 #[cfg(test)]
 mod compare;

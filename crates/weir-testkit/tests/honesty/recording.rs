@@ -1,4 +1,4 @@
-//! The recordings of the real CLI.
+//! Recordings of the real CLI.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ pub(crate) struct Recording {
     pub(crate) name: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
-    /// What was sent, line by line.
+    /// The input, line by line.
     pub(crate) input: Vec<String>,
-    /// What was written.
+    /// The output.
     pub(crate) output: Vec<u8>,
-    /// The exit status; none where the recording was cut off.
+    /// The exit status; `None` if the recording was cut off.
     pub(crate) exit: Option<i64>,
     pub(crate) stderr: String,
 }
@@ -25,7 +25,7 @@ impl Recording {
         format!("{}/{}", self.version, self.name)
     }
 
-    /// How many results there are.
+    /// The number of results.
     pub(crate) fn results(&self) -> usize {
         let lines = self.output.split(|byte| *byte == b'\n').filter(|line| line.len() < 100_000);
         let values = lines.filter_map(|line| parse(&String::from_utf8_lossy(line)).ok());
@@ -41,7 +41,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/captures")
 }
 
-/// All of them, in order.
+/// All recordings, in order.
 pub(crate) fn recordings() -> Vec<Recording> {
     let mut found = Vec::new();
     for version in ["2.1.325", "2.1.9"] {

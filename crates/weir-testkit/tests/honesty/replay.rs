@@ -1,4 +1,4 @@
-//! Sends a recorded input to the simulated CLI, with the answers to the requests that it makes itself.
+//! Sends a recorded input to the simulated CLI, with the recorded responses to its own requests.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::setup::{self, Moment};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Replays recordings that belong together, in one place.
+/// Replays related recordings in one place.
 pub(crate) fn chain(chain: &[Recording]) -> Vec<(String, Result<(), String>)> {
     let place = Place::new().unwrap();
     let mut session = None;
@@ -78,7 +78,7 @@ fn replay(
     let driver = Driver::start(&launch(recording, place, session), Box::new(|_| None))?;
     let (mut messages, mut answers) = (0, 0);
     for (index, line) in recording.input.iter().enumerate() {
-        // Paths in the recording are those of another machine.
+        // Paths in the recording are from another machine.
         let line = line.replace("/workspace/demo", place.directory().to_str().unwrap());
         let value = parse(&line).unwrap_or(Json::Null);
         let kind = value.str_of("type").unwrap_or_default().to_owned();
@@ -96,7 +96,7 @@ fn replay(
             "control_request" => request(recording, &driver, place, value)?,
             _ => {
                 messages += usize::from(kind == "user");
-                // The process may have refused to go on, as it did when this was recorded.
+                // The process may have refused to continue, as it did in the recording.
                 if driver.send_raw(&line).is_err() {
                     break;
                 }
@@ -104,13 +104,13 @@ fn replay(
         }
     }
     signals(recording, &driver, place)?;
-    // If they do not come, the comparison says so better than an error here.
+    // If they do not come, the comparison reports it better than an error here.
     let _fewer = driver.wait_for("results", Duration::from_secs(12), |lines| {
         (count(lines, "result", "") >= results).then_some(())
     });
     driver.close_input();
     let mut exit = driver.wait_for_exit(DEADLINE)?;
-    // The end of the process may be seen before the last of what it said.
+    // The exit of the process may be seen before the last of its output.
     let patience = Instant::now() + Duration::from_secs(2);
     while !recording.stderr.is_empty() && exit.stderr.is_empty() && Instant::now() < patience {
         std::thread::yield_now();
@@ -124,7 +124,7 @@ fn wait(driver: &Driver, moment: Moment) -> Result<(), DriverError> {
         line.json.at(&["event", "delta", "type"]).and_then(Json::as_str) == Some("text_delta")
     };
     match moment {
-        Moment::AtOnce => Ok(()),
+        Moment::Immediately => Ok(()),
         Moment::After(kind, subtype, wanted) => {
             driver.wait_for(&format!("{wanted} of {kind} {subtype}"), DEADLINE, |lines| {
                 (count(lines, kind, subtype) >= wanted).then_some(())
@@ -136,7 +136,7 @@ fn wait(driver: &Driver, moment: Moment) -> Result<(), DriverError> {
     }
 }
 
-/// Answers the request at this place with what the recorded one was answered with.
+/// Answers the request with this number as the recorded one was answered.
 fn answer(driver: &Driver, mut value: Json, number: usize) -> Result<(), DriverError> {
     let request = driver.wait_for_lines("control_request", None, number, DEADLINE)?;
     if let Some(response) = value.get_mut("response") {
@@ -145,7 +145,7 @@ fn answer(driver: &Driver, mut value: Json, number: usize) -> Result<(), DriverE
     driver.send(&value)
 }
 
-/// Sends a request and waits for its answer, if there was one.
+/// Sends a request and waits for its response, if there was one.
 fn request(
     recording: &Recording,
     driver: &Driver,
@@ -184,7 +184,7 @@ fn signals(recording: &Recording, driver: &Driver, place: &Place) -> Result<(), 
     Ok(())
 }
 
-/// What was recorded was sent while the command ran, so if one was called, it must run. It may ask first.
+/// The recorded lines were sent while the command ran, so if one was called, it must be running. It may ask first.
 fn wait_for_command(driver: &Driver, place: &Place) {
     let is_last = |lines: &[Received], wanted: &str| {
         let last = lines.iter().rfind(|line| line.json.str_of("type") != Some("stream_event"));
@@ -200,7 +200,7 @@ fn wait_for_command(driver: &Driver, place: &Place) {
     }
 }
 
-/// Whether a command of the simulated CLI runs in this place.
+/// Whether a command of the simulated CLI is running in this place.
 fn is_command_running(place: &Place) -> bool {
     let home = format!("HOME={}", place.home().display()).into_bytes();
     let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);

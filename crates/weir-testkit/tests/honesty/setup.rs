@@ -1,10 +1,10 @@
-//! What a recording needs around it: files, sessions, and the moments at which its lines were sent.
+//! What a recording needs: files, sessions, and the moments at which its lines were sent.
 
 use std::path::Path;
 
 use crate::recording::Recording;
 
-/// A picture of two pixels by two, as it was recorded.
+/// A picture of two by two pixels, as recorded.
 const PICTURE: &[u8] = &[
     137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 2, 0, 0, 0, 2, 8, 2, 0, 0, 0, 253,
     212, 154, 115, 0, 0, 0, 17, 73, 68, 65, 84, 120, 156, 99, 248, 207, 192, 192, 240, 31, 140, 128, 24, 0,
@@ -14,7 +14,7 @@ const PICTURE: &[u8] = &[
 const APP: &str = "def add(a, b):\n    return a - b\n";
 const NOTEBOOK: &str = r#"{"cells": [{"cell_type": "code", "id": "c1", "execution_count": null, "metadata": {}, "outputs": [], "source": ["print(1)\n"]}], "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}"#;
 
-/// The files that were there.
+/// Creates the files that existed.
 pub(crate) fn files(name: &str, folder: &Path) {
     let write = |file: &str, content: &[u8]| std::fs::write(folder.join(file), content).unwrap();
     match name {
@@ -34,10 +34,10 @@ pub(crate) fn files(name: &str, folder: &Path) {
     }
 }
 
-/// The message that the session of a recording began with, where the recording of that is missing.
+/// The first message of a session whose recording is missing.
 pub(crate) const EARLIER: &str = r#"{"type":"user","message":{"role":"user","content":"@@[{\"text\": \"one\", \"usage\": {\"input_tokens\": 1000, \"output_tokens\": 200}}]"},"session_id":"default","parent_tool_use_id":null}"#;
 
-/// Recordings that go on with the same session stand together, in their order.
+/// Groups recordings that continue the same session, in order.
 pub(crate) fn chains(all: Vec<Recording>) -> Vec<Vec<Recording>> {
     let order = |recording: &Recording| match recording.name.as_str() {
         "resume-cost-first" => Some(("cost", 0)),
@@ -70,29 +70,29 @@ pub(crate) fn chains(all: Vec<Recording>) -> Vec<Vec<Recording>> {
 /// When a line of the input is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    AtOnce,
-    /// After so many lines of this type, and subtype if there is one.
+    Immediately,
+    /// After this many lines of this type, and subtype if there is one.
     After(&'static str, &'static str, usize),
-    /// After so many pieces of text.
+    /// After this many pieces of text.
     AfterDeltas(usize),
 }
 
-/// When the line at this place was sent, where that is not the usual moment.
+/// When the line with this number was sent, if not at the usual moment.
 pub(crate) fn moment(recording: &Recording, place: usize) -> Option<Moment> {
-    use Moment::{After, AfterDeltas, AtOnce};
+    use Moment::{After, AfterDeltas, Immediately};
     let old = recording.is_old();
     match (recording.name.as_str(), place) {
         ("coalesced", 1) => {
             Some(if old { After("system", "init", 1) } else { After("command_lifecycle", "", 2) })
         }
-        ("coalesced", 2) => Some(AtOnce),
+        ("coalesced", 2) => Some(Immediately),
         ("queue-steer", 1) => Some(After("assistant", "", 2)),
-        ("queue-steer", 2..=4) => Some(AtOnce),
+        ("queue-steer", 2..=4) => Some(Immediately),
         ("queue-steer", 5) if old => Some(After("result", "", 1)),
         // The last lifecycle line of the first turn comes after its result.
         ("queue-steer", 5) => Some(After("command_lifecycle", "", 8)),
         ("queue-interrupt", 1) => Some(After("assistant", "", 2)),
-        ("queue-interrupt", 2) => Some(if old { AtOnce } else { After("command_lifecycle", "", 3) }),
+        ("queue-interrupt", 2) => Some(if old { Immediately } else { After("command_lifecycle", "", 3) }),
         ("interrupt", 2) => Some(AfterDeltas(5)),
         ("cost-three-turns-interrupt", 2) => Some(AfterDeltas(8)),
         ("cost-interrupt-second-round", 1) => Some(AfterDeltas(4)),

@@ -1,4 +1,4 @@
-//! What the transcripts do not show: stalls without end, and what is left when a CLI is gone.
+//! What the transcripts do not show: endless stalls, and what is left behind by a CLI.
 
 use std::time::Duration;
 

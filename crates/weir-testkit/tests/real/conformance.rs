@@ -1,5 +1,5 @@
-//! Every scenario on every real CLI and on the simulated one: the transcripts must be equal, but for the table. In a short
-//! run older versions play those in which versions differ.
+//! Every scenario on every real CLI and on the simulated one: the transcripts must be equal, except for the table. In
+//! a short run older versions play only scenarios in which versions differ.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn the_simulated_cli_behaves_like_the_real_ones() {
         bad.join("\n")
     );
 
-    // A rule that nothing needs hides the next real difference.
+    // A rule that is not needed hides the next real difference.
     let needed = |rule: &Difference| {
         reports.iter().any(|report| match &report.verdict {
             Verdict::Compared(comparison) => comparison.known.iter().any(|known| **known == *rule),
@@ -53,7 +53,7 @@ fn the_simulated_cli_behaves_like_the_real_ones() {
                 && !needed(rule)
         })
         .collect();
-    assert!(idle.is_empty(), "no longer needed, take it out of the table: {idle:#?}");
+    assert!(idle.is_empty(), "no longer needed, remove it from the table: {idle:#?}");
     let took: f32 = reports.iter().map(|report| report.elapsed.as_secs_f32()).sum();
     let _shown_also_when_it_passes = writeln!(
         std::io::stderr(),

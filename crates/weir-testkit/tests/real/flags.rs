@@ -1,4 +1,4 @@
-//! Each flag that is passed exists.
+//! Every flag that is passed exists.
 
 use weir_testkit::real::{FLAGS, check_flags};
 

@@ -1,5 +1,5 @@
-//! Real CLIs against the scripted API, and the simulated CLI beside them. They have to be installed:
-//! `scripts/setup-real-cli.sh`, which `make test` runs. `WEIR_SKIP_REAL_CLI=1` leaves these tests out, and says so.
+//! Real CLIs against the scripted API, and the simulated CLI next to them. They have to be installed:
+//! `scripts/setup-real-cli.sh`, which `make test` runs. `WEIR_SKIP_REAL_CLI=1` skips these tests, and says so.
 
 #[cfg(test)]
 mod behaviour;

@@ -2,7 +2,7 @@
 
 use weir_testkit::real::RealCli;
 
-/// The real CLIs to test with. Fails, and says what to do, where one is missing.
+/// The real CLIs to test with. Panics with instructions if one is missing.
 pub(crate) fn real_clis() -> Vec<RealCli> {
     RealCli::required().unwrap_or_else(|error| panic!("{error}"))
 }

@@ -3,7 +3,7 @@
 use crate::support::Start;
 use weir_testkit::json::Json;
 
-/// A call of a sub-agent that plays a script of its own.
+/// A call of a sub-agent with its own script.
 pub(crate) fn task(description: &str, script: &str, background: Option<bool>) -> String {
     let prompt = Json::String(format!("go @@{script}"));
     let wish = background.map(|wish| format!(r#","run_in_background":{wish}"#)).unwrap_or_default();
@@ -26,7 +26,7 @@ fn a_sub_agent_works_and_hands_its_report_back() {
     let parent = started.str_of("tool_use_id").unwrap();
     let children: Vec<_> =
         done.lines.iter().filter(|line| line.str_of("parent_tool_use_id") == Some(parent)).collect();
-    assert_eq!(children.len(), 3, "its prompt, its call, the result of it; its text is left out");
+    assert_eq!(children.len(), 3, "its prompt, its call and the result; its text is omitted");
     assert_eq!(done.of("system", Some("task_progress")).len(), 1);
     let ended = done.of("system", Some("task_notification"))[0];
     assert_eq!((ended.str_of("status"), ended.str_of("summary")), (Some("completed"), Some("the report")));
@@ -40,7 +40,7 @@ fn a_sub_agent_works_and_hands_its_report_back() {
 
 #[test]
 fn two_sub_agents_work_at_the_same_time() {
-    // Each waits for what the other one writes.
+    // Each waits for a file written by the other.
     let one = task(
         "one",
         r#"[{"tool":"Bash","input":{"command":"touch a; while [ ! -e b ]; do sleep 0.01; done"}},{"text":"report of one"}]"#,

@@ -1,4 +1,4 @@
-//! Tasks in the background, and the turns that they start.
+//! Background tasks, and the turns they start.
 
 use crate::agents::task;
 use crate::support::{Start, is_alive, until};
@@ -7,7 +7,7 @@ use weir_testkit::object;
 const SCRIPT: &str = r#"[{"tool":"Bash","input":{"command":"while [ ! -e go ]; do sleep 0.01; done; echo finished","description":"slow thing","run_in_background":true}},{"text":"It runs."},{"text":"It has finished."}]"#;
 
 #[test]
-fn the_end_of_a_command_starts_a_turn_that_nobody_asked_for() {
+fn the_end_of_a_command_starts_a_turn_without_a_message() {
     let cli = Start::new(&["--allowedTools", "Bash"]).start();
     cli.script(SCRIPT).result(1);
     std::fs::write(cli.place.directory().join("go"), "").unwrap();
@@ -69,11 +69,11 @@ fn a_sub_agent_in_the_background_reports_between_the_lines_of_its_parent() {
         None,
     );
     let cli = Start::new(&["--allowedTools", "Bash"]).start();
-    cli.script(&format!(r#"[{call},{{"text":"Parent goes on."}},{{"text":"Third."}}]"#)).result(1);
+    cli.script(&format!(r#"[{call},{{"text":"Parent continues."}},{{"text":"Third."}}]"#)).result(1);
     std::fs::write(cli.place.directory().join("go"), "").unwrap();
     cli.result(2);
     let done = cli.end();
-    assert_eq!(done.answers(), ["Parent goes on.", "Third."]);
+    assert_eq!(done.answers(), ["Parent continues.", "Third."]);
     assert!(
         done.of("system", Some("task_started"))[0].is_true("is_backgrounded"),
         "that is the default of this version"
@@ -93,10 +93,10 @@ fn results_are_held_back_while_sub_agents_work_after_the_end_of_the_input() {
     );
     let cli = Start::new(&["--allowedTools", "Bash"]).start();
     let folder = cli.place.directory();
-    cli.script(&format!(r#"[{call},{{"text":"Parent goes on."}},{{"text":"Third."}}]"#));
+    cli.script(&format!(r#"[{call},{{"text":"Parent continues."}},{{"text":"Third."}}]"#));
     cli.driver.close_input();
     let said = |line: &weir_testkit::real::Received| {
-        line.json.to_string().contains("Parent goes on.") && line.is("assistant", None)
+        line.json.to_string().contains("Parent continues.") && line.is("assistant", None)
     };
     cli.driver
         .wait_for("the parent", crate::support::DEADLINE, |lines| {
@@ -107,7 +107,7 @@ fn results_are_held_back_while_sub_agents_work_after_the_end_of_the_input() {
     let done = cli.exited();
     let kinds: Vec<_> = done.lines.iter().map(|line| line.str_of("type").unwrap()).collect();
     assert_eq!(kinds[kinds.len() - 2..], ["result", "result"]);
-    assert_eq!(done.answers(), ["Parent goes on.", "Third."]);
+    assert_eq!(done.answers(), ["Parent continues.", "Third."]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn help_lists_every_flag_that_a_driver_passes() {
 }
 
 #[test]
-fn mistakes_end_with_one() {
+fn mistakes_exit_with_status_one() {
     for arguments in [
         ["--nonsense"].as_slice(),
         &["-p", "--output-format", "stream-json"],
@@ -67,7 +67,7 @@ fn mistakes_end_with_one() {
 }
 
 #[test]
-fn a_misbehaviour_that_is_not_known_is_refused() {
+fn an_unknown_misbehaviour_is_refused() {
     let done = Start::new(&[]).misbehave("tomorrow").start().exited();
     assert_eq!(done.exit.code, Some(1));
 }

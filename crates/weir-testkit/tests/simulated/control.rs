@@ -1,4 +1,4 @@
-//! Control requests of the host.
+//! Control requests from the host.
 
 use crate::support::Start;
 use weir_testkit::json::Json;
@@ -9,7 +9,7 @@ fn subtype(name: &str) -> Json {
 }
 
 #[test]
-fn it_says_what_it_is_before_any_message() {
+fn it_describes_itself_before_any_message() {
     let cli = Start::new(&[]).start();
     let answer = cli.request("init-1", object! { "subtype" => "initialize", "hooks" => Json::Null });
     assert_eq!(answer.str_of("subtype"), Some("success"));
@@ -44,7 +44,7 @@ fn model_and_mode_are_changed() {
 }
 
 #[test]
-fn the_rest_is_answered_and_what_is_unknown_is_refused() {
+fn known_requests_are_answered_and_unknown_ones_are_refused() {
     let cli = Start::new(&[]).start();
     for name in ["mcp_status", "get_context_usage", "get_usage", "list_models", "rewind_files", "stop_task"] {
         assert_eq!(cli.request(name, subtype(name)).str_of("subtype"), Some("success"), "{name}");
@@ -59,7 +59,7 @@ fn the_rest_is_answered_and_what_is_unknown_is_refused() {
 }
 
 #[test]
-fn the_older_version_does_not_answer_what_it_does_not_know() {
+fn the_older_version_does_not_answer_unknown_requests() {
     let cli = Start::new(&[]).old().start();
     cli.post("u", subtype("no_such_request"));
     cli.request("p", subtype("set_permission_mode").with("mode", "plan"));
@@ -74,7 +74,7 @@ fn the_older_version_does_not_answer_what_it_does_not_know() {
 }
 
 #[test]
-fn a_waiting_message_can_be_taken_back() {
+fn a_waiting_message_can_be_cancelled() {
     let cli = Start::new(&["--include-partial-messages"]).start();
     cli.script(r#"[{"text":"one two three","wdelay":0.05}]"#).wait_for_delta();
     cli.say_as("never", "cccccccc-0000-4000-8000-000000000003");

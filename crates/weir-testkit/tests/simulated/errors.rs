@@ -1,9 +1,9 @@
-//! Errors of the API.
+//! API errors.
 
 use crate::support::Start;
 
 #[test]
-fn an_error_that_passes_is_reported_and_tried_again() {
+fn a_temporary_error_is_reported_and_retried() {
     let cli = Start::new(&[]).start();
     cli.script(r#"[{"status":429,"etype":"rate_limit_error","msg":"too many","headers":{"retry-after":"1"},"times":2,"text":"after"}]"#).result(1);
     let done = cli.end();
@@ -17,7 +17,7 @@ fn an_error_that_passes_is_reported_and_tried_again() {
 }
 
 #[test]
-fn an_error_that_stays_is_a_success_that_is_an_error() {
+fn a_permanent_error_is_a_success_result_with_is_error() {
     for (status, kind, reason) in [
         (400, "invalid_request_error", "api_error"),
         (529, "overloaded_error", "api_error"),
@@ -31,9 +31,9 @@ fn an_error_that_stays_is_a_success_that_is_an_error() {
             (result.integer_of("api_error_status"), result.str_of("terminal_reason")),
             (Some(status), Some(reason))
         );
-        cli.script(r#"[{"text":"it goes on"}]"#).result(2);
+        cli.script(r#"[{"text":"it continues"}]"#).result(2);
         let done = cli.end();
-        assert_eq!(done.answers()[1], "it goes on");
+        assert_eq!(done.answers()[1], "it continues");
         assert!(done.of("assistant", None)[0].is_true("is_api_error_message"));
     }
 }
@@ -46,7 +46,7 @@ fn the_status_is_one_if_the_last_result_is_an_error() {
 }
 
 #[test]
-fn the_older_version_tries_again_in_silence() {
+fn the_older_version_retries_silently() {
     let cli = Start::new(&[]).old().start();
     cli.script(r#"[{"status":401,"times":1,"text":"after"}]"#).result(1);
     let done = cli.end();

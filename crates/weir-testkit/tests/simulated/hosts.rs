@@ -1,4 +1,4 @@
-//! What the host brings along: hooks and MCP servers.
+//! Hooks and MCP servers of the host.
 
 use crate::support::{Start, json};
 use weir_testkit::json::Json;

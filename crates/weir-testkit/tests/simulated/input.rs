@@ -30,7 +30,7 @@ fn the_rows_of_the_table_have_their_outcomes() {
 }
 
 #[test]
-fn no_message_is_no_output() {
+fn without_a_message_there_is_no_output() {
     let done = Start::new(&[]).start().end();
     assert_eq!((done.exit.code, done.lines.len()), (Some(0), 0));
 }

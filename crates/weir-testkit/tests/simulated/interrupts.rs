@@ -18,7 +18,7 @@ fn tool_pid(folder: &std::path::Path) -> i32 {
 }
 
 #[test]
-fn an_interrupt_is_answered_first_and_the_process_goes_on() {
+fn an_interrupt_is_answered_first_and_the_process_continues() {
     let cli = Start::new(&["--include-partial-messages"]).start();
     cli.script(LONG).wait_for_delta();
     let answer = cli.interrupt();
@@ -64,7 +64,7 @@ fn an_interrupt_kills_the_tool() {
 }
 
 #[test]
-fn an_interrupt_withdraws_a_request_that_waits() {
+fn an_interrupt_withdraws_a_pending_request() {
     let cli = Start::asking(&[]).responder(Box::new(|_| None)).start();
     cli.script(r#"[{"tool":"Write","input":{"file_path":"x","content":"y"}},{"text":"end"}]"#);
     let request = cli.wait("control_request", None, 1);
@@ -85,7 +85,7 @@ fn an_interrupt_with_nothing_to_stop_is_answered() {
 }
 
 #[test]
-fn a_message_that_waits_survives_an_interrupt() {
+fn a_waiting_message_survives_an_interrupt() {
     let cli = Start::new(&["--allowedTools", "Bash"]).start();
     cli.say_as(&format!("A @@{SLEEP}"), "aaaaaaaa-0000-4000-8000-000000000001");
     tool_pid(&cli.place.directory());
@@ -160,7 +160,7 @@ fn the_end_of_the_input_lets_the_turn_finish() {
 }
 
 #[test]
-fn an_interrupt_that_comes_with_a_first_message_ends_its_turn() {
+fn an_interrupt_together_with_the_first_message_ends_its_turn() {
     for old in [false, true] {
         let start = Start::new(&[]);
         let cli = if old { start.old() } else { start }.start();
@@ -184,7 +184,7 @@ fn an_interrupt_that_comes_with_a_first_message_ends_its_turn() {
         cli.driver.send_together(&[second, interrupt("i2")], []).unwrap();
         cli.result(2);
         let done = cli.end();
-        // The newer version keeps an interrupt for its first turn only, the older one for any.
+        // The newer version keeps an interrupt only for its first turn, the older one for any.
         assert_eq!(done.answers(), if old { ["-", "-"] } else { ["-", "second"] });
         if !old {
             let answers = done.of("control_response", None);

@@ -1,4 +1,4 @@
-//! The simulated CLI from outside: each thing that it can do, and each thing that it can do wrong.
+//! Tests of the simulated CLI as a process: everything it can do, and every way it can misbehave.
 
 #[cfg(test)]
 mod agents;

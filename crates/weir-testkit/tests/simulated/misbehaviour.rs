@@ -1,4 +1,4 @@
-//! Each misbehaviour, seen from outside. Names are those of the table in the documentation.
+//! Each misbehaviour, seen from outside. The names are those in the table in the documentation.
 
 use crate::support::{DEADLINE, Finished, Running, Start, is_alive, until};
 use rustix::process::Signal;
@@ -7,7 +7,7 @@ use weir_testkit::object;
 
 const HELLO: &str = r#"[{"text":"héllo wörld 🙂 and more"}]"#;
 
-/// A run with one message and a misbehaviour.
+/// Runs one message with a misbehaviour.
 fn run(what: &str) -> Finished {
     let cli = Start::asking(&["--include-partial-messages"]).misbehave(what).start();
     cli.script(HELLO).result(1);
@@ -34,7 +34,7 @@ fn crlf_ends_each_line() {
 }
 
 #[test]
-fn escapes_stand_around_each_line() {
+fn escapes_surround_each_line() {
     let cli = Start::new(&[]).misbehave("escapes").start();
     cli.script(HELLO);
     let done = cli.end();
@@ -57,7 +57,7 @@ fn duplicate_responses_come_twice() {
 }
 
 #[test]
-fn a_huge_line_is_as_long_as_it_was_asked_to_be() {
+fn a_huge_line_has_the_requested_length() {
     let done = run(r#"{"huge_line":3}"#);
     assert!(done.raw.iter().any(|line| line.len() > 3 << 20));
     answered(&done);
@@ -89,7 +89,7 @@ fn stderr_is_flooded() {
 }
 
 #[test]
-fn lines_that_nobody_knows_stand_before_the_answer() {
+fn unknown_lines_precede_the_reply() {
     for (what, part) in [
         ("unknown_type", r#""type":"tomorrow""#),
         ("unknown_subtype", r#""subtype":"tomorrow""#),
@@ -125,7 +125,7 @@ fn an_unknown_request_waits_for_the_hosts_answer() {
 }
 
 #[test]
-fn a_cancelled_request_is_withdrawn_at_once() {
+fn a_cancelled_request_is_withdrawn_immediately() {
     let done = run("cancelled_request");
     let request = done.of("control_request", None)[0];
     assert_eq!(done.of("control_cancel_request", None)[0].get("request_id"), request.get("request_id"));
@@ -187,7 +187,7 @@ fn nothing_comes(cli: &Running) {
 }
 
 #[test]
-fn silence_is_for_ever() {
+fn silence_lasts_forever() {
     let cli = Start::new(&[]).misbehave(r#"{"silence":"start"}"#).start();
     cli.script(HELLO);
     nothing_comes(&cli);
@@ -211,10 +211,10 @@ fn silence_is_for_ever() {
 }
 
 #[test]
-fn crashes_come_where_they_are_asked_for() {
+fn crashes_happen_at_the_requested_point() {
     for (point, lines) in [("start", 0), ("turn", 1), ("mid", 1), ("result", 2)] {
         let cli = Start::new(&[]).misbehave(&format!(r#"{{"crash":{{"at":"{point}","exit":3}}}}"#)).start();
-        // It may be gone before the message is through.
+        // It may be gone before the message is written.
         let _gone = cli.driver.send(&crate::support::user(&format!("@@{HELLO}")));
         let done = cli.exited();
         assert_eq!((done.exit.code, done.lines.len()), (Some(3), lines), "{point}");
@@ -260,7 +260,7 @@ fn an_orphan_outlives_the_cli() {
     let orphan = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(orphan, Signal::HUP).unwrap();
     rustix::process::kill_process(orphan, Signal::TERM).unwrap();
-    assert!(is_alive(pid), "it minds neither");
+    assert!(is_alive(pid), "it ignores both");
     rustix::process::kill_process(orphan, Signal::KILL).unwrap();
     until("the orphan ends", || !is_alive(pid));
 }
@@ -285,7 +285,7 @@ fn another_session_is_named() {
 }
 
 #[test]
-fn messages_are_joined_or_not_against_the_version() {
+fn messages_are_joined_or_not_contrary_to_the_version() {
     let send = |start: Start| {
         let cli = start.start();
         cli.script(r#"[{"text":"A","sleep":0.2}]"#);

@@ -1,4 +1,4 @@
-//! Permissions: who is asked, and what comes of the answers.
+//! Permissions: who is asked, and what follows from the decisions.
 
 use crate::support::Start;
 use weir_testkit::json::Json;
@@ -23,7 +23,7 @@ fn the_host_is_asked_and_may_change_the_arguments() {
 }
 
 #[test]
-fn a_refusal_is_told_to_the_model_and_listed_in_the_result() {
+fn a_refusal_is_reported_to_the_model_and_listed_in_the_result() {
     let cli = Start::asking(&[])
         .answer(|_| Some(object! { "behavior" => "deny", "message" => "not here" }))
         .start();
@@ -60,7 +60,7 @@ fn without_a_host_nothing_is_granted() {
 }
 
 #[test]
-fn a_mode_that_the_host_suggests_back_holds_from_then_on() {
+fn a_mode_returned_by_the_host_applies_from_then_on() {
     let cli = Start::asking(&[]).answer(|request| {
         let updates = request.get("permission_suggestions").cloned().unwrap_or_else(|| array![]);
         Some(object! { "behavior" => "allow", "updatedInput" => request.get("input").unwrap(), "updatedPermissions" => updates })
@@ -113,7 +113,7 @@ fn a_plan_is_approved_by_the_host() {
 }
 
 #[test]
-fn skipping_permissions_is_refused_for_root_alone() {
+fn skipping_permissions_is_refused_only_for_root() {
     let done = Start::new(&["--dangerously-skip-permissions"]).start().end();
     if rustix::process::getuid().is_root() {
         assert_eq!(done.exit.code, Some(1));

@@ -1,4 +1,4 @@
-//! The demonstration that plays where there is no script.
+//! The demonstration that is played without a script.
 
 use crate::support::Start;
 use weir_testkit::json::Json;
@@ -68,7 +68,7 @@ fn words_in_a_message_choose_what_is_shown() {
 }
 
 #[test]
-fn it_says_so_when_it_was_refused_or_cannot_ask() {
+fn it_reports_a_refusal_and_that_it_cannot_ask() {
     let cli = Start::new(&[]).env("SIMULATED_CLAUDE_PACE", "0").start();
     let result = cli.say("hello").result(1);
     let text = result.str_of("result").unwrap().to_owned();
@@ -77,7 +77,7 @@ fn it_says_so_when_it_was_refused_or_cannot_ask() {
 }
 
 #[test]
-fn it_talks_at_a_natural_pace_unless_it_is_told_otherwise() {
+fn it_talks_at_a_natural_pace_by_default() {
     let cli = Start::new(&["--include-partial-messages"]).start();
     cli.say("something long").wait_for_delta();
     cli.interrupt();

@@ -20,7 +20,7 @@ fn session(done: &Finished) -> String {
 }
 
 #[test]
-fn a_resumed_session_has_the_same_id_and_goes_on_with_its_cost() {
+fn a_resumed_session_has_the_same_id_and_continues_its_cost() {
     let first = run(&[], FIRST, false, Place::new().unwrap());
     let id = session(&first);
     let second = run(&["--resume", &id], SECOND, false, first.place);
@@ -41,10 +41,10 @@ fn the_older_version_starts_at_zero() {
 
 #[test]
 fn a_resumed_session_remembers_what_was_said() {
-    // The script stands in the first message; the second process plays its next step.
+    // The script is in the first message; the second process plays its next step.
     let first = run(&[], r#"[{"text":"one"},{"text":"two"}]"#, false, Place::new().unwrap());
     let cli = Start::new(&["--resume", &session(&first)]).start_in(first.place);
-    cli.say("go on").result(1);
+    cli.say("continue").result(1);
     assert_eq!(cli.end().answers(), ["two"]);
 }
 
@@ -69,7 +69,7 @@ fn a_given_id_is_used_once() {
 }
 
 #[test]
-fn a_session_that_is_not_there_is_an_error_result() {
+fn a_missing_session_is_an_error_result() {
     let place = Place::new().unwrap();
     let done = run(&["--resume", "00000000-0000-4000-8000-000000000000"], "", false, place);
     assert_eq!(done.exit.code, Some(1));
@@ -83,7 +83,7 @@ fn a_session_that_is_not_there_is_an_error_result() {
 }
 
 #[test]
-fn nothing_is_saved_where_nothing_is_to_be() {
+fn nothing_is_saved_without_persistence() {
     let done = run(&["--no-session-persistence"], FIRST, false, Place::new().unwrap());
     assert!(!done.place.home().join(".claude/projects").exists());
     let done = run(&[], FIRST, false, done.place);

@@ -59,7 +59,7 @@ fn without_the_flag_only_whole_blocks_come() {
 }
 
 #[test]
-fn half_of_a_surrogate_pair_comes_through_as_an_escape() {
+fn a_lone_surrogate_is_written_as_an_escape() {
     let cli = Start::new(&[]).start();
     cli.script(r#"[{"text":"one \ud83d two"}]"#).result(1);
     let done = cli.end();
@@ -68,7 +68,7 @@ fn half_of_a_surrogate_pair_comes_through_as_an_escape() {
 }
 
 #[test]
-fn a_connection_that_fails_is_tried_again() {
+fn a_failed_connection_is_retried() {
     for kind in ["stream", "connection"] {
         let cli = Start::new(&["--include-partial-messages"]).start();
         cli.script(&format!(r#"[{{"text":"one two three four","break":"{kind}","times":2}}]"#)).result(1);
@@ -87,7 +87,7 @@ fn a_connection_that_fails_is_tried_again() {
 }
 
 #[test]
-fn the_older_version_asks_again_without_a_stream_and_does_not_count_it() {
+fn the_older_version_retries_without_a_stream_and_does_not_count_it() {
     let cli = Start::new(&["--include-partial-messages"]).old().start();
     cli.script(r#"[{"text":"one two three four","break":"stream","times":1}]"#).result(1);
     let done = cli.end();
@@ -99,7 +99,7 @@ fn the_older_version_asks_again_without_a_stream_and_does_not_count_it() {
 }
 
 #[test]
-fn an_answer_that_was_too_long_goes_on() {
+fn a_truncated_reply_is_continued() {
     let cli = Start::new(&[]).start();
     cli.script(r#"[{"text":"this ends in the","stop_reason":"max_tokens"},{"text":"middle"}]"#).result(1);
     let done = cli.end();

@@ -1,4 +1,4 @@
-//! A simulated CLI under test: a place of its own, a driver, and short words for what tests do all the time.
+//! A simulated CLI under test: its own place, a driver, and helpers for common actions.
 
 use std::time::Duration;
 
@@ -17,19 +17,19 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// With the flags of the stream, and these.
+    /// With the flags for streaming, and these.
     pub(crate) fn new(flags: &[&str]) -> Self {
         let usual = ["-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"];
         Self::plain(&[usual.as_slice(), flags].concat())
     }
 
-    /// With these arguments and no others.
+    /// With exactly these arguments.
     pub(crate) fn plain(arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
         Self { arguments, environment: Vec::new(), responder: Box::new(allow) }
     }
 
-    /// The host that answers requests, and allows what it is not told to refuse.
+    /// With a host that answers requests, and allows everything by default.
     pub(crate) fn asking(flags: &[&str]) -> Self {
         Self::new(&[["--permission-prompt-tool", "stdio"].as_slice(), flags].concat())
     }
@@ -47,7 +47,7 @@ impl Start {
         self.env("SIMULATED_CLAUDE_MISBEHAVE", what)
     }
 
-    /// Answers requests of the CLI: gets the request, gives the body of the answer.
+    /// Answers requests from the CLI: gets the request, returns the body of the response.
     pub(crate) fn answer(mut self, mut answer: impl FnMut(&Json) -> Option<Json> + Send + 'static) -> Self {
         self.responder = Box::new(move |line| {
             let body = answer(line.get("request")?)?;
@@ -80,7 +80,7 @@ impl Start {
     }
 }
 
-/// The answer to a request of the CLI.
+/// The response to a request from the CLI.
 pub(crate) fn success(line: &Json, body: Json) -> Response {
     let id = line.str_of("request_id").unwrap();
     Response {
@@ -89,19 +89,19 @@ pub(crate) fn success(line: &Json, body: Json) -> Response {
     }
 }
 
-/// Allows everything, with the arguments as they are.
+/// Allows everything, with unchanged arguments.
 fn allow(line: &Json) -> Option<Response> {
     let input = line.at(&["request", "input"]).cloned().unwrap_or_else(|| object! {});
     Some(success(line, object! { "behavior" => "allow", "updatedInput" => input }))
 }
 
-/// A CLI that runs.
+/// A running CLI.
 pub(crate) struct Running {
     pub(crate) driver: Driver,
     pub(crate) place: Place,
 }
 
-/// What is left of a CLI that has ended.
+/// The output of a CLI that has exited.
 pub(crate) struct Finished {
     pub(crate) lines: Vec<Json>,
     pub(crate) raw: Vec<Vec<u8>>,
@@ -132,7 +132,7 @@ impl Running {
         self.say(&format!("@@{steps}"))
     }
 
-    /// Sends a control request and waits for its answer.
+    /// Sends a control request and waits for its response.
     pub(crate) fn request(&self, id: &str, request: Json) -> Json {
         self.post(id, request);
         self.response(id)
@@ -157,17 +157,17 @@ impl Running {
         self.request("interrupt-1", object! { "subtype" => "interrupt" })
     }
 
-    /// Waits for so many lines and gives the last.
+    /// Waits for this many lines and returns the last one.
     pub(crate) fn wait(&self, kind: &str, subtype: Option<&str>, count: usize) -> Json {
         self.driver.wait_for_lines(kind, subtype, count, DEADLINE).unwrap()
     }
 
-    /// Waits for so many results and gives the last.
+    /// Waits for this many results and returns the last one.
     pub(crate) fn result(&self, count: usize) -> Json {
         self.wait("result", None, count)
     }
 
-    /// Waits for a piece of text that is streamed.
+    /// Waits for a streamed piece of text.
     pub(crate) fn wait_for_delta(&self) -> &Self {
         let delta = |line: &Received| line.json.at(&["event", "delta", "text"]).is_some();
         self.driver
@@ -176,13 +176,13 @@ impl Running {
         self
     }
 
-    /// Closes the input and waits for the end.
+    /// Closes the input and waits for the exit.
     pub(crate) fn end(self) -> Finished {
         self.driver.close_input();
         self.exited()
     }
 
-    /// Waits for the end.
+    /// Waits for the exit.
     pub(crate) fn exited(self) -> Finished {
         let exit = self.driver.wait_for_exit(DEADLINE).unwrap();
         let received = self.driver.lines();
@@ -229,7 +229,7 @@ impl Finished {
         blocks.filter_map(|block| block.str_of("text")).collect()
     }
 
-    /// All results of tools: the block and the structured form.
+    /// All tool results: the block and the structured form.
     pub(crate) fn tool_results(&self) -> Vec<(&Json, Option<&Json>)> {
         let lines = self.of("user", None).into_iter();
         let pairs = lines.flat_map(|line| {
@@ -239,13 +239,13 @@ impl Finished {
         pairs.filter(|(block, _)| block.str_of("type") == Some("tool_result")).collect()
     }
 
-    /// What each tool gave, as text.
+    /// The output of each tool, as text.
     pub(crate) fn outputs(&self) -> Vec<&str> {
         self.tool_results().iter().filter_map(|(block, _)| block.str_of("content")).collect()
     }
 }
 
-/// A message of the user.
+/// A user message.
 pub(crate) fn user(text: &str) -> Json {
     object! {
         "type" => "user",
@@ -255,18 +255,18 @@ pub(crate) fn user(text: &str) -> Json {
     }
 }
 
-/// JSON, written in a test.
+/// Parses JSON written in a test.
 pub(crate) fn json(text: &str) -> Json {
     parse(text).unwrap()
 }
 
-/// Whether a process is alive, and not only waiting to be reaped.
+/// Whether a process is alive, and not just waiting to be reaped.
 pub(crate) fn is_alive(pid: i32) -> bool {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = std::time::Instant::now() + DEADLINE;
     while !condition() {

@@ -1,4 +1,4 @@
-//! Tools, run for real.
+//! Tools, really executed.
 
 use crate::support::{Start, json};
 use weir_testkit::real::Place;
@@ -29,7 +29,7 @@ fn files_are_read_written_and_edited() {
 }
 
 #[test]
-fn commands_give_their_output_status_and_time_out() {
+fn commands_return_their_output_and_status_and_time_out() {
     let cli = Start::new(&["--allowedTools", "Bash"]).start();
     cli.script(
         r#"[{"tool":"Bash","input":{"command":"echo out; echo err >&2"}},{"tool":"Bash","input":{"command":"echo bad; exit 3"}},
@@ -62,7 +62,7 @@ fn a_command_that_leaves_a_process_behind_does_not_hang() {
 }
 
 #[test]
-fn several_calls_of_one_message_give_a_result_each() {
+fn each_of_several_calls_in_one_message_gets_a_result() {
     let cli = Start::new(&["--allowedTools", "Bash"]).start();
     cli.script(
         r#"[{"tools":[{"tool":"Bash","input":{"command":"echo a"}},{"tool":"Bash","input":{"command":"echo b"}}]},{"text":"done"}]"#,
@@ -74,7 +74,7 @@ fn several_calls_of_one_message_give_a_result_each() {
 }
 
 #[test]
-fn lists_of_things_to_do_are_kept() {
+fn to_do_lists_are_kept() {
     let cli = Start::new(&[]).old().start();
     cli.script(r#"[{"tool":"TodoWrite","input":{"todos":[{"content":"x","status":"pending","activeForm":"y"}]}},{"text":"done"}]"#).result(1);
     let done = cli.end();
@@ -104,7 +104,7 @@ fn files_are_found_by_the_older_version() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_is_an_error_of_the_call() {
+fn a_missing_tool_is_an_error_of_the_call() {
     let cli = Start::new(&["--disallowedTools", "Write"]).start();
     cli.script(r#"[{"tool":"NoSuch","input":{}},{"tool":"Write","input":{"file_path":"x","content":"y"}},{"tool":"Read","input":{}},{"text":"done"}]"#).result(1);
     let done = cli.end();

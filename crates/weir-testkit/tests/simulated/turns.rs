@@ -13,7 +13,7 @@ fn each_message_gets_an_init_an_answer_and_a_result() {
     assert_eq!(done.of("system", Some("init")).len(), 2);
     let results = done.results();
     assert_eq!(results[0].number_of("total_cost_usd"), Some(0.0014));
-    assert_eq!(results[1].number_of("total_cost_usd"), Some(0.0094), "the total goes on");
+    assert_eq!(results[1].number_of("total_cost_usd"), Some(0.0094), "the total continues");
     assert_eq!(results[1].at(&["usage", "input_tokens"]), Some(&json("1000")), "the usage is the turn's");
     assert_eq!(results[1].integer_of("result_index"), Some(1));
     let first_keys: Vec<_> = results[0].members().iter().map(|(key, _)| key.as_str()).take(2).collect();
@@ -25,7 +25,7 @@ fn each_message_gets_an_init_an_answer_and_a_result() {
 }
 
 #[test]
-fn messages_that_wait_are_answered_together_and_named() {
+fn waiting_messages_are_answered_together_and_named() {
     let cli = Start::new(&["--replay-user-messages"]).start();
     cli.say_as(r#"@@[{"text":"answer to A","sleep":0.2}]"#, "aaaaaaaa-0000-4000-8000-000000000001");
     cli.wait("command_lifecycle", None, 2);
@@ -42,7 +42,7 @@ fn messages_that_wait_are_answered_together_and_named() {
 }
 
 #[test]
-fn the_older_version_answers_each_message_by_itself() {
+fn the_older_version_answers_each_message_separately() {
     let cli = Start::new(&[]).old().start();
     cli.script(r#"[{"text":"A","sleep":0.2}]"#);
     cli.script(r#"[{"text":"B"}]"#);
@@ -85,7 +85,7 @@ fn limits_on_rounds_and_money_end_the_turn() {
         (Some("error_max_budget_usd"), Some("budget_exhausted"))
     );
     let done = cli.end();
-    assert!(done.tool_results().is_empty(), "the tool is not run any more");
+    assert!(done.tool_results().is_empty(), "the tool is no longer run");
 
     let cli = Start::new(&["--max-turns", "1"]).old().start();
     cli.say(script);
@@ -147,7 +147,7 @@ fn the_same_seed_gives_the_same_lines() {
 
 #[test]
 fn it_starts_in_a_few_milliseconds() {
-    // Measured over ten starts, the fastest counts: other tests run at the same time.
+    // The fastest of ten starts counts: other tests run at the same time.
     let fastest = (0..10).map(|_| {
         let started = std::time::Instant::now();
         assert_eq!(Start::plain(&["--version"]).start().exited().exit.code, Some(0));

@@ -1,8 +1,9 @@
-//! What may stand in a text, and how it is kept in its place.
+//! Sanitises text: removes control characters, shortens, escapes and fences.
 
 use std::borrow::Cow;
 
-/// A text without terminal sequences and control characters. Of a line that was written over, the last is kept.
+/// Removes terminal sequences and control characters. If a line was overwritten with carriage returns, the last
+/// version is kept.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let is_odd = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || is_direction(c);
     if !text.contains(is_odd) {
@@ -26,7 +27,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Characters that turn the direction of what follows and so can make code look like other code.
+/// Characters that change the direction of what follows and so can make code look like other code.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -46,40 +47,21 @@ fn skip_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// A text in one line.
+/// The text on one line.
 pub(super) fn one_line(text: &str) -> String {
     plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The same, cut after so many characters.
-pub(super) fn short(text: &str, most: usize) -> String {
+/// The text on one line, cut after `max` characters.
+pub(super) fn short(text: &str, max: usize) -> String {
     let line = one_line(text);
-    match line.char_indices().nth(most) {
+    match line.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }
 }
 
-/// A text as HTML.
-pub(super) fn escape(text: &str) -> Cow<'_, str> {
-    if !text.contains(['&', '<', '>', '"', '\'']) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    Cow::Owned(escaped)
-}
-
-/// A fence that nothing in the text can close.
+/// A code fence that nothing in the text can close.
 pub(super) fn fence(text: &str) -> String {
     let mut longest = 0;
     let mut run = 0;
@@ -92,10 +74,12 @@ pub(super) fn fence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{escape, fence, one_line, plain, short};
+    use weir_base::html::escape;
+
+    use super::{fence, one_line, plain, short};
 
     #[test]
-    fn terminal_sequences_are_taken_out() {
+    fn terminal_sequences_are_removed() {
         assert_eq!(plain("a\u{1b}[1;31mred\u{1b}[0m b"), "ared b");
         assert_eq!(plain("\u{1b}]0;title\u{7}x\u{1b}]8;;http://a\u{1b}\\link"), "xlink");
         assert_eq!(plain("10%\r50%\r100%\r\ndone\u{8}\u{0}"), "100%\ndone");
@@ -112,8 +96,8 @@ mod tests {
     }
 
     #[test]
-    fn markup_is_text() {
-        assert_eq!(escape("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+    fn markup_is_escaped() {
+        assert_eq!(escape("<a href='x'>&\""), "&lt;a href='x'&gt;&amp;&quot;");
     }
 
     #[test]

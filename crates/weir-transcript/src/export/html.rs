@@ -1,8 +1,10 @@
-//! A conversation as one HTML file.
+//! A session as one HTML file.
 
 use std::fmt::{self, Write};
 
-use super::clean::{escape, one_line, plain};
+use weir_base::html::escape;
+
+use super::clean::{one_line, plain};
 use super::outline::Item;
 use super::parts::{Finder, ToolParts, Totals};
 use super::rich_text::to_html;
@@ -11,7 +13,7 @@ use super::words;
 use crate::view::{BlockState, Entry, EntryBody, Notice, ToolCall, ToolDetail, UserEntry, UserSource, View};
 
 const STYLE: &str = include_str!("style.css");
-/// Nothing is loaded and nothing runs, even if something got past the escaping.
+/// Nothing is loaded and nothing runs, even if something gets past the escaping.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
@@ -20,17 +22,17 @@ pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
     foot(view, &Totals::of(&view.files), output)
 }
 
-/// Everything before the conversation.
+/// Everything before the entries.
 pub(super) fn head(view: &View, output: &mut dyn Write) -> fmt::Result {
     Writer::new(view, output).head()
 }
 
-/// A part of the conversation. The passages are of this view.
+/// A part of the session. The passages belong to this view.
 pub(super) fn part<'v>(view: &'v View, passages: Vec<Passage<'v>>, output: &mut dyn Write) -> fmt::Result {
-    Writer::new(view, output).conversation(passages)
+    Writer::new(view, output).passages(passages)
 }
 
-/// Everything after the conversation.
+/// Everything after the entries.
 pub(super) fn foot(view: &View, files: &Totals, output: &mut dyn Write) -> fmt::Result {
     Writer::new(view, output).foot(files)
 }
@@ -61,7 +63,7 @@ impl<'w, 'v> Writer<'w, 'v> {
             writeln!(self.output, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(&value))?;
         }
         if let Some(cost) = self.view.cost.usd {
-            writeln!(self.output, "<div><dt>Cost</dt><dd>{}</dd></div>", words::money(cost))?;
+            writeln!(self.output, "<div><dt>Cost</dt><dd>{}</dd></div>", weir_base::money::dollars(cost))?;
         }
         writeln!(self.output, "</dl>\n</header>\n<main>")?;
         if self.view.dropped_entries > 0 {
@@ -74,10 +76,10 @@ impl<'w, 'v> Writer<'w, 'v> {
         Ok(())
     }
 
-    fn conversation(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
+    fn passages(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
         for passage in passages {
             match passage {
-                Passage::BeginsByItself(begun) => {
+                Passage::UnaskedTurn(begun) => {
                     writeln!(self.output, "<p class=\"notice\">Claude {}</p>", escape(&begun))?;
                 }
                 Passage::Item(item) => self.item(&item)?,
@@ -154,13 +156,13 @@ impl<'w, 'v> Writer<'w, 'v> {
             UserSource::Agent => ("task", "Task"),
             UserSource::Cli => {
                 return self
-                    .folded("tool", "<b>Note of the CLI</b>", |writer| writer.block(&plain(&user.text)));
+                    .folded("tool", "<b>Note from the CLI</b>", |writer| writer.block(&plain(&user.text)));
             }
         };
         writeln!(self.output, "<section class=\"{class}\">{}", label(name, entry))?;
         writeln!(self.output, "<div class=\"text said\">{}</div>", escape(plain(&user.text).trim()))?;
         if user.images > 0 {
-            writeln!(self.output, "<p class=\"notice\">{} pictures or documents</p>", user.images)?;
+            writeln!(self.output, "<p class=\"notice\">{} images or documents</p>", user.images)?;
         }
         writeln!(self.output, "</section>")
     }
@@ -212,7 +214,7 @@ impl<'w, 'v> Writer<'w, 'v> {
         }
         match parts.images {
             0 => Ok(()),
-            count => writeln!(self.output, "<p class=\"notice\">{count} pictures</p>"),
+            count => writeln!(self.output, "<p class=\"notice\">{count} images</p>"),
         }
     }
 
@@ -254,13 +256,13 @@ impl<'w, 'v> Writer<'w, 'v> {
         if text.trim().is_empty() {
             return Ok(());
         }
-        // A line feed right after the tag is not part of the text, so one is given away.
+        // HTML drops a line feed right after the tag, so an extra one is written.
         writeln!(self.output, "<pre>\n{}</pre>", escape(text.trim_end()))
     }
 
     fn diff(&mut self, diff: &str) -> fmt::Result {
         write!(self.output, "<pre class=\"diff\">")?;
-        // The two lines that name the file; it is named above.
+        // Skips the two lines that name the file, which is named above.
         let heads =
             diff.lines().zip(["--- ", "+++ "]).take_while(|(line, head)| line.starts_with(head)).count();
         for line in diff.lines().skip(heads) {
@@ -311,7 +313,7 @@ impl<'w, 'v> Writer<'w, 'v> {
         let Some(total) = cost.usd else {
             return writeln!(self.output, "<p>Not known.</p>");
         };
-        writeln!(self.output, "<p>{} by the CLI's estimate.</p>", words::money(total))?;
+        writeln!(self.output, "<p>{} by the CLI's estimate.</p>", weir_base::money::dollars(total))?;
         let rows = words::cost_rows(cost);
         if rows.is_empty() {
             return Ok(());

@@ -1,8 +1,10 @@
-//! A conversation as Markdown.
+//! A session as Markdown.
 
 use std::fmt::{self, Write};
 
-use super::clean::{escape, fence, one_line, plain};
+use weir_base::html::escape;
+
+use super::clean::{fence, one_line, plain};
 use super::outline::Item;
 use super::parts::{Finder, ToolParts, Totals};
 use super::rich_text::safe_markdown;
@@ -16,17 +18,17 @@ pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
     foot(view, &Totals::of(&view.files), output)
 }
 
-/// Everything before the conversation.
+/// Everything before the entries.
 pub(super) fn head(view: &View, output: &mut dyn Write) -> fmt::Result {
     Writer::new(view, output).head()
 }
 
-/// A part of the conversation. The passages are of this view.
+/// A part of the session. The passages belong to this view.
 pub(super) fn part<'v>(view: &'v View, passages: Vec<Passage<'v>>, output: &mut dyn Write) -> fmt::Result {
-    Writer::new(view, output).conversation(passages)
+    Writer::new(view, output).passages(passages)
 }
 
-/// Everything after the conversation.
+/// Everything after the entries.
 pub(super) fn foot(view: &View, files: &Totals, output: &mut dyn Write) -> fmt::Result {
     let mut writer = Writer::new(view, output);
     writer.files(files)?;
@@ -57,10 +59,10 @@ impl<'w, 'v> Writer<'w, 'v> {
         Ok(())
     }
 
-    fn conversation(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
+    fn passages(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
         for passage in passages {
             match passage {
-                Passage::BeginsByItself(begun) => writeln!(self.output, "\n*Claude {}*", literal(&begun))?,
+                Passage::UnaskedTurn(begun) => writeln!(self.output, "\n*Claude {}*", literal(&begun))?,
                 Passage::Item(item) => self.item(&item)?,
                 Passage::TurnEnd(_, words) => writeln!(self.output, "\n*Turn: {}*", literal(&words))?,
             }
@@ -121,12 +123,12 @@ impl<'w, 'v> Writer<'w, 'v> {
         match user.source {
             UserSource::Host => self.speaker("You", entry)?,
             UserSource::Agent => self.speaker("Task", entry)?,
-            UserSource::Cli => return self.folded("Note of the CLI", |writer| writer.quoted(&user.text)),
+            UserSource::Cli => return self.folded("Note from the CLI", |writer| writer.quoted(&user.text)),
         }
         self.quoted(&user.text)?;
         match user.images {
             0 => Ok(()),
-            count => writeln!(self.output, "\n*({count} pictures or documents)*"),
+            count => writeln!(self.output, "\n*({count} images or documents)*"),
         }
     }
 
@@ -164,7 +166,7 @@ impl<'w, 'v> Writer<'w, 'v> {
         }
         match parts.images {
             0 => Ok(()),
-            count => writeln!(self.output, "\n*({count} pictures)*"),
+            count => writeln!(self.output, "\n*({count} images)*"),
         }
     }
 
@@ -189,7 +191,7 @@ impl<'w, 'v> Writer<'w, 'v> {
         }
     }
 
-    /// The blank lines make what is inside Markdown again.
+    /// The blank lines make the renderer treat the inside as Markdown again.
     fn folded(&mut self, summary: &str, body: impl FnOnce(&mut Self) -> fmt::Result) -> fmt::Result {
         write!(self.output, "\n<details><summary>{summary}</summary>\n")?;
         body(self)?;
@@ -240,7 +242,7 @@ impl<'w, 'v> Writer<'w, 'v> {
         let Some(total) = cost.usd else {
             return writeln!(self.output, "Not known.");
         };
-        writeln!(self.output, "{} by the CLI's estimate.", words::money(total))?;
+        writeln!(self.output, "{} by the CLI's estimate.", weir_base::money::dollars(total))?;
         let rows = words::cost_rows(cost);
         if rows.is_empty() {
             return Ok(());
@@ -254,7 +256,7 @@ impl<'w, 'v> Writer<'w, 'v> {
     }
 }
 
-/// A text in one line that means nothing in Markdown or HTML.
+/// A single-line text with everything escaped that has a meaning in Markdown or HTML.
 fn literal(text: &str) -> String {
     let mut literal = String::with_capacity(text.len());
     for c in text.chars() {
@@ -266,7 +268,7 @@ fn literal(text: &str) -> String {
     literal
 }
 
-/// A text in one line as code.
+/// A single-line text as code.
 fn code(text: &str) -> String {
     let longest = fence(text).len() - 1;
     let marks = if text.contains('`') { "`".repeat(longest.max(1) + 1) } else { "`".to_owned() };

@@ -1,4 +1,4 @@
-//! What stands inside what: the entries of a sub-agent below the call that started it.
+//! Nests entries: those of a sub-agent are placed inside the call that started it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use weir_wire::ToolUseId;
 
 use crate::view::{Entry, EntryBody, View};
 
-/// Sub-agents that are nested deeper stand beside the conversation, with their name.
+/// Sub-agents that are nested deeper are shown at the top level, with their name.
 const MAX_DEPTH: usize = 8;
 
-/// An entry with what stands inside it.
+/// An entry with the entries nested inside it.
 #[derive(Debug)]
 pub(super) struct Item<'v> {
     pub(super) entry: &'v Entry,
@@ -19,14 +19,15 @@ pub(super) struct Item<'v> {
 
 type Groups<'v> = HashMap<Option<&'v ToolUseId>, Vec<&'v Entry>>;
 
-/// All entries, each once. Entries of a sub-agent whose call is not there stand among those of the main agent.
+/// All entries, each once. Entries of a sub-agent whose call is missing are placed among those of the main
+/// agent.
 pub(super) fn outline(view: &View) -> Vec<Item<'_>> {
     let mut groups: Groups<'_> = HashMap::new();
     for entry in view.entries.iter().map(Arc::as_ref) {
         groups.entry(entry.parent.as_ref()).or_default().push(entry);
     }
     let mut items = items_of(None, &mut groups, 0);
-    // An agent that is left may hold calls of others, so the oldest of them goes first.
+    // A remaining agent may contain the calls of others, so the oldest comes first.
     while let Some(parent) =
         groups.iter().min_by_key(|(_, group)| group.first().map(|e| e.id)).map(|(p, _)| *p)
     {
@@ -37,7 +38,7 @@ pub(super) fn outline(view: &View) -> Vec<Item<'_>> {
 }
 
 fn items_of<'v>(parent: Option<&'v ToolUseId>, groups: &mut Groups<'v>, depth: usize) -> Vec<Item<'v>> {
-    // Taken out, so that a call that names itself as its parent is not followed for ever.
+    // Removed from the map, so that a call that is its own parent is not followed forever.
     let entries = groups.remove(&parent).unwrap_or_default();
     let mut items = Vec::with_capacity(entries.len());
     for entry in entries {

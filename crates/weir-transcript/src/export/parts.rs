@@ -1,4 +1,4 @@
-//! What there is to show of a tool call, for both forms.
+//! What to show of a tool call, for both formats.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ impl<'v> Finder<'v> {
         let mut remarks: Vec<String> = words::tool_state(tool.state).map(str::to_owned).into_iter().collect();
         let request = tool.request.as_ref().and_then(|id| self.view.request(id)).and_then(words::request);
         remarks.extend(request.map(|request| short(&request, 200)));
-        remarks.extend(tool.duration_ms.map(words::duration));
+        remarks.extend(tool.duration_ms.map(weir_base::time::duration_text));
         if let Some(agent) = agent {
             remarks.push(words::agent_state(agent.state).to_owned());
             remarks.extend(agent.agent_type.as_deref().map(one_line));
@@ -76,17 +76,17 @@ fn title(tool: &ToolCall) -> &str {
 }
 
 impl ToolParts<'_> {
-    /// What the tool gave back, where nothing else shows it: a diff does, and so do the words of a sub-agent. For one in the
-    /// background it only says that it was started.
+    /// The tool's output, unless something else shows it: a diff, or the text of a sub-agent. For a sub-agent
+    /// in the background, the output only says that it was started.
     pub(super) fn shown_output(&self, inside: &[Item<'_>]) -> Option<&str> {
-        let is_told = |item: &Item<'_>| matches!(item.entry.body, EntryBody::Text(_));
-        let is_agents = self.agent.is_some_and(|agent| agent.background) || inside.iter().any(is_told);
-        let is_shown = self.is_error || (self.files.is_empty() && !is_agents);
+        let is_text = |item: &Item<'_>| matches!(item.entry.body, EntryBody::Text(_));
+        let is_covered = self.agent.is_some_and(|agent| agent.background) || inside.iter().any(is_text);
+        let is_shown = self.is_error || (self.files.is_empty() && !is_covered);
         self.output.as_deref().filter(|_| is_shown)
     }
 }
 
-/// The arguments, where nothing else shows them.
+/// The arguments, unless something else shows them.
 fn input(tool: &ToolCall, has_diff: bool) -> Option<(&'static str, String)> {
     let json = tool.input.to_value();
     if let Some(command) = json.get("command").and_then(|command| command.as_str()) {
@@ -114,13 +114,13 @@ fn output(output: &Output) -> String {
     let mut whole = plain(&text).into_owned();
     if let Some(tail) = &output.tail {
         let (tail, bytes) = (tail.to_str(), words::number(output.bytes));
-        whole.push_str(&format!("\n… cut: {bytes} bytes in all …\n"));
+        whole.push_str(&format!("\n… cut: {bytes} bytes in total …\n"));
         whole.push_str(&plain(&tail));
     }
     whole
 }
 
-/// The files that were changed, each once, with the lines that were added and removed in all.
+/// The changed files, each once, with the total of added and removed lines.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     rows: Vec<(String, u64, u64)>,

@@ -1,23 +1,24 @@
-//! Markdown of people and of models: made safe to stand in a document, or turned into HTML.
+//! Markdown from people and models: made safe for embedding in a document, or turned into HTML.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
+use weir_base::html::escape;
 
-use super::clean::{escape, plain};
+use super::clean::plain;
 use crate::code_blocks;
 
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// The same Markdown, but its HTML is text, and a code block that was left open is closed.
+/// The same Markdown, but with its HTML escaped and an unclosed code block closed.
 pub(super) fn safe_markdown(text: &str) -> String {
-    // Inside a quotation a tab is not as wide, and would not make a code block of what is one here.
+    // Inside a quotation a tab is narrower, and text that is a code block here might not be one there.
     let mut safe = plain(text).replace('\t', "    ");
-    // What was inside a tag is text afterwards, and may begin or end code: so look again until nothing is found.
-    for _ in 0..MOST_ROUNDS {
+    // What was inside a tag becomes text, which may begin or end code, so repeat until nothing is found.
+    for _ in 0..MAX_ROUNDS {
         match without_html(&safe) {
             Some(changed) => safe = changed,
             None => {
@@ -26,15 +27,15 @@ pub(super) fn safe_markdown(text: &str) -> String {
             }
         }
     }
-    // Nobody writes such a text by chance; it may look odd.
+    // Such a text is not written by accident, so it may look odd.
     safe = safe.replace('<', "&lt;");
     close_code_block(&mut safe);
     safe
 }
 
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
-/// The text with each `<` that is neither code nor around an address escaped; none if there is no HTML in it.
+/// The text with each `<` escaped that is neither in code nor around an address; `None` if it contains no HTML.
 fn without_html(text: &str) -> Option<String> {
     let mut has_html = false;
     let mut verbatim: Vec<Range<usize>> = Vec::new();
@@ -74,7 +75,8 @@ fn close_code_block(text: &mut String) {
     text.push_str(&fence);
 }
 
-/// Markdown as HTML: no HTML of its own, links to nothing but the web and mail, no pictures.
+/// Markdown as HTML: embedded HTML is escaped, links lead only to web and mail addresses, and there are no
+/// images.
 pub(super) fn to_html(text: &str) -> String {
     let text = plain(text);
     let mut links = Vec::new();
@@ -84,7 +86,7 @@ pub(super) fn to_html(text: &str) -> String {
     output
 }
 
-/// An event that can do no harm. `links` remembers which of the links that are open are written.
+/// Makes an event harmless. `links` records which of the open links are written.
 fn safe_event<'e>(event: Event<'e>, links: &mut Vec<bool>) -> Event<'e> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
@@ -93,9 +95,9 @@ fn safe_event<'e>(event: Event<'e>, links: &mut Vec<bool>) -> Event<'e> {
         Event::Start(Tag::Link { link_type, dest_url, .. }) => {
             start_link(address(link_type, &dest_url), "", links)
         }
-        // A picture would be loaded from elsewhere, which tells that the page was opened.
+        // An image would be loaded from elsewhere, which would reveal that the page was opened.
         Event::Start(Tag::Image { link_type, dest_url, .. }) => {
-            start_link(address(link_type, &dest_url), "picture: ", links)
+            start_link(address(link_type, &dest_url), "image: ", links)
         }
         Event::End(TagEnd::Link | TagEnd::Image) => {
             let end = if links.pop() == Some(true) { "</a>" } else { "" };
@@ -121,7 +123,7 @@ fn start_link<'e>(address: Option<String>, label: &str, links: &mut Vec<bool>) -
     Event::Html(markup.into())
 }
 
-/// Where a link may lead.
+/// The address of a link, if it is allowed.
 fn address(link_type: LinkType, destination: &str) -> Option<String> {
     if link_type == LinkType::Email {
         return Some(format!("mailto:{destination}"));
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_the_web_or_nowhere() {
+    fn links_lead_only_to_web_and_mail_addresses() {
         let link =
             "<p><a href=\"https://a.example/?x=1&amp;y=&quot;\" rel=\"noopener noreferrer\">t</a></p>\n";
         assert_eq!(to_html("[t](<https://a.example/?x=1&y=\">)"), link);
@@ -171,9 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn pictures_become_links() {
-        let picture = to_html("![alt](https://a.example/x.png)");
-        assert!(!picture.contains("<img") && picture.contains("picture: alt"), "{picture}");
+    fn images_become_links() {
+        let image = to_html("![alt](https://a.example/x.png)");
+        assert!(!image.contains("<img") && image.contains("image: alt"), "{image}");
         let both = to_html("[![alt](https://a.example/x.png)](https://b.example)");
         assert_eq!(both.matches("<a ").count(), 1, "{both}");
         assert!(!to_html("![x](javascript:alert(1))").contains("javascript"));

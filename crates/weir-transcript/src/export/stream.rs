@@ -1,7 +1,7 @@
-//! An export of a conversation that is not in memory: it is written while it is folded.
+//! Exports a session that is not in memory: it is written while it is folded.
 //!
-//! Whenever nothing runs, what has come so far will not change and is written. A turn that is longer than what may be
-//! held is written up to the first thing in it that is still open.
+//! Whenever nothing is running, what has arrived so far will not change any more and is written. A turn that
+//! exceeds the limits is written up to the first entry in it that is still open.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use super::walk::{Passage, Walk};
 use super::{html, markdown};
 use crate::view::{AgentState, BlockState, Change, Entry, EntryBody, EntryId, Status, View};
 
-/// Fewer entries are not worth writing.
-const FEWEST: usize = 64;
-/// More entries are not held, whatever still runs.
-const MOST: usize = 4096;
-/// More bytes of text are not held either.
-const MOST_BYTES: usize = 16 << 20;
+/// Minimum number of entries that are written at once.
+const MIN_ENTRIES: usize = 64;
+/// Maximum number of entries held, even if something is still running.
+const MAX_ENTRIES: usize = 4096;
+/// Maximum number of bytes of text held.
+const MAX_BYTES: usize = 16 << 20;
 
-/// How a conversation is written.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportForm {
     /// See [`super::markdown()`].
@@ -28,7 +28,7 @@ pub enum ExportForm {
     Html,
 }
 
-/// Writes a conversation from its changes. It holds what still can change, and no more than a bounded part of that.
+/// Writes a session from its changes. It holds what can still change, and only a bounded part of that.
 ///
 /// ```
 /// use weir_transcript::export::{ExportForm, Exporter};
@@ -48,39 +48,40 @@ pub enum ExportForm {
 #[derive(Debug)]
 pub struct Exporter {
     form: ExportForm,
-    /// What stands before and after the conversation.
+    /// What is written before and after the entries.
     facts: View,
     /// What is not written yet.
     pending: View,
     bytes: usize,
     walk: Walk,
     files: Totals,
-    fewest: usize,
-    most: usize,
+    min_entries: usize,
+    max_entries: usize,
 }
 
 impl Exporter {
-    /// Writes the beginning. `facts` is the conversation as it ends: its session, its cost, what is to be done; of its
-    /// entries only the first ones are looked at.
+    /// Writes the beginning. `facts` is the final view: its session, its cost and its to-do lists are used, and
+    /// of its entries only the first ones.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn begin(form: ExportForm, facts: View, output: &mut dyn fmt::Write) -> Result<Self, fmt::Error> {
         match form {
             ExportForm::Markdown => markdown::head(&facts, output)?,
             ExportForm::Html => html::head(&facts, output)?,
         }
         let (pending, walk, files) = (View::default(), Walk::default(), Totals::default());
-        Ok(Self { form, facts, pending, bytes: 0, walk, files, fewest: FEWEST, most: MOST })
+        let (min_entries, max_entries) = (MIN_ENTRIES, MAX_ENTRIES);
+        Ok(Self { form, facts, pending, bytes: 0, walk, files, min_entries, max_entries })
     }
 
-    /// Takes a change of the view, and writes what will not change any more.
+    /// Takes a change of the view, and writes what can no longer change.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn change(&mut self, change: &Change<'_>, output: &mut dyn fmt::Write) -> fmt::Result {
         match change {
-            // What the fold lets go of may not be written yet.
+            // What the fold drops may not be written yet.
             Change::Dropped { .. } => return Ok(()),
             Change::FileChanged(file) => self.files.add(file),
             _ => {}
@@ -88,21 +89,21 @@ impl Exporter {
         self.bytes += weight(change);
         self.pending.apply(change);
         let held = self.pending.entries.len();
-        if held >= self.fewest && is_quiet(&self.pending.status) {
+        if held >= self.min_entries && is_quiet(&self.pending.status) {
             return self.write(held, output);
         }
-        if held < self.most && self.bytes < MOST_BYTES {
+        if held < self.max_entries && self.bytes < MAX_BYTES {
             return Ok(());
         }
         let settled = self.pending.entries.iter().take_while(|entry| self.is_settled(entry)).count();
-        // Something near the beginning is still open after so much: it is written as it stands.
+        // If something near the beginning is still open by now, it is written as it is.
         self.write(if settled > held / 2 { settled } else { held }, output)
     }
 
     /// Writes the rest.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn end(mut self, output: &mut dyn fmt::Write) -> fmt::Result {
         self.write(self.pending.entries.len(), output)?;
         let end = self.walk.end(&self.pending).into_iter().collect();
@@ -113,7 +114,7 @@ impl Exporter {
         }
     }
 
-    /// Writes the first entries and lets go of them.
+    /// Writes the first entries and drops them.
     fn write(&mut self, count: usize, output: &mut dyn fmt::Write) -> fmt::Result {
         let rest = self.pending.entries.split_off(count);
         let mut walk = std::mem::take(&mut self.walk);
@@ -163,12 +164,12 @@ impl Exporter {
     }
 }
 
-/// Whether nothing is going on.
+/// Whether nothing is running.
 fn is_quiet(status: &Status) -> bool {
     matches!(status, Status::Idle | Status::Ended)
 }
 
-/// About how much a change adds to what is held.
+/// Roughly how many bytes a change adds to what is held.
 fn weight(change: &Change<'_>) -> usize {
     match change {
         Change::TextAppended { text, .. } => text.len(),
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
     use crate::{Fold, FoldOptions};
 
-    /// A recorded conversation, several times over, each time with names of its own.
+    /// A recorded session repeated several times, each time with its own ids.
     fn lines(name: &str, times: usize) -> Vec<Vec<u8>> {
         let path =
             format!("{}/../../tests/fixtures/captures/2.1.325/{name}.out.ndjson", env!("CARGO_MANIFEST_DIR"));
@@ -215,17 +216,17 @@ mod tests {
         text
     }
 
-    /// The export in parts, and the most that was held on the way.
+    /// The export in parts, and the largest number of entries held on the way.
     fn streamed(
         form: ExportForm,
         lines: &[Vec<u8>],
         facts: &View,
-        (fewest, most): (usize, usize),
+        (min, max): (usize, usize),
     ) -> (String, usize) {
         let (mut fold, mut decoder) = (Fold::new(FoldOptions::default()), Decoder::new());
         let mut text = String::new();
         let mut exporter = Exporter::begin(form, facts.clone(), &mut text).unwrap();
-        (exporter.fewest, exporter.most) = (fewest, most);
+        (exporter.min_entries, exporter.max_entries) = (min, max);
         let mut held = 0;
         for line in lines {
             for change in fold.line_changes(&decoder.decode(line)) {
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_whole() {
+    fn an_export_in_parts_equals_the_whole() {
         for name in
             ["tools", "two-turns", "subagents-parallel", "subagent-background", "write-overwrite-edit"]
         {
@@ -248,14 +249,14 @@ mod tests {
                 fold.line(&decoder.decode(line), &mut |_, _| {});
             }
             for form in [ExportForm::Markdown, ExportForm::Html] {
-                let (parts, _) = streamed(form, &lines, fold.view(), (1, MOST));
+                let (parts, _) = streamed(form, &lines, fold.view(), (1, MAX_ENTRIES));
                 assert_eq!(parts, whole(form, fold.view()), "{name}");
             }
         }
     }
 
     #[test]
-    fn a_turn_without_end_is_not_held() {
+    fn an_endless_turn_is_not_held() {
         let mut lines = lines("tools", 400);
         lines.retain(|line| !line.windows(15).any(|part| part == b"\"type\":\"result\""));
         let (text, held) = streamed(ExportForm::Markdown, &lines, &View::default(), (8, 100));

@@ -1,4 +1,4 @@
-//! The order of an export: what is said, and between it where turns begin by themselves and end.
+//! The order of an export: the entries, with the starts of unasked turns and the ends of turns between them.
 
 use weir_wire::TurnId;
 
@@ -9,15 +9,15 @@ use crate::view::{Turn, View};
 /// Something that an export shows, in order.
 #[derive(Debug)]
 pub(super) enum Passage<'v> {
-    /// A turn that nobody asked for begins, in words.
-    BeginsByItself(String),
-    /// An entry with what stands inside it.
+    /// An unasked turn begins, in words.
+    UnaskedTurn(String),
+    /// An entry with the entries nested inside it.
     Item(Item<'v>),
-    /// A turn has ended, and how, in words.
+    /// A turn has ended; says how in words.
     TurnEnd(&'v Turn, String),
 }
 
-/// Goes through a conversation, as a whole or part by part.
+/// Walks through a session, as a whole or part by part.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     /// The turn that the last entry belonged to.
@@ -25,7 +25,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// What is shown of these entries, in order. The turn of the last one has not ended yet.
+    /// What to show of these entries, in order. The turn of the last one has not ended yet.
     pub(super) fn passages<'v>(&mut self, view: &'v View) -> Vec<Passage<'v>> {
         let mut passages = Vec::new();
         for item in outline(view) {
@@ -33,7 +33,7 @@ impl Walk {
                 passages.extend(self.end(view));
                 self.turn = item.entry.turn;
                 let begun = self.turn.and_then(|id| view.turn(id)).and_then(words::unasked);
-                passages.extend(begun.map(Passage::BeginsByItself));
+                passages.extend(begun.map(Passage::UnaskedTurn));
             }
             passages.push(Passage::Item(item));
         }
@@ -47,7 +47,7 @@ impl Walk {
     }
 }
 
-/// All that is shown, in order.
+/// Everything to show, in order.
 pub(super) fn walk(view: &View) -> Vec<Passage<'_>> {
     let mut walk = Walk::default();
     let mut passages = walk.passages(view);

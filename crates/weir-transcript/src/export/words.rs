@@ -1,13 +1,15 @@
-//! How states, times and amounts are said.
+//! States, times and amounts in words.
 
 use serde_json::Value;
+use weir_base::money::dollars;
+use weir_base::time::{Utc, duration_text};
 
 use crate::view::{
     AgentState, Cost, Notice, Request, RequestState, ToolState, Turn, TurnCause, TurnState, UnknownReason,
     View,
 };
 
-/// What to call the conversation.
+/// A title for the session.
 pub(super) fn title(view: &View) -> String {
     let title = view.session.title.as_deref().filter(|title| !title.trim().is_empty());
     let first = || {
@@ -16,65 +18,38 @@ pub(super) fn title(view: &View) -> String {
             _ => None,
         })
     };
-    title.or_else(first).map_or_else(|| "Conversation".to_owned(), |text| super::clean::short(text, 80))
+    title.or_else(first).map_or_else(|| "Session".to_owned(), |text| super::clean::short(text, 80))
 }
 
-/// Facts about the conversation, each with its name.
+/// Facts about the session, each with its name.
 pub(super) fn facts(view: &View) -> Vec<(&'static str, String)> {
     let session = &view.session;
     let named = [
         ("Model", session.model.clone()),
         ("Folder", session.cwd.clone()),
-        ("Began", view.entries.iter().find_map(|entry| entry.at).and_then(time)),
+        ("Started", view.entries.iter().find_map(|entry| entry.at).and_then(time)),
         ("Claude Code", session.version.clone()),
         ("Session", session.id.as_ref().map(|id| id.as_str().to_owned())),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name, super::clean::one_line(&value?)))).collect()
 }
 
-/// A time for people, in UTC.
+/// A time for people, in UTC. Times before 1970 are not times of a session.
 pub(super) fn time(milliseconds: i64) -> Option<String> {
-    let (year, month, day, minutes) = civil(milliseconds)?;
-    Some(format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60))
+    let utc = utc(milliseconds)?;
+    Some(format!("{} {} UTC", utc.date(), utc.clock()))
 }
 
 /// The time of day, in UTC.
 pub(super) fn clock(milliseconds: i64) -> Option<String> {
-    let (_, _, _, minutes) = civil(milliseconds)?;
-    Some(format!("{:02}:{:02}", minutes / 60, minutes % 60))
+    utc(milliseconds).map(Utc::clock)
 }
 
-/// Year, month, day, and minutes of the day. Counts from March, so that the leap day is the last of its year.
-fn civil(milliseconds: i64) -> Option<(i64, i64, i64, i64)> {
-    let minutes = milliseconds.checked_div(60_000).filter(|_| milliseconds >= 0)?;
-    let days = minutes / 1440 + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    Some((year, month, day, minutes % 1440))
+fn utc(milliseconds: i64) -> Option<Utc> {
+    (milliseconds >= 0).then(|| Utc::from_ms(milliseconds))
 }
 
-pub(super) fn duration(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1000;
-    match milliseconds {
-        0..1000 => format!("{milliseconds} ms"),
-        1000..10_000 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
-        10_000..60_000 => format!("{seconds} s"),
-        60_000..3_600_000 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    }
-}
-
-pub(super) fn money(dollars: f64) -> String {
-    if dollars != 0.0 && dollars.abs() < 0.01 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
-}
-
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(super) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::new();
@@ -87,12 +62,12 @@ pub(super) fn number(value: u64) -> String {
     grouped
 }
 
-/// What there is to say about a call's state; nothing where all is well.
+/// A remark about a call's state; `None` if it succeeded.
 pub(super) fn tool_state(state: ToolState) -> Option<&'static str> {
     match state {
         ToolState::Succeeded => None,
         ToolState::Pending | ToolState::Running => Some("still running"),
-        ToolState::WaitingForPermission => Some("waits for permission"),
+        ToolState::WaitingForPermission => Some("waiting for permission"),
         ToolState::Failed => Some("failed"),
         ToolState::Denied => Some("not allowed"),
         ToolState::Interrupted => Some("interrupted"),
@@ -102,15 +77,15 @@ pub(super) fn tool_state(state: ToolState) -> Option<&'static str> {
 
 pub(super) fn agent_state(state: AgentState) -> &'static str {
     match state {
-        AgentState::Running => "still at work",
+        AgentState::Running => "still running",
         AgentState::Completed => "done",
         AgentState::Failed => "failed",
         AgentState::Stopped => "stopped",
-        AgentState::Unknown => "end not known",
+        AgentState::Unknown => "outcome unknown",
     }
 }
 
-/// What there is to say at the end of a turn.
+/// A remark for the end of a turn.
 pub(super) fn turn_end(turn: &Turn) -> Option<String> {
     let state = match turn.state {
         TurnState::Succeeded | TurnState::Empty => None,
@@ -123,33 +98,33 @@ pub(super) fn turn_end(turn: &Turn) -> Option<String> {
     let mut words: Vec<String> = state.map(str::to_owned).into_iter().collect();
     if let Some(result) = &turn.result {
         words.extend(result.errors.iter().map(|error| super::clean::short(error, 200)));
-        words.extend(result.duration_ms.map(duration));
+        words.extend(result.duration_ms.map(duration_text));
     }
-    words.extend(turn.cost_usd.filter(|cost| *cost > 0.0).map(money));
+    words.extend(turn.cost_usd.filter(|cost| *cost > 0.0).map(dollars));
     (!words.is_empty()).then(|| words.join(" · "))
 }
 
-/// Why a turn began that nobody asked for.
+/// Why an unasked turn began.
 pub(super) fn unasked(turn: &Turn) -> Option<String> {
     match &turn.cause {
-        TurnCause::Unasked { origin: Some(origin) } => Some(format!("went on by itself ({origin})")),
-        TurnCause::Unasked { origin: None } => Some("went on by itself".to_owned()),
+        TurnCause::Unasked { origin: Some(origin) } => Some(format!("continued on its own ({origin})")),
+        TurnCause::Unasked { origin: None } => Some("continued on its own".to_owned()),
         TurnCause::Message | TurnCause::Presumed => None,
     }
 }
 
-/// How a request was answered, where that is worth saying.
+/// The decision about a request, if it is worth mentioning.
 pub(super) fn request(request: &Request) -> Option<String> {
     let by = |by: &Option<String>| by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     match &request.state {
-        RequestState::Open => Some("waits for an answer".to_owned()),
+        RequestState::Open => Some("waiting for a decision".to_owned()),
         RequestState::Allowed { by: who, .. } => Some(format!("allowed{}", by(who))),
         RequestState::Denied { by: who, message } => {
             let reason = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
             Some(format!("denied{}{reason}", by(who)))
         }
-        RequestState::Expired => Some("nobody answered in time".to_owned()),
-        RequestState::Cancelled => Some("no longer wanted".to_owned()),
+        RequestState::Expired => Some("no decision in time".to_owned()),
+        RequestState::Cancelled => Some("cancelled".to_owned()),
         RequestState::Settled => None,
     }
 }
@@ -159,10 +134,10 @@ pub(super) fn notice(notice: &Notice) -> String {
     let or_unknown = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), number);
     match notice {
         Notice::ApiRetry { attempt, max_retries, status, error, .. } => {
-            let of = max_retries.map(|most| format!(" of {most}")).unwrap_or_default();
+            let of = max_retries.map(|max| format!(" of {max}")).unwrap_or_default();
             let status = status.map(|status| format!(" {status}")).unwrap_or_default();
             let error = error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default();
-            format!("The API failed{status}{error}; try {attempt}{of}")
+            format!("The API failed{status}{error}; attempt {attempt}{of}")
         }
         Notice::RateLimit { status, resets_at, limit } => {
             let limit = limit.as_ref().map(|limit| format!(" ({limit})")).unwrap_or_default();
@@ -176,7 +151,7 @@ pub(super) fn notice(notice: &Notice) -> String {
             or_unknown(*post_tokens)
         ),
         Notice::Interrupted => "Interrupted".to_owned(),
-        Notice::Reset { .. } => "The conversation starts over".to_owned(),
+        Notice::Reset { .. } => "The session starts over".to_owned(),
         Notice::ModelFallback { from, to, text } => text.clone().unwrap_or_else(|| {
             let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "another model".to_owned());
             format!("{} takes over from {}", name(to), name(from))
@@ -190,7 +165,7 @@ pub(super) fn notice(notice: &Notice) -> String {
             let how = match (code, signal) {
                 (_, Some(signal)) => format!("by signal {signal}"),
                 (Some(code), None) => format!("with exit code {code}"),
-                (None, None) => "in an unknown way".to_owned(),
+                (None, None) => "for an unknown reason".to_owned(),
             };
             let tail = super::clean::short(stderr, 400);
             if tail.is_empty() {
@@ -214,7 +189,7 @@ pub(super) fn unknown(reason: UnknownReason) -> &'static str {
     }
 }
 
-/// The rows of the table of costs: model, and tokens in, from the cache, to the cache, out, and dollars.
+/// The rows of the cost table: model, tokens in, from the cache, to the cache, out, and dollars.
 pub(super) fn cost_rows(cost: &Cost) -> Vec<[String; 6]> {
     let rows = cost.models.iter().map(|model| {
         [
@@ -223,13 +198,13 @@ pub(super) fn cost_rows(cost: &Cost) -> Vec<[String; 6]> {
             number(model.cache_read_tokens),
             number(model.cache_creation_tokens),
             number(model.output_tokens),
-            money(model.usd),
+            dollars(model.usd),
         ]
     });
     rows.collect()
 }
 
-/// The heads of that table.
+/// The headings of that table.
 pub(super) const COST_HEADS: [&str; 6] = ["Model", "Input", "From cache", "To cache", "Output", "Cost"];
 
 /// An answer to a question, in words.
@@ -243,10 +218,10 @@ pub(super) fn answer(answers: Option<&Value>, question: &str) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
-    use super::{clock, duration, money, number, time};
+    use super::{clock, number, time};
 
     #[test]
-    fn times_are_those_of_the_calendar() {
+    fn times_match_the_calendar() {
         assert_eq!(time(0).as_deref(), Some("1970-01-01 00:00 UTC"));
         assert_eq!(time(1_794_726_184_346).as_deref(), Some("2026-11-15 07:03 UTC"));
         assert_eq!(time(1_709_251_199_000).as_deref(), Some("2024-02-29 23:59 UTC"));
@@ -257,8 +232,6 @@ mod tests {
 
     #[test]
     fn amounts_are_readable() {
-        assert_eq!([9, 1_500, 61_000, 3_720_000].map(duration), ["9 ms", "1.5 s", "1 min 1 s", "1 h 2 min"]);
-        assert_eq!([0.0, 0.0042, 1.5].map(money), ["$0.00", "$0.0042", "$1.50"]);
         assert_eq!([7, 1_000, 1_234_567].map(number), ["7", "1,000", "1,234,567"]);
     }
 }

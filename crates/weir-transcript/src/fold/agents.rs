@@ -1,4 +1,4 @@
-//! The tree of sub-agents, by the tool call that started each and by nothing else.
+//! The tree of sub-agents, identified only by the tool call that started each.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Agents {
 }
 
 impl Fold {
-    /// Changes an agent, which is made if nothing was heard of it yet.
+    /// Changes an agent, creating it if it is new.
     fn update_agent(&mut self, id: &ToolUseId, sink: &mut Sink<'_>, change: impl FnOnce(&mut Agent)) {
         let before = self.view.agent(id);
         let mut after = match before {
@@ -48,7 +48,7 @@ impl Fold {
         }
     }
 
-    /// The call that starts an agent; lines of the agent may have come before.
+    /// The call that starts an agent; lines of the agent may have arrived before it.
     pub(super) fn agent_called(&mut self, entry: EntryId, sink: &mut Sink<'_>) {
         let Some(found) = self.view.entry(entry) else {
             return;
@@ -66,11 +66,11 @@ impl Fold {
             agent.description = input.description.unwrap_or_else(|| std::mem::take(&mut agent.description));
             agent.agent_type = input.subagent_type.or(agent.agent_type.take());
             agent.prompt = Some(input.prompt);
-            // What was asked for; the task or the result says what became of it.
+            // This is what was requested; the task or the result says what actually happened.
             if agent.task.is_none() {
                 agent.background |= input.run_in_background == Some(true);
             }
-            // The result may have come before the call.
+            // The result may have arrived before the call.
             if agent.state == AgentState::Running && !agent.background && tool_state.is_settled() {
                 agent.state = ended_as(tool_state);
             }
@@ -86,7 +86,7 @@ impl Fold {
         }
     }
 
-    /// A line of an agent, with what it says about the agent.
+    /// A line of an agent was received, with what it says about the agent.
     pub(super) fn agent_heard_of(
         &mut self,
         id: &ToolUseId,
@@ -110,7 +110,8 @@ impl Fold {
         });
     }
 
-    /// The result of the call that started an agent. For an agent in the background it says only that it runs.
+    /// The result of the call that started an agent. For an agent in the background it only says that the agent
+    /// is running.
     pub(super) fn agent_answered(
         &mut self,
         entry: EntryId,
@@ -189,7 +190,7 @@ impl Fold {
         };
         self.update_agent(&id, sink, |agent| {
             agent.background = task.patch.is_backgrounded.unwrap_or(agent.background);
-            // An end is left to the notification that follows, which also says what came of it.
+            // The end is left to the notification that follows, which also has the outcome.
             if let Some(AgentState::Running) = task.patch.status.and_then(agent_state) {
                 agent.state = AgentState::Running;
             }
@@ -216,7 +217,7 @@ impl Fold {
         tool.filter(|id| self.view.agent(id).is_some()).or_else(|| self.agents.by_task.get(task).cloned())
     }
 
-    /// The CLI has ended: nothing more will be heard of agents that still run.
+    /// The CLI has ended: the outcome of agents that are still running is unknown.
     pub(super) fn forget_running_agents(&mut self, sink: &mut Sink<'_>) {
         let running = self.view.agents.iter().filter(|agent| agent.state == AgentState::Running);
         let running: Vec<ToolUseId> = running.map(|agent| agent.id.clone()).collect();
@@ -226,7 +227,7 @@ impl Fold {
     }
 }
 
-/// Whether an agent goes on after the result of its call; none where the result does not say.
+/// Whether an agent continues after the result of its call; `None` if the result does not say.
 fn is_in_background(result: &AgentResult<'_>) -> Option<bool> {
     match result.status {
         Some(status) if status == "completed" => Some(false),
@@ -235,7 +236,7 @@ fn is_in_background(result: &AgentResult<'_>) -> Option<bool> {
     }
 }
 
-/// How an agent ended, told from the call that started it.
+/// How an agent ended, derived from the call that started it.
 fn ended_as(state: ToolState) -> AgentState {
     match state {
         ToolState::Succeeded => AgentState::Completed,

@@ -1,4 +1,4 @@
-//! `assistant` lines: whole blocks, joined to what has streamed of them.
+//! `assistant` lines: complete blocks, merged with what has already streamed.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::view::{
     ApiError, BlockState, Change, Entry, EntryBody, EntryId, TextEntry, ThinkingEntry, UnknownReason,
 };
 
-/// What all blocks of one line have in common.
+/// What all blocks of one line share.
 struct Whole<'a> {
     parent: Option<IdRef<'a, ToolUseId>>,
     message: Option<ApiMessageId>,
@@ -54,7 +54,7 @@ impl Fold {
         }
     }
 
-    /// Most lines carry the same message's id as the line before, which need not be made again.
+    /// Most lines carry the same message id as the line before, so it is reused.
     fn api_message_id(&mut self, id: IdRef<'_, ApiMessageId>) -> ApiMessageId {
         match &self.last_message {
             Some(last) if id == *last => last.clone(),
@@ -82,7 +82,7 @@ impl Fold {
                 let failed = block.is_error.unwrap_or(false);
                 self.server_tool_ended(whole.parent, &block.tool_use_id.to_id(), output, failed, sink);
             }
-            // A model does not send these, but programs that write the CLI's format do.
+            // Models do not send these, but programs that write the CLI's format do.
             ContentBlock::ToolResult(block) => self.tool_result(whole.parent, &[], block, None, sink),
             ContentBlock::Image(block) | ContentBlock::Document(block) => {
                 let json = block.source.json();
@@ -106,19 +106,20 @@ impl Fold {
         }
     }
 
-    /// The entry of a block of this kind that has streamed and whose whole line has not come yet.
+    /// The entry of a streamed block of this kind whose complete line has not arrived yet.
     fn streamed(&mut self, whole: &Whole<'_>, kind: BlockKind, text: &str) -> Option<EntryId> {
         let view = &self.view;
         let stream = self.streams.of(whole.parent)?;
-        // A stream that was joined in the middle learns here which message it is.
+        // A stream that was joined in the middle learns its message here.
         if stream.message.is_none() {
             stream.message.clone_from(&whole.message);
         }
         if stream.message != whole.message {
             return None;
         }
-        // Blocks come whole in the order in which they began, but not every block does, so what has streamed has
-        // a say: the best is its beginning, then its end (the beginning was missed), then nothing at all.
+        // Complete blocks arrive in the order in which they began, but some never arrive, so the streamed text
+        // decides: best if it is the beginning of the complete text, then if it is its end (the beginning was
+        // missed), then if nothing has streamed.
         let fit = |entry: EntryId| match view.entry(entry).and_then(written) {
             Some("") => 1,
             Some(streamed) if text.starts_with(streamed) => 3,
@@ -172,7 +173,7 @@ impl Fold {
         self.add_entry(self.turn_for(whole.parent), whole.parent.map(|id| id.to_id()), body, sink);
     }
 
-    /// The whole block is the truth: what is missing is added, and what differs takes its place.
+    /// The complete block is authoritative: missing text is appended, and different text is replaced.
     fn complete(&mut self, id: EntryId, text: &str, whole: &Whole<'_>, sink: &mut Sink<'_>) {
         let Some(streamed) = self.view.entry(id).and_then(written) else { return };
         match text.strip_prefix(streamed) {
@@ -180,7 +181,7 @@ impl Fold {
             Some(missing) => {
                 self.emit(Change::TextAppended { entry: id, text: missing.to_owned().into() }, sink);
             }
-            // Some versions stream thinking that the whole line leaves out.
+            // Some versions stream thinking that the complete line leaves out.
             None if text.is_empty() => {}
             None => self.emit(Change::TextReplaced { entry: id, text: text.to_owned() }, sink),
         }

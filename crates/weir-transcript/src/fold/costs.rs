@@ -1,7 +1,8 @@
-//! Money is counted once.
+//! Costs, counted once.
 //!
-//! The CLI reports totals that go on over the turns of a process. Newer versions also carry on the total of the
-//! session that they resume, older ones start at zero, and a reset starts over. A turn costs the difference.
+//! The CLI reports totals that accumulate over the turns of a process. Newer versions also continue the total
+//! of the session that they resume, older ones start at zero, and a reset starts over. A turn costs the
+//! difference.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{ModelUsage, ResultMessage, Text};
@@ -12,7 +13,7 @@ use crate::view::{Cost, ModelCost};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Costs {
     last: Option<Totals>,
-    /// Whether the last totals are those of an earlier process.
+    /// Whether the last totals are from an earlier process.
     from_earlier_process: bool,
 }
 
@@ -25,7 +26,7 @@ struct Totals {
 /// What a turn cost.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Charge {
-    /// None where the CLI did not say.
+    /// `None` if the CLI did not report it.
     pub(super) usd: Option<f64>,
     pub(super) models: Vec<ModelCost>,
     reset: bool,
@@ -36,20 +37,20 @@ impl Costs {
         self.from_earlier_process = true;
     }
 
-    /// What was reported so far says nothing about what is reported next.
+    /// Earlier totals say nothing about the totals reported next.
     pub(super) fn branched(&mut self) {
         self.last = None;
     }
 
-    /// What a turn cost. `main` is the model of the main loop, where it is known. A result is `late` if all that it
-    /// answers was answered before.
+    /// What a turn cost. `main` is the model of the main loop, if known. A result is `late` if every message
+    /// that it answers was already answered.
     pub(super) fn charge(&mut self, result: &ResultMessage<'_>, main: Option<&str>, late: bool) -> Charge {
         let Some(usd) = result.total_cost_usd else {
             return Charge::default();
         };
         let now = Totals { usd, models: models(&result.model_usage) };
         if late && self.last.as_ref().is_some_and(|last| is_lower(&now, last)) {
-            // It tells the totals of its own time, which have been counted.
+            // It has the totals of its own time, which are already counted.
             return Charge { usd: Some(0.0), ..Charge::default() };
         }
         let since = result.model_usage_since_last_result.as_deref().map(models);
@@ -58,12 +59,13 @@ impl Costs {
             Some(last) if !self.from_earlier_process => {
                 Charge { reset: last.usd > 0.0, ..since.map_or_else(|| whole(&now), sum) }
             }
-            // The first result of a process: whether its total goes on from an earlier one is not said, except
-            // by versions that also say what is new. If there is more than that, a turn that was cut off is in it.
+            // The first result of a process: only versions that also report what is new tell whether the total
+            // continues an earlier one. If the total grew by more than that, it includes a turn that was cut
+            // off.
             Some(last) => match since.map(sum) {
                 Some(new) if now.usd > last.usd + new.usd.unwrap_or(0.0) => difference(&now, last),
                 Some(new) => new,
-                None if carries_on(&now, last, result, main) => difference(&now, last),
+                None if continues_totals(&now, last, result, main) => difference(&now, last),
                 None => whole(&now),
             },
             None => since.map_or_else(|| whole(&now), sum),
@@ -144,15 +146,15 @@ fn combined(
     }
 }
 
-/// A total below the last one has started over. Sums of prices wobble in their last digits.
+/// A total below the last one has started over. The tolerance absorbs rounding errors in sums of prices.
 fn is_lower(now: &Totals, last: &Totals) -> bool {
     now.usd < last.usd - 1e-9
 }
 
-/// Whether a new process goes on from the totals of the one before: then no model has fewer tokens than it had, and that
-/// of the main loop has this turn's besides. By model, because calls to a small model on the side would hide what is
-/// missing.
-fn carries_on(now: &Totals, last: &Totals, result: &ResultMessage<'_>, main: Option<&str>) -> bool {
+/// Whether a new process continues the totals of the previous one: then no model has fewer tokens than before,
+/// and the model of the main loop also has those of this turn. Compared by model, because side calls to a small
+/// model would hide what is missing.
+fn continues_totals(now: &Totals, last: &Totals, result: &ResultMessage<'_>, main: Option<&str>) -> bool {
     let tokens = |model: &ModelCost| model.input_tokens.saturating_add(model.output_tokens);
     let known =
         |totals: &Totals, name: &str| totals.models.iter().find(|model| model.model == name).map(tokens);
@@ -169,12 +171,12 @@ fn carries_on(now: &Totals, last: &Totals, result: &ResultMessage<'_>, main: Opt
     !is_lower(now, last) && last.models.iter().all(is_kept) && now.models.iter().any(has_turn)
 }
 
-/// To a hundred-millionth of a cent: what is beyond is an artefact of floating point.
+/// Rounds to a hundred-millionth of a cent: anything finer is a floating-point artefact.
 fn rounded(usd: f64) -> f64 {
     let scaled = usd * 1e10;
     if !scaled.is_finite() {
         return usd;
     }
-    // The sum of nothing is minus zero; adding zero makes it plain.
+    // An empty sum is minus zero; adding zero makes it positive.
     scaled.round() / 1e10 + 0.0
 }

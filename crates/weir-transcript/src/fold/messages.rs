@@ -1,4 +1,4 @@
-//! Messages to the model, and what has become of each.
+//! Messages to the model and their delivery.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::view::{Change, Delivery, Entry, EntryBody, EntryId, UserEntry, UserSo
 /// The messages that we know of.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Messages {
-    /// Set once the host told of a message: from then on, a turn without one is a turn that nobody asked for.
+    /// Set once the host has reported a message: from then on, a turn without a message is an unasked turn.
     pub(super) known_from_host: bool,
     pub(super) entries: HashMap<MessageId, EntryId, foldhash::fast::RandomState>,
-    /// Entries that the view has dropped although nothing has become of their messages yet: whoever waits for one
-    /// must still be told. Few, and the oldest first.
+    /// Entries that the view has dropped although the delivery of their messages is still open: a caller that
+    /// waits for one must still be notified. Few, and the oldest first.
     dropped: Vec<(MessageId, Arc<Entry>)>,
-    /// Written to the CLI and not yet taken up by a turn, oldest first.
+    /// Messages written to the CLI that no turn has taken yet, oldest first.
     pub(super) waiting: VecDeque<MessageId>,
 }
 
-/// Most messages that wait, or that one turn is said to answer. Nobody sends that many.
-pub(super) const MOST_MESSAGES: usize = 1000;
+/// Maximum number of messages that wait, or that one turn answers. Far more than any client sends.
+pub(super) const MAX_MESSAGES: usize = 1000;
 
 impl Messages {
-    /// A message waits for its turn.
+    /// Adds a message that waits for its turn.
     fn wait(&mut self, id: &MessageId) {
         if self.waiting.contains(id) {
             return;
         }
-        if self.waiting.len() >= MOST_MESSAGES {
+        if self.waiting.len() >= MAX_MESSAGES {
             self.waiting.pop_front();
         }
         self.waiting.push_back(id.clone());
@@ -82,7 +82,7 @@ impl Fold {
     pub(super) fn message_queued(&mut self, id: &MessageId, text: &str, images: u32, sink: &mut Sink<'_>) {
         self.messages.known_from_host = true;
         if self.messages.is_known(id) {
-            // It waits again: nobody took it, or whoever was to send it is gone.
+            // It is waiting again: no process took it, or the sender is gone.
             self.messages.waiting.retain(|waiting| waiting != id);
             self.set_delivery(id, Delivery::Queued, sink);
         } else {
@@ -97,25 +97,25 @@ impl Fold {
     }
 
     pub(super) fn message_cancelled(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
-        self.waits_no_more(id);
+        self.stop_waiting(id);
         self.set_delivery(id, Delivery::Cancelled, sink);
     }
 
-    /// No turn will take a message up. An interrupt that was meant for it must not meet the next turn.
-    fn waits_no_more(&mut self, id: &MessageId) {
+    /// No turn will take this message. An interrupt that was meant for it must not hit the next turn.
+    fn stop_waiting(&mut self, id: &MessageId) {
         self.messages.waiting.retain(|waiting| waiting != id);
         if self.messages.waiting.is_empty() {
             self.turns.forget_interrupt();
         }
     }
 
-    /// A message has no answer and will not have one.
+    /// A message has no answer and will not get one.
     pub(super) fn message_failed(&mut self, id: &MessageId, error: &str, sink: &mut Sink<'_>) {
-        self.waits_no_more(id);
-        self.set_fate(id, Delivery::Failed, Some(error), sink);
+        self.stop_waiting(id);
+        self.set_delivery_and_error(id, Delivery::Failed, Some(error), sink);
     }
 
-    /// The CLI repeats a message that it was sent. In a recording this is how the message is known at all.
+    /// The CLI echoes a message that was sent to it. In a recording, the echo is the only trace of the message.
     pub(super) fn message_echoed(
         &mut self,
         uuid: Option<Text<'_>>,
@@ -129,7 +129,8 @@ impl Fold {
         }
         self.add_user_entry(None, id.clone(), text.to_owned(), images, UserSource::Host, sink);
         let Some(id) = id else { return };
-        // By order it belongs to the running turn, or else to the next; a result that names messages corrects it.
+        // By its position it belongs to the running turn, or else to the next one; a result that names messages
+        // corrects this.
         match self.turns.current() {
             Some(turn) => self.add_message_to(turn, &id, sink),
             None => self.messages.wait(&id),
@@ -140,19 +141,20 @@ impl Fold {
     pub(super) fn command_lifecycle(&mut self, line: &CommandLifecycleMessage<'_>, sink: &mut Sink<'_>) {
         let id = line.command_uuid.to_id();
         match line.state {
-            // It was sent before that, and waits with the CLI now; nothing new.
+            // It was already sent and is now waiting in the CLI; nothing new.
             CommandState::Queued => {}
             CommandState::Started => {
                 self.turn_answers([line.command_uuid].into_iter(), sink);
                 self.set_delivery(&id, Delivery::Started, sink);
             }
-            // The result came first and has said more: a turn that failed ends in one or the other of these.
+            // The result came first and said more: the messages of a failed turn end in one of these states.
             CommandState::Completed
             | CommandState::Cancelled
             | CommandState::Discarded
             | CommandState::Refused
                 if self.has_failed(&id) => {}
-            // Its turn had begun and was interrupted. It was not taken back: something may have been done.
+            // Its turn had begun and was interrupted. It does not count as cancelled: something may have been
+            // done.
             CommandState::Cancelled if self.is_answered(&id) => {}
             CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
             CommandState::Cancelled => self.message_cancelled(&id, sink),
@@ -170,15 +172,21 @@ impl Fold {
     }
 
     pub(super) fn set_delivery(&mut self, id: &MessageId, delivery: Delivery, sink: &mut Sink<'_>) {
-        self.set_fate(id, delivery, None, sink);
+        self.set_delivery_and_error(id, delivery, None, sink);
     }
 
-    fn set_fate(&mut self, id: &MessageId, delivery: Delivery, error: Option<&str>, sink: &mut Sink<'_>) {
+    fn set_delivery_and_error(
+        &mut self,
+        id: &MessageId,
+        delivery: Delivery,
+        error: Option<&str>,
+        sink: &mut Sink<'_>,
+    ) {
         let Some(entry) = self.message_entry(id) else { return };
         let EntryBody::User(user) = &entry.body else { return };
         let is_over = matches!(user.delivery, Delivery::Answered | Delivery::Failed);
-        let goes_back = delivery == Delivery::Started && is_over;
-        if user.delivery == delivery || goes_back {
+        let is_step_back = delivery == Delivery::Started && is_over;
+        if user.delivery == delivery || is_step_back {
             return;
         }
         let mut entry = entry.clone();
@@ -195,7 +203,7 @@ impl Fold {
         self.replace_message_entry(id, entry, sink);
     }
 
-    /// Whether a result has answered this message, well or with an error.
+    /// Whether a result has answered this message, successfully or with an error.
     pub(super) fn is_answered(&self, id: &MessageId) -> bool {
         let body = self.message_entry(id).map(|entry| &entry.body);
         matches!(body, Some(EntryBody::User(user)) if matches!(user.delivery, Delivery::Answered | Delivery::Failed))
@@ -221,7 +229,7 @@ impl Fold {
         self.emit(Change::EntryReplaced(entry), sink);
     }
 
-    /// The view is about to drop what came before this entry.
+    /// Remembers the open messages that the view is about to drop, which are those before this entry.
     pub(super) fn remember_open_messages(&mut self, first: EntryId) {
         let Messages { entries, dropped, .. } = &mut self.messages;
         for (id, place) in entries.iter().filter(|(_, place)| **place < first) {
@@ -230,10 +238,10 @@ impl Fold {
             }
         }
         dropped.sort_unstable_by_key(|(_, entry)| entry.id);
-        dropped.truncate(MOST_MESSAGES);
+        dropped.truncate(MAX_MESSAGES);
     }
 
-    /// A message belongs to this turn.
+    /// Assigns a message to a turn.
     pub(super) fn set_turn(&mut self, id: &MessageId, turn: TurnId, sink: &mut Sink<'_>) {
         let Some(entry) = self.message_entry(id) else { return };
         if entry.turn != Some(turn) {
@@ -242,7 +250,7 @@ impl Fold {
         }
     }
 
-    /// The CLI has ended: what it did with messages that it had taken is not known.
+    /// The CLI has ended: what it did with the messages it had taken is not known.
     pub(super) fn lose_messages(&mut self, sink: &mut Sink<'_>) {
         self.messages.waiting.clear();
         let dropped = self.messages.dropped.iter().map(|(_, entry)| entry);
@@ -261,7 +269,7 @@ impl Fold {
     }
 }
 
-/// Whether it is a message of which nobody has said what has become of it.
+/// Whether it is a message whose delivery is still open.
 fn is_open(entry: &Entry) -> bool {
     matches!(&entry.body, EntryBody::User(user) if user.delivery.is_open())
 }

@@ -1,7 +1,7 @@
 //! The fold: from lines and host events to a view, step by step.
 //!
-//! Synchronous and pure. Each part of it is in a file of its own; all of them look at the view, decide, and
-//! change it by [`Fold::emit`] and in no other way, so the changes that come out are exactly what happened.
+//! Synchronous and pure. Each part is in its own file; all of them read the view, decide, and change it only
+//! through [`Fold::emit`], so the emitted changes are exactly what happened.
 
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ use crate::view::{
     Turn, TurnState, View,
 };
 
-/// How a fold keeps itself small.
+/// How a fold limits its memory.
 #[derive(Debug, Clone)]
 pub struct FoldOptions {
-    /// Most entries that the view holds; older ones are dropped. None keeps everything.
+    /// Maximum number of entries in the view; older ones are dropped. `None` keeps everything.
     pub keep_entries: Option<usize>,
-    /// How much of a tool's output is kept, in bytes of the line.
+    /// Maximum length of a tool's output that is kept, in bytes of the line.
     pub output_limit: usize,
-    /// How much of something that is not understood is kept, in bytes.
+    /// Maximum length of an unknown item that is kept, in bytes.
     pub unknown_limit: usize,
 }
 
@@ -49,7 +49,7 @@ impl Default for FoldOptions {
     }
 }
 
-/// Takes the changes. It sees the view as it is after each.
+/// Receives the changes, each with the view after it.
 pub type Sink<'s> = dyn FnMut(&View, &Change<'_>) + 's;
 
 /// Folds lines and host events into a view.
@@ -67,29 +67,29 @@ pub type Sink<'s> = dyn FnMut(&View, &Change<'_>) + 's;
 /// assert!(matches!(&fold.view().entries[0].body, EntryBody::Text(text) if text.text == "Hello"));
 /// ```
 ///
-/// It can be written down and read again, which goes on where it was; its options are not part of that. What is written is
-/// for the same version of this crate alone.
+/// A fold can be serialised, and a deserialised one continues where it was; its options are not included. The
+/// serialised form is only valid for the same version of this crate.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Fold {
     #[serde(skip)]
     options: FoldOptions,
     view: View,
-    /// The host's clock, for lines without a time of their own.
+    /// The host's clock, for lines without a timestamp.
     now: Option<i64>,
-    /// The time of the line at hand.
+    /// The time of the current line.
     line_time: Option<i64>,
-    /// Lines so far.
+    /// Number of lines so far.
     lines: u64,
     /// Bytes of lines since entries were last dropped.
     bytes: usize,
     next_entry: u64,
     next_turn: u64,
-    /// Where each tool call is.
+    /// The entry of each tool call.
     tools: HashMap<ToolUseId, EntryId, foldhash::fast::RandomState>,
-    /// Where each hook run is.
+    /// The entry of each hook run.
     hooks: BTreeMap<String, EntryId>,
     streams: streams::Streams,
-    /// The model's message that the last whole line was a part of.
+    /// The model's message that the last `assistant` line was a part of.
     last_message: Option<ApiMessageId>,
     turns: turns::Turns,
     messages: messages::Messages,
@@ -99,11 +99,11 @@ pub struct Fold {
     open_tools: Vec<EntryId>,
     /// Tool calls that are not settled and whose entries were dropped.
     dropped_calls: BTreeMap<ToolUseId, ToolCall>,
-    /// The lists of things to do as they were before calls that have no result yet.
+    /// The to-do lists as they were before calls that have no result yet.
     todos_before: BTreeMap<EntryId, Vec<Todo>>,
-    /// Requests that wait for a person.
+    /// Requests that are waiting for a decision.
     open_requests: Vec<RequestId>,
-    /// Whether the next session id is a new one because the conversation was reset.
+    /// Whether the next session id is a new one because the session was reset.
     reset: bool,
     compacting: bool,
     ended: bool,
@@ -139,12 +139,12 @@ impl Fold {
         }
     }
 
-    /// Keeps itself small in another way from now on.
+    /// Changes the limits.
     pub fn set_options(&mut self, options: FoldOptions) {
         self.options = options;
     }
 
-    /// The view as it stands.
+    /// The current view.
     pub fn view(&self) -> &View {
         &self.view
     }
@@ -154,21 +154,21 @@ impl Fold {
         !self.open_tools.is_empty()
     }
 
-    /// Gives back room that is needed only while something happens. The view stays as it is.
-    pub fn rest(&mut self) {
+    /// Releases memory that is needed only while something is running. The view is unchanged.
+    pub fn release_memory(&mut self) {
         self.messages.waiting.shrink_to_fit();
-        self.turns.rest();
+        self.turns.release_memory();
         self.open_tools.shrink_to_fit();
         self.open_requests.shrink_to_fit();
     }
 
-    /// The view, when no more lines come.
+    /// Ends the fold and returns its view.
     pub fn into_view(self) -> View {
         self.view
     }
 
-    /// Sets the clock for what follows, in milliseconds since 1970. Lines that carry a time of their own go by
-    /// that.
+    /// Sets the clock for what follows, in milliseconds since 1970. Lines with their own timestamp use that
+    /// instead.
     pub fn set_time(&mut self, milliseconds: i64) {
         self.now = Some(milliseconds);
     }
@@ -180,14 +180,16 @@ impl Fold {
         self.bytes = self.bytes.saturating_add(line.raw.len());
         match &line.body {
             Body::Known(Message::StreamEvent(event)) => {
-                // Most lines are these, and few of them can change the status: those see to it themselves.
+                // Most lines are stream events, and few of them can change the status: those update it
+                // themselves.
                 self.stream_event(event, sink);
                 return;
             }
             Body::Known(message) => self.message(message, sink),
             Body::Mismatch { partial, .. } => {
                 self.unknown_line(line, sink);
-                // A piece of a message that does not fit might be added at the wrong place; the whole line comes.
+                // A stream event with a mismatch might be added in the wrong place, and the whole block follows
+                // anyway.
                 if let Some(message) =
                     partial.as_ref().filter(|message| !matches!(message, Message::StreamEvent(_)))
                 {
@@ -208,7 +210,7 @@ impl Fold {
         self.line_time = None;
         match event {
             HostEvent::ProcessStarted { resumes } => {
-                // Nobody may have told of the end of the one before.
+                // The end of the previous process may not have been reported.
                 self.stream_ended(false, sink);
                 self.ended = false;
                 self.costs.process_started();
@@ -259,8 +261,9 @@ impl Fold {
         self.drop_old_entries(sink);
     }
 
-    /// Whether nothing is odd about this end of a process that was wanted: it was ended in the middle of something, or by
-    /// our signals, or its last result was an error, which old versions tell by their exit code as well.
+    /// Whether the exit code of a process that was ended on request is expected: it was ended while a turn was
+    /// running, or by our signals, or its last result was an error, which old versions also report by their
+    /// exit code.
     fn explains_exit(&self, was_running: bool, code: Option<i32>) -> bool {
         let ended_well = |turn: &Turn| matches!(turn.state, TurnState::Succeeded | TurnState::Empty);
         let is_signal = code.is_none_or(|code| code > 128);
@@ -307,7 +310,7 @@ impl Fold {
                 let trigger = reset.trigger.map(|trigger| trigger.to_str().into_owned());
                 self.add_notice(Notice::Reset { trigger }, sink);
             }
-            // Answers to our own requests are the session's business; the rest is of no lasting interest.
+            // Answers to our own requests are handled by `weir-session`; the rest has no lasting interest.
             Message::ControlResponse(_)
             | Message::KeepAlive(_)
             | Message::PromptSuggestion(_)
@@ -363,8 +366,8 @@ impl Fold {
             utilization: info.utilization,
         };
         let before = self.view.rate_limit.as_ref().map(|limit| limit.status.as_str());
-        let is_news = before.unwrap_or("allowed") != limit.status;
-        if is_news {
+        let has_changed = before.unwrap_or("allowed") != limit.status;
+        if has_changed {
             let notice = Notice::RateLimit {
                 status: limit.status.clone(),
                 resets_at: limit.resets_at,
@@ -375,8 +378,8 @@ impl Fold {
         self.emit(Change::RateLimit(limit), sink);
     }
 
-    /// The one way in which the view changes.
-    #[expect(clippy::needless_pass_by_value, reason = "every caller makes a change to give it away")]
+    /// The only way in which the view changes.
+    #[expect(clippy::needless_pass_by_value, reason = "every caller creates the change for this call")]
     fn emit(&mut self, change: Change<'_>, sink: &mut Sink<'_>) {
         self.view.apply(&change);
         sink(&self.view, &change);

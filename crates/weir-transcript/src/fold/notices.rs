@@ -1,4 +1,4 @@
-//! What happens around the conversation: hooks, retries, compaction, words of the CLI.
+//! Notices: hooks, retries, compaction, messages from the CLI.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Fold {
                     status: retry.error_status,
                     error: owned(retry.error),
                 };
-                if self.retry_goes_on(&notice, sink) {
+                if self.merge_retry(&notice, sink) {
                     return;
                 }
                 notice
@@ -82,14 +82,14 @@ impl Fold {
                 to: owned(fallback.fallback_model),
                 text: owned(fallback.content),
             },
-            // The rest changes nothing that a reader of the conversation would see.
+            // The rest changes nothing that a reader of the session would see.
             _ => return,
         };
         self.add_notice(notice, sink);
     }
 
-    /// Tries that follow each other are one entry.
-    fn retry_goes_on(&mut self, notice: &Notice, sink: &mut Sink<'_>) -> bool {
+    /// Merges a retry into the last entry if that is a retry too.
+    fn merge_retry(&mut self, notice: &Notice, sink: &mut Sink<'_>) -> bool {
         let Some(last) = self.view.entries.last() else {
             return false;
         };

@@ -1,4 +1,4 @@
-//! What the CLI asks a person, and what became of it.
+//! Requests of the CLI to a person, and their decisions.
 
 use serde_json::Value;
 use weir_wire::{
@@ -14,32 +14,35 @@ use crate::view::{
 impl Fold {
     pub(super) fn control_request(&mut self, message: &ControlRequestMessage<'_>, sink: &mut Sink<'_>) {
         match &message.request {
-            ControlRequest::CanUseTool(ask) => self.permission_asked(&message.request_id.to_id(), ask, sink),
-            ControlRequest::Elicitation(ask) => {
+            ControlRequest::CanUseTool(request) => {
+                self.permission_asked(&message.request_id.to_id(), request, sink);
+            }
+            ControlRequest::Elicitation(request) => {
                 let kind = RequestKind::Elicitation {
-                    server: ask.mcp_server_name.to_str().into(),
-                    message: ask.message.to_str().into(),
-                    url: ask.url.map(|url| url.to_str().into_owned()),
-                    form: ask.form(),
+                    server: request.mcp_server_name.to_str().into(),
+                    message: request.message.to_str().into(),
+                    url: request.url.map(|url| url.to_str().into_owned()),
+                    form: request.form(),
                 };
                 self.open_request(message.request_id.to_id(), None, kind, sink);
             }
             ControlRequest::Unknown { subtype, json } => {
                 self.unknown_part(UnknownReason::UnknownBlock, None, *subtype, None, *json, sink);
             }
-            // Answered by the program, not by a person.
+            // Decided by the program, not by a person.
             ControlRequest::HookCallback(_) | ControlRequest::McpMessage(_) | _ => {}
         }
     }
 
-    fn permission_asked(&mut self, id: &RequestId, ask: &CanUseTool<'_>, sink: &mut Sink<'_>) {
-        let call = ask.tool_use_id.map(|id| id.to_id());
+    fn permission_asked(&mut self, id: &RequestId, request: &CanUseTool<'_>, sink: &mut Sink<'_>) {
+        let call = request.tool_use_id.map(|id| id.to_id());
         let tool = call.as_ref().and_then(|id| self.tools.get(id).copied());
-        let name = ask.tool_name.to_str();
-        let input = ask.input.to_value();
+        let name = request.tool_name.to_str();
+        let input = request.input.to_value();
         let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
         let kind = match (&*name, ToolInput::from_value(&name, input.clone())) {
-            // One without questions is shown as any other call, with its input: a person can still refuse it.
+            // A call without questions is shown like any other call, with its input: a person can still deny
+            // it.
             ("AskUserQuestion", ToolInput::AskUserQuestion(question)) if !question.questions.is_empty() => {
                 RequestKind::Question { questions: question.questions, input }
             }
@@ -47,11 +50,15 @@ impl Fold {
             _ => RequestKind::Permission {
                 tool_name: name.clone().into_owned(),
                 input,
-                description: owned(ask.description),
-                reason: owned(ask.decision_reason),
-                blocked_path: owned(ask.blocked_path),
-                suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
-                context: Box::new(ask.context()),
+                description: owned(request.description),
+                reason: owned(request.decision_reason),
+                blocked_path: owned(request.blocked_path),
+                suggestions: request
+                    .permission_suggestions
+                    .iter()
+                    .map(weir_wire::RawJson::to_value)
+                    .collect(),
+                context: Box::new(request.context()),
             },
         };
         let is_new = self.open_request(id.clone(), call, kind, sink);
@@ -79,7 +86,8 @@ impl Fold {
         }
     }
 
-    /// The oldest call of a client's tool of which no request is known; the CLI knows it as `mcp__SERVER__NAME`.
+    /// The oldest call of a client's tool that has no request yet; the CLI's name of the tool is
+    /// `mcp__SERVER__NAME`.
     fn unanswered_call(&self, name: &str) -> Option<EntryId> {
         self.open_tools.iter().copied().find(|entry| {
             self.tool(*entry).is_some_and(|tool| {
@@ -89,7 +97,7 @@ impl Fold {
         })
     }
 
-    /// Whether a person has to answer something.
+    /// Whether a person has to decide something.
     pub(super) fn is_a_person_asked(&self) -> bool {
         self.open_requests
             .iter()
@@ -105,7 +113,7 @@ impl Fold {
         });
     }
 
-    /// A call that is asked about may come after the question.
+    /// A call may arrive after the request about it.
     pub(super) fn link_request(&mut self, entry: EntryId, sink: &mut Sink<'_>) {
         if self.open_requests.is_empty() {
             return;
@@ -122,7 +130,7 @@ impl Fold {
         self.wait_for_permission(entry, &id, sink);
     }
 
-    /// Newer versions leave the plan out of the request; the call has it.
+    /// Newer versions leave the plan out of the request, but the call has it.
     fn proposed_plan(&self, tool: Option<EntryId>, input: &Value) -> Option<String> {
         if let Some(plan) = input.get("plan").and_then(Value::as_str) {
             return Some(plan.to_owned());
@@ -133,7 +141,7 @@ impl Fold {
         }
     }
 
-    /// Says whether the request is a new one.
+    /// Opens a request and returns whether it is new.
     fn open_request(
         &mut self,
         id: RequestId,
@@ -141,7 +149,7 @@ impl Fold {
         kind: RequestKind,
         sink: &mut Sink<'_>,
     ) -> bool {
-        // The first answer counts, also if the CLI should repeat itself.
+        // The first decision counts, even if the CLI repeats the request.
         if self.view.request(&id).is_some() {
             return false;
         }
@@ -160,7 +168,7 @@ impl Fold {
         true
     }
 
-    /// The first answer counts; what comes later changes nothing.
+    /// The first decision counts; later ones change nothing.
     fn close_request(&mut self, id: &RequestId, state: RequestState, sink: &mut Sink<'_>) -> Option<Request> {
         let before = self.view.request(id).filter(|request| request.state == RequestState::Open)?;
         let mut request = before.clone();
@@ -216,7 +224,7 @@ impl Fold {
         }
     }
 
-    /// A turn has ended, so what it asked was answered, by somebody we did not hear of.
+    /// A turn has ended, so its requests were decided elsewhere.
     pub(super) fn settle_requests_of(&mut self, turn: TurnId, sink: &mut Sink<'_>) {
         for id in self.open_requests.clone() {
             let request = self.view.request(&id);
@@ -230,7 +238,7 @@ impl Fold {
         }
     }
 
-    /// The tool's result is there, so the request was answered, by somebody we did not hear of.
+    /// The tool's result has arrived, so the request was decided elsewhere.
     pub(super) fn request_settled(&mut self, tool: EntryId, sink: &mut Sink<'_>) {
         let request = self.tool(tool).and_then(|tool| tool.request.clone());
         if let Some(id) = request {
@@ -238,15 +246,15 @@ impl Fold {
         }
     }
 
-    /// What a person was asked was answered without our knowing; a client's answer can only come through us, so nobody
-    /// waits for it any more.
+    /// A request to a person was decided elsewhere; a client's answer can only come through us, so its request
+    /// is no longer needed.
     fn settle_request(&mut self, id: &RequestId, sink: &mut Sink<'_>) {
         let is_for_a_person = self.view.request(id).is_none_or(|request| request.kind.is_for_a_person());
         let state = if is_for_a_person { RequestState::Settled } else { RequestState::Cancelled };
         self.close_request(id, state, sink);
     }
 
-    /// The CLI has ended: nobody waits for an answer any more.
+    /// The CLI has ended: its requests no longer need a decision.
     pub(super) fn cancel_requests(&mut self, sink: &mut Sink<'_>) {
         for id in std::mem::take(&mut self.open_requests) {
             self.close_request(&id, RequestState::Cancelled, sink);

@@ -1,4 +1,4 @@
-//! `user` lines: tool results, prompts of sub-agents, echoes, and notes of the CLI.
+//! `user` lines: tool results, prompts of sub-agents, echoes, and notes from the CLI.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,8 @@ impl Fold {
             Content::Blocks(blocks) => {
                 let mut text = String::new();
                 let mut images = 0;
-                // The structured form does not say which result it belongs to, so it counts only if there is one.
+                // The structured form does not say which result it belongs to, so it is used only if there is
+                // exactly one.
                 let results = blocks.iter().filter(|block| matches!(block, ContentBlock::ToolResult(_)));
                 let structured = line.tool_use_result.as_ref().filter(|_| results.count() == 1);
                 for block in blocks {
@@ -94,7 +95,7 @@ impl Fold {
         self.add_user_entry(line.parent_tool_use_id, None, text.into_owned(), images, source, sink);
     }
 
-    /// What a tool gave back. It comes in a line of the agent with this parent.
+    /// The result of a tool, in a line of the agent with this parent.
     pub(super) fn tool_result(
         &mut self,
         parent: Option<IdRef<'_, ToolUseId>>,
@@ -107,7 +108,7 @@ impl Fold {
             Some(id) => self.tools.get(&*id.text().to_str()).copied(),
             None => self.unnamed_result(parent),
         };
-        // A result may come before its call: then the call fills in the rest later.
+        // A result may arrive before its call: then the call fills in the rest later.
         let entry = known.unwrap_or_else(|| {
             let id = block.tool_use_id.map_or_else(|| self.unnamed_call(), |id| id.to_id());
             self.tool_announced(parent, &id, Text::default(), false, sink)
@@ -121,7 +122,7 @@ impl Fold {
         } else if self.was_denied(metas, entry) {
             ToolState::Denied
         } else if self.turns.is_interrupted(self.view.entry(entry).and_then(|entry| entry.turn)) {
-            // Ended by what somebody wanted: whoever is told of it now is not told of a failure.
+            // Ended on purpose, so it is not reported as a failure.
             ToolState::Interrupted
         } else {
             self.turns.failed.push(entry);
@@ -135,14 +136,14 @@ impl Fold {
             _ => Effect::None,
         };
         let started_at = self.tool(entry).and_then(|tool| tool.started_at);
-        let took = started_at.zip(self.time()).map(|(start, end)| end - start);
+        let elapsed = started_at.zip(self.time()).map(|(start, end)| end - start);
         let change = Change::ToolEnded {
             entry,
             state,
             output,
             detail: effect.detail(),
-            structured: structured.and_then(|result| self.kept_for_programs(result)),
-            duration_ms: took.and_then(|took| u64::try_from(took).ok()),
+            structured: structured.and_then(|result| self.kept_structured_result(result)),
+            duration_ms: elapsed.and_then(|elapsed| u64::try_from(elapsed).ok()),
         };
         self.emit(change, sink);
         self.todos_decided(entry, failed, sink);
@@ -158,8 +159,8 @@ impl Fold {
         self.agent_answered(entry, structured, failed, sink);
     }
 
-    /// The structured result, where nothing else in the view says the same.
-    fn kept_for_programs(&self, result: &ToolUseResult<'_>) -> Option<OwnedJson> {
+    /// The structured result, unless something else in the view covers it.
+    fn kept_structured_result(&self, result: &ToolUseResult<'_>) -> Option<OwnedJson> {
         let json = match result {
             ToolUseResult::Other(json) => *json,
             ToolUseResult::Agent(result) => result.source.json(),
@@ -182,7 +183,8 @@ impl Fold {
         rejected || tool.state == ToolState::Denied
     }
 
-    /// The CLI reports a tool that an interrupt ended as failed, and says only afterwards what it was.
+    /// The CLI first reports a tool that an interrupt ended as failed, and reports the interrupt only
+    /// afterwards.
     fn failed_by_interrupt(&mut self, sink: &mut Sink<'_>) {
         for entry in std::mem::take(&mut self.turns.failed) {
             self.settle_tool_as(entry, ToolState::Interrupted, sink);
@@ -228,7 +230,7 @@ impl Fold {
         }
     }
 
-    /// What a command has to say besides what it printed, if that is anything.
+    /// Details of a command beyond its output, if there are any.
     fn command_detail(&self, bash: &BashResult<'_>) -> Effect {
         let background_task = bash.background_task_id.map(|id| id.to_str().into());
         let output_file = bash.persisted_output_path.map(|path| path.to_str().into());
@@ -240,7 +242,7 @@ impl Fold {
         Effect::Detail(ToolDetail::Command { stderr, interrupted, background_task, output_file })
     }
 
-    /// The list of things to do as it is after a result.
+    /// The to-do list after a result.
     fn todos_after(&self, entry: EntryId, result: &ToolUseResult<'_>) -> Option<Vec<Todo>> {
         let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
         let from_task = |task: &TaskRecord<'_>, active_form: Option<String>| Todo {
@@ -265,7 +267,7 @@ impl Fold {
                 let active_form =
                     self.tool(entry).and_then(|tool| tool.input.as_raw().get("activeForm")?.as_text());
                 let new = from_task(new, owned(active_form));
-                // The same shape also answers the question for a thing that is on the list already.
+                // A lookup of an item that is already on the list has the same shape.
                 if items.iter().all(|item| item.id != new.id) {
                     items.push(new);
                 }
@@ -285,7 +287,7 @@ impl Fold {
         Some(items)
     }
 
-    /// What a tool gave back, cut to the limit and not unescaped.
+    /// The output of a tool, cut to the limit and not unescaped.
     fn content_output(&self, content: &Content<'_>) -> Output {
         let blocks = match content {
             Content::Text(text) => return self.text_output(*text),

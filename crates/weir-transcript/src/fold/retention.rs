@@ -1,29 +1,29 @@
-//! Keeps the view bounded: history lives in the log, not in memory.
+//! Keeps the view bounded: the history is in the log, not in memory.
 
 use weir_wire::{OwnedJson, ToolUseId, TurnId};
 
 use super::{Fold, Sink};
 use crate::view::{AgentState, Change, EntryBody, EntryId};
 
-/// Most calls that are remembered after their entries were dropped while they ran.
-const DROPPED_CALLS: usize = 1000;
+/// Maximum number of running calls that are remembered after their entries were dropped.
+const MAX_DROPPED_CALLS: usize = 1000;
 
 /// A view that keeps few entries still keeps this many agents, requests and files.
-const LEAST_OTHERS: usize = 64;
+const MIN_OTHERS: usize = 64;
 
-/// A bounded view holds no more than what came in this many bytes of lines, and the line at hand.
-const MOST_BYTES: usize = 32 << 20;
+/// A bounded view holds no more than the contents of this many bytes of lines, and the current line.
+const MAX_BYTES: usize = 32 << 20;
 
 impl Fold {
     pub(super) fn drop_old_entries(&mut self, sink: &mut Sink<'_>) {
         let Some(keep) = self.options.keep_entries else { return };
-        // In batches, so that it costs next to nothing for each entry.
+        // In batches, so that the cost per entry is negligible.
         let view = &self.view;
         let full = keep + keep / 2 + 16;
-        let most = keep.max(LEAST_OTHERS);
+        let most = keep.max(MIN_OTHERS);
         let others = view.agents.len().max(view.requests.len()).max(view.files.len()).max(view.usages.len());
-        // Few entries can be large: what came since the last time bounds what they hold.
-        let is_heavy = self.bytes > MOST_BYTES;
+        // A few entries can be large: the bytes since the last time bound their size.
+        let is_heavy = self.bytes > MAX_BYTES;
         if view.entries.len() <= full && view.turns.len() <= full && others <= 2 * most && !is_heavy {
             return;
         }
@@ -43,7 +43,7 @@ impl Fold {
         self.bytes = 0;
     }
 
-    /// Turns before the newest ones that are still open, or that something which is kept belongs to.
+    /// Turns before the newest ones that are still open or that a kept entry belongs to.
     fn older_turns_to_keep(&self, kept: usize, first_turn: TurnId) -> Vec<TurnId> {
         let of_entries = self.view.entries.iter().skip(kept).filter_map(|entry| entry.turn);
         let mut older: Vec<TurnId> =
@@ -53,12 +53,12 @@ impl Fold {
         older
     }
 
-    /// Calls that still run will have a result, which should find them.
+    /// Calls that are still running will get a result, which must find them.
     fn remember_open_calls(&mut self, first: EntryId) {
         let gone = self.open_tools.iter().filter(|entry| **entry < first);
         for entry in gone {
             if let Some((_, tool)) = self.view.tool(*entry)
-                && self.dropped_calls.len() < DROPPED_CALLS
+                && self.dropped_calls.len() < MAX_DROPPED_CALLS
             {
                 let mut tool = tool.clone();
                 if tool.input.as_raw().bytes().len() + tool.input_text.len() > self.options.output_limit {
@@ -70,7 +70,7 @@ impl Fold {
         }
     }
 
-    /// What was said in a turn that still runs may turn out to be its answer.
+    /// The text of a turn that is still running may become its answer.
     fn remember_open_texts(&mut self, first: EntryId) {
         let gone = self.view.entries.iter().take_while(|entry| entry.id < first);
         for entry in gone.filter(|entry| entry.parent.is_none()) {

@@ -1,7 +1,8 @@
 //! Messages while they are being written.
 //!
-//! With partial messages on, the same block comes twice: in pieces, and whole in an `assistant` line, usually
-//! before the line that ends the pieces. This file follows the pieces; `assistant.rs` joins the whole to them.
+//! With partial messages on, each block arrives twice: in pieces, and complete in an `assistant` line, usually
+//! before the line that ends the pieces. This file handles the pieces; `assistant.rs` merges the complete block
+//! with them.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{
@@ -15,8 +16,8 @@ use crate::view::{
     BlockState, Change, EntryBody, EntryId, Notice, TextEntry, ThinkingEntry, ToolState, UnknownReason,
 };
 
-/// Most agents whose messages are followed at once.
-const MOST_STREAMS: usize = 64;
+/// Maximum number of agents whose messages are tracked at once.
+const MAX_STREAMS: usize = 64;
 
 /// The message that each agent is writing, or wrote last.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub(super) struct StreamedBlock {
     pub(super) index: u64,
     pub(super) entry: EntryId,
     pub(super) kind: BlockKind,
-    /// Whether its whole line has come.
+    /// Whether its complete line has arrived.
     pub(super) whole: bool,
     /// Whether its end was announced.
     stopped: bool,
@@ -52,15 +53,15 @@ pub(super) enum BlockKind {
 
 impl Streams {
     pub(super) fn of(&mut self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<&mut Stream> {
-        let is_it = |stream: &&mut Stream| match (&stream.parent, parent) {
+        let matches = |stream: &&mut Stream| match (&stream.parent, parent) {
             (None, None) => true,
             (Some(ours), Some(theirs)) => theirs == *ours,
             _ => false,
         };
-        self.open.iter_mut().find(is_it)
+        self.open.iter_mut().find(matches)
     }
 
-    /// Takes the streams for which `is_over` says so.
+    /// Removes and returns the streams for which `is_over` is true.
     fn take(&mut self, is_over: impl Fn(&Stream) -> bool) -> Vec<Stream> {
         let (over, open) = std::mem::take(&mut self.open).into_iter().partition(is_over);
         self.open = open;
@@ -146,8 +147,8 @@ impl Fold {
             }
             None => {
                 let parent = parent.map(|id| id.to_id());
-                if self.streams.open.len() >= MOST_STREAMS {
-                    // Not the main agent's, which is the one that is read.
+                if self.streams.open.len() >= MAX_STREAMS {
+                    // Not the main agent's, which is the one people read.
                     let place = self.streams.open.iter().position(|stream| stream.parent.is_some());
                     let oldest = self.streams.open.remove(place.unwrap_or(0));
                     self.break_off(&oldest.blocks, sink);
@@ -157,21 +158,21 @@ impl Fold {
         }
     }
 
-    /// Blocks that will not get an end any more.
+    /// Ends blocks that will not be completed any more.
     fn break_off(&mut self, blocks: &[StreamedBlock], sink: &mut Sink<'_>) {
         for block in blocks.iter().filter(|block| !block.stopped && !block.whole) {
             self.end_block(block.entry, BlockState::Aborted, sink);
         }
     }
 
-    /// Ends everything that is still being written, by whomever.
+    /// Ends everything that is still being written, by any agent.
     pub(super) fn break_off_all_streams(&mut self, sink: &mut Sink<'_>) {
         for stream in self.streams.take(|_| true) {
             self.break_off(&stream.blocks, sink);
         }
     }
 
-    /// No turn runs any more: only agents in the background go on writing.
+    /// No turn is running any more: only agents in the background continue to write.
     pub(super) fn break_off_streams(&mut self, sink: &mut Sink<'_>) {
         let view = &self.view;
         let over =
@@ -216,7 +217,7 @@ impl Fold {
             ContentBlock::ServerToolUse(block) => {
                 (self.tool_announced(parent, &block.id.to_id(), block.name, true, sink), BlockKind::Tool)
             }
-            // Shown when the whole line comes, as what it is.
+            // Shown when the complete line arrives.
             _ => (EntryId(0), BlockKind::Unknown),
         };
         self.follow(parent, start.index, entry, kind);
@@ -239,7 +240,7 @@ impl Fold {
             (BlockKind::Tool, Delta::InputJson(json)) => {
                 self.emit(Change::InputAppended { entry, json: json.to_str() }, sink);
             }
-            // Signatures, citations and what is unknown come again in the whole line.
+            // Signatures, citations and unknown deltas are repeated in the complete line.
             _ => {}
         }
     }
@@ -272,7 +273,7 @@ impl Fold {
             Delta::Thinking(_) => {
                 (thinking(api_message, Some(index), String::new(), false), BlockKind::Thinking)
             }
-            // Without its start a tool call has no name; the whole line brings it.
+            // Without its start a tool call has no name; the complete line has it.
             Delta::InputJson(_) | Delta::Signature(_) | Delta::Other { .. } | _ => return,
         };
         let entry = self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
@@ -282,7 +283,7 @@ impl Fold {
         self.drop_old_entries(sink);
     }
 
-    /// A block has ended; nothing happens if it had already.
+    /// Ends a block, unless it has already ended.
     pub(super) fn end_block(&mut self, entry: EntryId, state: BlockState, sink: &mut Sink<'_>) {
         let code = match self.view.entry(entry).map(|entry| &entry.body) {
             Some(EntryBody::Text(text)) if text.state == BlockState::Streaming => code_blocks(&text.text),

@@ -1,4 +1,4 @@
-//! Tool calls: how far each is, what it gave back, and what that did to files and lists.
+//! Tool calls: their states, their outputs, and what they did to files and to-do lists.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::view::{
     ToolDetail, ToolState,
 };
 
-/// How ids begin that we give to calls that came without one.
+/// Prefix of the ids that we assign to calls without one.
 const UNNAMED: &str = "unnamed-";
 
 impl Fold {
-    /// The model has begun to write a call; its arguments stream in.
+    /// The model has begun to write a call; its arguments are streaming in.
     pub(super) fn tool_announced(
         &mut self,
         parent: Option<IdRef<'_, ToolUseId>>,
@@ -30,7 +30,7 @@ impl Fold {
         if let Some(entry) = self.tools.get(id) {
             return *entry;
         }
-        // A call that was dropped from a bounded view while it ran comes back with its result.
+        // A call that was dropped from a bounded view while it ran is restored when its result arrives.
         let tool = self
             .dropped_calls
             .remove(id)
@@ -56,7 +56,7 @@ impl Fold {
         entry
     }
 
-    /// The whole call has come.
+    /// The complete call has arrived.
     pub(super) fn tool_called(
         &mut self,
         parent: Option<IdRef<'_, ToolUseId>>,
@@ -100,13 +100,13 @@ impl Fold {
         }
     }
 
-    /// An id for a call that came without one.
+    /// An id for a call without one.
     pub(super) fn unnamed_call(&self) -> ToolUseId {
         ToolUseId::new(format!("{UNNAMED}{}", self.next_entry))
     }
 
-    /// The call that a result without an id answers: the agent's oldest call that came without one, or else the only
-    /// one that still runs.
+    /// The call that a result without an id belongs to: the agent's oldest call without an id, or else the only
+    /// one that is still running.
     pub(super) fn unnamed_result(&self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<EntryId> {
         let parent = parent.map(|id| id.to_id());
         let is_of_agent =
@@ -145,7 +145,7 @@ impl Fold {
         self.view.tool(entry).map(|(_, tool)| tool)
     }
 
-    /// Nothing more will be heard of a call. One that was denied stays so.
+    /// Ends a call that will not get a result. A denied call stays denied.
     pub(super) fn settle_tool_as(&mut self, entry: EntryId, state: ToolState, sink: &mut Sink<'_>) {
         self.open_tools.retain(|open| *open != entry);
         let Some(tool) = self.tool(entry) else { return };
@@ -165,14 +165,14 @@ impl Fold {
         }
     }
 
-    /// A tool was denied. Its result, which says so to the model, is still to come.
+    /// A tool was denied. Its result, which tells the model so, is still to come.
     pub(super) fn deny_tool(&mut self, entry: EntryId, sink: &mut Sink<'_>) {
         if self.tool(entry).is_some_and(|tool| tool.state != ToolState::Denied) {
             self.emit(Change::ToolState { entry, state: ToolState::Denied }, sink);
         }
     }
 
-    /// A tool was denied without asking anybody.
+    /// A tool was denied without asking.
     pub(super) fn permission_denied(&mut self, denied: &PermissionDeniedMessage<'_>, sink: &mut Sink<'_>) {
         if let Some(entry) = denied.tool_use_id.and_then(|id| self.tools.get(&id.to_id()).copied()) {
             self.deny_tool(entry, sink);
@@ -208,7 +208,7 @@ impl Fold {
         );
     }
 
-    /// A turn has ended: its calls that are still open will hear nothing more, unless they run beside it.
+    /// A turn has ended: its open calls will not get a result, unless they run in the background.
     pub(super) fn settle_tools_of(&mut self, turn: TurnId, state: ToolState, sink: &mut Sink<'_>) {
         let is_over = |entry: &EntryId| {
             let Some(found) = self.view.entry(*entry) else { return true };
@@ -220,13 +220,13 @@ impl Fold {
             self.settle_tool_as(entry, state, sink);
             self.agent_cut_off(entry, state, sink);
         }
-        let goes_on = |agent: &Agent| agent.background && agent.state == AgentState::Running;
-        if !self.view.agents.iter().any(goes_on) {
+        let is_still_running = |agent: &Agent| agent.background && agent.state == AgentState::Running;
+        if !self.view.agents.iter().any(is_still_running) {
             self.dropped_calls.clear();
         }
     }
 
-    /// Tells of the file that a call has changed.
+    /// Reports the file that a call has changed.
     pub(super) fn file_changed(
         &mut self,
         entry: EntryId,
@@ -251,7 +251,7 @@ impl Fold {
         self.emit(Change::FileChanged(Box::new(change)), sink);
     }
 
-    /// What a call did, told from its arguments: for results that have no structured form.
+    /// What a call did, derived from its arguments: for results without a structured form.
     pub(super) fn effect_of_input(&self, entry: EntryId) -> Effect {
         let Some(tool) = self.tool(entry).filter(|tool| has_effect(&tool.name)) else {
             return Effect::None;
@@ -282,16 +282,17 @@ impl Fold {
         }
     }
 
-    /// A call has the whole new list of things to do, which is shown without waiting for the result.
+    /// A call contains the complete new to-do list, which is shown without waiting for the result.
     fn todos_proposed(&mut self, entry: EntryId, sink: &mut Sink<'_>) {
         let is_open = self.tool(entry).is_some_and(|tool| !tool.state.is_settled());
-        // Newer versions do not have the tool in every session; a model that calls it all the same is refused.
+        // Newer versions do not offer the tool in every session; if the model calls it anyway, the call is
+        // rejected.
         let tools = &self.view.session.tools;
-        let is_there = tools.is_empty() || tools.iter().any(|tool| tool == "TodoWrite");
+        let is_available = tools.is_empty() || tools.iter().any(|tool| tool == "TodoWrite");
         let before = self.todos_of(entry);
         if let Effect::Todos(items) = self.effect_of_input(entry)
             && is_open
-            && is_there
+            && is_available
             && items != before
         {
             self.todos_before.insert(entry, before);
@@ -299,7 +300,7 @@ impl Fold {
         }
     }
 
-    /// The result of a call that may have proposed a list of things to do: if it failed, the list is what it was.
+    /// The result of a call that may have proposed a to-do list: if it failed, the old list is restored.
     pub(super) fn todos_decided(&mut self, entry: EntryId, failed: bool, sink: &mut Sink<'_>) {
         if let Some(before) = self.todos_before.remove(&entry).filter(|_| failed) {
             self.set_todos(entry, before, sink);
@@ -319,19 +320,19 @@ impl Fold {
     }
 }
 
-/// What a tool call has done, besides giving something back.
+/// What a tool call has done, apart from its output.
 pub(super) enum Effect {
     None,
     /// It has changed a file.
     File(String, Difference),
-    /// The list of things to do is now this.
+    /// The new to-do list.
     Todos(Vec<Todo>),
-    /// Its kind has something to say.
+    /// Details that depend on the kind of tool.
     Detail(ToolDetail),
 }
 
 impl Effect {
-    /// What the tool's kind has to say besides its output.
+    /// Details beyond the output that depend on the kind of tool.
     pub(super) fn detail(&self) -> Option<ToolDetail> {
         match self {
             Self::Detail(detail) => Some(detail.clone()),
@@ -345,7 +346,7 @@ impl Effect {
     }
 }
 
-/// Tools whose arguments tell what they did.
+/// Tools whose arguments show what they did.
 fn has_effect(name: &str) -> bool {
     matches!(name, "Write" | "Edit" | "MultiEdit" | "TodoWrite")
 }
@@ -392,7 +393,7 @@ fn detail_of_call(name: &str, input: RawJson<'_>) -> ToolDetail {
 
 /// What a call does, in a line.
 fn title(name: &str, input: RawJson<'_>) -> String {
-    const LONGEST: usize = 160;
+    const MAX_TITLE_LENGTH: usize = 160;
     let keys: &[&str] = match name {
         "Bash" => &["command"],
         "Glob" | "Grep" => &["pattern"],
@@ -412,10 +413,11 @@ fn title(name: &str, input: RawJson<'_>) -> String {
         ],
     };
     let text = keys.iter().find_map(|key| input.get(key)?.as_text()).unwrap_or_default();
-    // Four bytes are the most that a character takes; a long argument is not unescaped for its first line.
-    let start = text.head(4 * LONGEST).to_str();
+    // A character takes at most four bytes, so a long argument need not be unescaped in full for its first
+    // line.
+    let start = text.head(4 * MAX_TITLE_LENGTH).to_str();
     let line = start.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_TITLE_LENGTH) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
         None => line.to_owned(),
     }

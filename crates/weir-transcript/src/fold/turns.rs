@@ -1,30 +1,30 @@
 //! Turns: when they begin, which messages they answer, and how they end.
 //!
-//! Every turn begins with `system/init` and ends with `result`. The CLI may hold a result back until after the
-//! next turn has begun, so several turns can be open, and a result without message ids belongs to the oldest.
+//! Every turn begins with `system/init` and ends with `result`. The CLI may delay a result until after the next
+//! turn has begun, so several turns can be open, and a result without message ids belongs to the oldest.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, TurnId};
 
-use super::messages::MOST_MESSAGES;
+use super::messages::MAX_MESSAGES;
 use super::{Fold, Sink};
 use crate::view::{
     Change, Delivery, Denial, Entry, EntryBody, EntryId, McpServer, Notice, Plugin, Said, Session, TextEntry,
     TokenUsage, ToolState, Turn, TurnCause, TurnResult, TurnState,
 };
 
-/// Most turns that wait for their result at once; beyond it, the oldest will not get one.
-const MOST_OPEN: usize = 64;
+/// Maximum number of turns that wait for their result at once; beyond that, the oldest will not get one.
+const MAX_OPEN: usize = 64;
 
 /// The turns that have not ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Turns {
     open: Vec<OpenTurn>,
-    /// Tool calls that failed since the model last spoke: an interrupt may turn out to be why.
+    /// Tool calls that failed since the model last wrote: an interrupt may turn out to be the cause.
     pub(super) failed: Vec<EntryId>,
-    /// Whether the turn that is about to begin was interrupted already.
+    /// Whether the turn that is about to begin has already been interrupted.
     interrupt_next: bool,
 }
 
@@ -32,14 +32,14 @@ pub(super) struct Turns {
 struct OpenTurn {
     id: TurnId,
     interrupted: bool,
-    /// The next entry when it began: while that is still the next, nothing has happened in it.
+    /// The number of the next entry when it began: while that is unchanged, nothing has happened in the turn.
     began_at: u64,
-    /// What was said in it and has left the view.
+    /// The text of the turn that was dropped from the view.
     said: Option<Box<Said>>,
 }
 
-/// How much is kept of what was said in a turn and has left the view: its end, in bytes.
-const MOST_SAID: usize = 1 << 20;
+/// Maximum size of the kept text that was dropped from the view, in bytes; its end is kept.
+const MAX_KEPT_TEXT: usize = 1 << 20;
 
 impl Turns {
     /// The turn that is running.
@@ -55,16 +55,16 @@ impl Turns {
         !self.open.is_empty()
     }
 
-    /// A text of a turn leaves the view. The turn may need it for its answer.
+    /// Keeps a text that is dropped from the view. The turn may need it for its answer.
     pub(super) fn remember_text(&mut self, turn: TurnId, text: &TextEntry) {
         if let Some(turn) = self.open.iter_mut().find(|open| open.id == turn) {
             let said = turn.said.get_or_insert_default();
             said.add(text);
-            said.keep_last(MOST_SAID);
+            said.keep_last(MAX_KEPT_TEXT);
         }
     }
 
-    pub(super) fn rest(&mut self) {
+    pub(super) fn release_memory(&mut self) {
         self.open.shrink_to_fit();
         self.failed.shrink_to_fit();
     }
@@ -77,7 +77,7 @@ impl Turns {
     pub(super) fn interrupt(&mut self) {
         match self.open.last_mut() {
             Some(turn) => turn.interrupted = true,
-            // The CLI has not said yet that it began.
+            // The CLI has not reported its start yet.
             None => self.interrupt_next = true,
         }
     }
@@ -89,7 +89,7 @@ impl Turns {
 }
 
 impl Fold {
-    /// The turn that a line belongs to: an agent's lines to the turn that started the agent.
+    /// The turn that a line belongs to: an agent's lines belong to the turn that started the agent.
     pub(super) fn turn_for(&self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<TurnId> {
         let started = parent.and_then(|parent| self.view.agent(&parent.to_id())).and_then(|agent| agent.turn);
         started.or(self.turns.current())
@@ -99,7 +99,7 @@ impl Fold {
         let session = session_of(&self.view.session, init, self.reset);
         self.reset = false;
         self.set_session(session, sink);
-        // Said twice with nothing in between and nobody waiting, it is the same turn.
+        // If repeated with nothing in between and no message waiting, it is the same turn.
         let is_repeated = self.turns.open.last().is_some_and(|turn| turn.began_at == self.next_entry)
             && self.messages.waiting.is_empty()
             && init.user_message_uuids.is_empty();
@@ -109,7 +109,7 @@ impl Fold {
         self.turn_answers(init.user_message_uuids.iter().copied(), sink);
     }
 
-    /// The model speaks: that is a turn, announced or not.
+    /// The model writes, so there must be a turn, announced or not.
     pub(super) fn ensure_turn(&mut self, sink: &mut Sink<'_>) {
         self.turns.failed.clear();
         if !self.turns.is_running() {
@@ -122,7 +122,7 @@ impl Fold {
         self.add_turn(message, sink);
     }
 
-    /// A turn that no message of ours has begun, although some may wait.
+    /// Begins a turn that no message of ours has caused, although some may be waiting.
     fn begin_turn_without_message(&mut self, sink: &mut Sink<'_>) {
         self.add_turn(None, sink);
     }
@@ -145,7 +145,7 @@ impl Fold {
             cost_usd: None,
             models: Vec::new(),
         };
-        if self.turns.open.len() >= MOST_OPEN {
+        if self.turns.open.len() >= MAX_OPEN {
             let oldest = self.turns.open.remove(0).id;
             self.settle_tools_of(oldest, ToolState::Unknown, sink);
             self.settle_requests_of(oldest, sink);
@@ -168,7 +168,7 @@ impl Fold {
         }
     }
 
-    /// A line says which messages the running turn answers.
+    /// Records which messages the running turn answers, according to a line.
     pub(super) fn turn_answers<'a>(
         &mut self,
         messages: impl Iterator<Item = IdRef<'a, MessageId>>,
@@ -185,7 +185,7 @@ impl Fold {
     pub(super) fn add_message_to(&mut self, turn: TurnId, message: &MessageId, sink: &mut Sink<'_>) {
         self.update_turn(turn, sink, |turn| {
             turn.cause = TurnCause::Message;
-            if turn.messages.len() < MOST_MESSAGES && !turn.messages.contains(message) {
+            if turn.messages.len() < MAX_MESSAGES && !turn.messages.contains(message) {
                 turn.messages.push(message.clone());
             }
         });
@@ -201,20 +201,20 @@ impl Fold {
         let mut result = turn_result(line);
         let is_error = result.is_error || result.subtype.starts_with("error");
         if !self.turns.is_running() && said.is_empty() && !is_error {
-            // Nothing has begun, so this is a second result of a turn that has ended, and nobody's answer. An
-            // error is another matter: it can be why nothing began.
+            // No turn has begun, so this is a second result of a turn that has ended, and answers no message.
+            // An error is different: it can be the reason why no turn began.
             self.begin_turn_without_message(sink);
         }
         let OpenTurn { id, interrupted, said: dropped, .. } =
             self.turn_of_result(&said, origin.is_some(), sink);
         let mut state = turn_state(line, &result, interrupted);
         if state == TurnState::Empty && self.view.texts_of(id).any(|text| !is_no_answer(&text.text)) {
-            // Old versions answer a command, such as `/compact` with nothing to compact, in words and then write a result
-            // without words and turns. Unlike the empty result after a resume, it is an answer.
+            // Old versions answer a command, such as `/compact` with nothing to compact, with text and then
+            // write a result without text and turns. Unlike the empty result after a resume, this is an answer.
             state = TurnState::Succeeded;
         }
         if state == TurnState::Succeeded && !self.complete_result(id, dropped, &mut result) {
-            // Old versions call a compaction that was interrupted a success.
+            // Old versions report an interrupted compaction as a success.
             state = if interrupted { TurnState::Interrupted } else { TurnState::Failed };
             if !interrupted {
                 result.errors.push("the model ended its turn without an answer".to_owned());
@@ -237,7 +237,7 @@ impl Fold {
         if total != self.view.cost {
             self.emit(Change::Cost(total), sink);
         }
-        if says_nothing_of_its_turn(line) && !self.is_held_back(id, &result) {
+        if does_not_identify_its_turn(line) && !self.is_held_back(id, &result) {
             self.end_turns_without_message(state, &result, sink);
         }
         self.update_turn(id, sink, |turn| {
@@ -248,8 +248,8 @@ impl Fold {
         });
     }
 
-    /// Makes a result whole that succeeded and says nothing: the answer is what was said in the turn. Says whether
-    /// there is an answer of any kind: words, an object, or something that was done.
+    /// Completes a successful result that has no text: the answer is the text of the turn. Returns whether
+    /// there is an answer of any kind: text, an object, or an action.
     fn complete_result(&self, id: TurnId, dropped: Option<Box<Said>>, result: &mut TurnResult) -> bool {
         let is_empty = result.text.as_deref().is_none_or(|text| text.trim().is_empty());
         if !is_empty || !result.structured_output.is_null() {
@@ -258,22 +258,23 @@ impl Fold {
         let mut said = dropped.map(|dropped| *dropped).unwrap_or_default();
         self.view.texts_of(id).for_each(|text| said.add(text));
         let of_turn = |entry: &&Arc<Entry>| entry.turn == Some(id) && entry.parent.is_none();
-        let is_deed = |entry: &Arc<Entry>| {
+        let is_action = |entry: &Arc<Entry>| {
             let is_noise = matches!(&entry.body, EntryBody::Notice { notice: Notice::PlainText { .. } });
             !is_noise
                 && !matches!(entry.body, EntryBody::User(_) | EntryBody::Thinking(_) | EntryBody::Text(_))
         };
-        let is_any_done =
-            self.view.dropped_entries > 0 || self.view.entries.iter().filter(of_turn).any(is_deed);
+        let has_actions =
+            self.view.dropped_entries > 0 || self.view.entries.iter().filter(of_turn).any(is_action);
         if said.as_str().trim().is_empty() {
-            return is_any_done;
+            return has_actions;
         }
         result.text = Some(said.into_text());
         result.degraded = true;
         true
     }
 
-    /// Whether a result repeats what its own turn said last, and not what the newest turn did: another one will come.
+    /// Whether a result repeats the last text of its own turn and not that of the newest turn: then another
+    /// result will follow.
     fn is_held_back(&self, id: TurnId, result: &TurnResult) -> bool {
         let of_turn = |id: TurnId| {
             self.view.entries.iter().rev().find_map(|entry| match &entry.body {
@@ -285,12 +286,13 @@ impl Fold {
         of_turn(id) == result.text.as_ref() && newest != result.text.as_ref()
     }
 
-    /// One result was for all turns that are open: those that no message began end with it.
+    /// One result was for all open turns: those that no message caused end with it.
     fn end_turns_without_message(&mut self, state: TurnState, result: &TurnResult, sink: &mut Sink<'_>) {
         let view = &self.view;
-        let is_nobodys = |turn: &mut OpenTurn| view.turn(turn.id).is_none_or(|turn| turn.messages.is_empty());
-        let nobodys: Vec<OpenTurn> = self.turns.open.extract_if(.., is_nobodys).collect();
-        for OpenTurn { id, .. } in nobodys {
+        let has_no_message =
+            |turn: &mut OpenTurn| view.turn(turn.id).is_none_or(|turn| turn.messages.is_empty());
+        let without_message: Vec<OpenTurn> = self.turns.open.extract_if(.., has_no_message).collect();
+        for OpenTurn { id, .. } in without_message {
             self.settle_tools_of(id, ToolState::Unknown, sink);
             self.settle_requests_of(id, sink);
             self.update_turn(id, sink, |turn| {
@@ -300,8 +302,8 @@ impl Fold {
         }
     }
 
-    /// Takes the turn that a result ends: the one with these messages, else the oldest. A result of a turn that
-    /// nobody asked for does not end one that somebody did, if there is another.
+    /// Removes and returns the turn that a result ends: the one with these messages, else the oldest. A result
+    /// of an unasked turn does not end a turn that was asked for, if there is another.
     fn turn_of_result(&mut self, said: &[MessageId], unasked: bool, sink: &mut Sink<'_>) -> OpenTurn {
         if self.turns.open.is_empty() {
             self.begin_turn(sink);
@@ -311,13 +313,14 @@ impl Fold {
         };
         let answers = |turn: &OpenTurn| messages(turn).iter().any(|message| said.contains(message));
         let place = self.turns.open.iter().position(answers).or_else(|| {
-            let is_nobodys = |turn: &OpenTurn| messages(turn).is_empty();
-            self.turns.open.iter().position(is_nobodys).filter(|_| unasked)
+            let has_no_message = |turn: &OpenTurn| messages(turn).is_empty();
+            self.turns.open.iter().position(has_no_message).filter(|_| unasked)
         });
         self.turns.open.remove(place.unwrap_or(0))
     }
 
-    /// Says which messages a turn has answered. Those that it took by order and did not answer wait again.
+    /// Records which messages a turn has answered. Messages that were only assigned by order and not answered
+    /// go back to waiting.
     fn attribute_messages(
         &mut self,
         id: TurnId,
@@ -327,8 +330,8 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let taken = self.view.turn(id).map(|turn| turn.messages.clone()).unwrap_or_default();
-        let answers_nobody = origin.is_some() || (state == TurnState::Empty && said.is_empty());
-        let answered = match (answers_nobody, said.is_empty()) {
+        let answers_nothing = origin.is_some() || (state == TurnState::Empty && said.is_empty());
+        let answered = match (answers_nothing, said.is_empty()) {
             (true, _) => Vec::new(),
             (false, true) => taken.clone(),
             (false, false) => said,
@@ -355,7 +358,7 @@ impl Fold {
         });
     }
 
-    /// Some versions tell of denials only in the result.
+    /// Some versions report denials only in the result.
     fn deny_tools(&mut self, denials: &[Denial], sink: &mut Sink<'_>) {
         for tool in denials.iter().filter_map(|denial| denial.tool_use_id.as_ref()) {
             if let Some(entry) = self.tools.get(tool).copied() {
@@ -374,7 +377,8 @@ impl Fold {
         }
     }
 
-    /// No more lines come: what is open ends as what it is. Where the end was wanted, it was interrupted by it.
+    /// No more lines will come: everything that is open ends in its current state. If the end was requested, it
+    /// counts as interrupted.
     pub(super) fn stream_ended(&mut self, is_wanted: bool, sink: &mut Sink<'_>) {
         self.break_off_all_streams(sink);
         self.cancel_requests(sink);
@@ -435,7 +439,7 @@ fn session_of(before: &Session, init: &InitMessage<'_>, was_reset: bool) -> Sess
     }
 }
 
-/// A plugin as `init` has it: an object, or its name alone.
+/// A plugin as reported by `init`: an object, or just its name.
 fn plugin(json: &weir_wire::RawJson<'_>) -> Plugin {
     let member = |name: &str| Some(json.get(name)?.as_text()?.to_str().into_owned());
     let name = member("name").or_else(|| Some(json.as_text()?.to_str().into_owned()));
@@ -448,7 +452,7 @@ fn turn_result(line: &ResultMessage<'_>) -> TurnResult {
     let words = || line.content.as_ref().filter(|_| is_error).map(weir_wire::Content::to_text);
     let text = line.result.as_ref().map(weir_wire::ResultText::to_text);
     let text = text.filter(|text| !is_error || !text.trim().is_empty()).or_else(words);
-    let status = || text.as_deref().filter(|_| is_error).and_then(status_in_words);
+    let status = || text.as_deref().filter(|_| is_error).and_then(status_in_text);
     TurnResult {
         subtype: line.subtype.to_str().into(),
         is_error,
@@ -489,23 +493,23 @@ fn turn_state(line: &ResultMessage<'_>, result: &TurnResult, interrupted: bool) 
     }
 }
 
-/// Whether a result tells neither whose it is nor why its turn ended. Such versions may write one result for a turn and
-/// for the one that they began by themselves meanwhile: 2.1.61 does, when an agent in the background ends after the last
-/// words of the turn that started it.
-fn says_nothing_of_its_turn(line: &ResultMessage<'_>) -> bool {
+/// Whether a result says neither which turn it belongs to nor why the turn ended. Versions that write such
+/// results may write one result for a turn and for the one that they began on their own in the meantime: 2.1.61
+/// does, when an agent in the background ends after the last text of the turn that started it.
+fn does_not_identify_its_turn(line: &ResultMessage<'_>) -> bool {
     line.user_message_uuids.is_empty()
         && line.user_message_uuid.is_none()
         && line.origin.is_none()
         && line.terminal_reason.is_none()
 }
 
-/// The HTTP status of the API's error in the CLI's own words: older versions say it nowhere else.
-fn status_in_words(text: &str) -> Option<u64> {
+/// The HTTP status of an API error, parsed from the CLI's text: older versions do not report it anywhere else.
+fn status_in_text(text: &str) -> Option<u64> {
     let (status, _) = text.strip_prefix("API Error: ")?.split_once(' ')?;
     status.parse().ok().filter(|status| (400..600).contains(status))
 }
 
-/// The CLI's own words for having had nothing to say.
+/// Whether this is the CLI's text for an empty answer.
 fn is_no_answer(text: &str) -> bool {
     text.is_empty() || text == "No response requested."
 }

@@ -1,4 +1,4 @@
-//! What is not understood is an entry too.
+//! Lines and blocks that are not understood become entries too.
 
 use weir_wire::{Body, IdRef, Line, RawJson, Text, ToolUseId, describe};
 
@@ -45,7 +45,7 @@ impl Fold {
         self.add_entry(self.turns.current(), None, body, sink);
     }
 
-    /// A part of a line that is otherwise fine.
+    /// Adds an entry for an unknown part of a line that is otherwise fine.
     pub(super) fn unknown_part(
         &mut self,
         reason: UnknownReason,
@@ -64,7 +64,7 @@ impl Fold {
         self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
     }
 
-    /// What is kept of something, of which so many bytes came.
+    /// An entry for something unknown: the part to show, and its full size in bytes.
     fn unknown(
         &self,
         reason: UnknownReason,
@@ -77,7 +77,7 @@ impl Fold {
     }
 }
 
-/// The text of a line that is words and not a broken line of the protocol.
+/// The text of a line that is plain text and not a broken line of the protocol.
 fn plain_text(line: &[u8], limit: usize) -> Option<String> {
     let text = bounded(line, limit);
     let text = plain(&text);
@@ -86,7 +86,7 @@ fn plain_text(line: &[u8], limit: usize) -> Option<String> {
     (!is_protocol && !text.is_empty()).then(|| text.to_owned())
 }
 
-/// The beginning of some bytes as text, cut between characters.
+/// The beginning of some bytes as text, cut at a character boundary.
 pub(super) fn bounded(bytes: &[u8], limit: usize) -> String {
     let Some(start) = bytes.get(..limit).filter(|start| start.len() < bytes.len()) else {
         return String::from_utf8_lossy(bytes).into_owned();

@@ -1,7 +1,7 @@
-//! What each message of the model used.
+//! What each message from the model used.
 //!
-//! With partial messages on, the number of written tokens is known only at the end of the message; whole lines carry
-//! what was known when the message began. What is said later counts.
+//! With partial messages on, the number of written tokens is known only at the end of the message; `assistant`
+//! lines carry what was known when the message began. Later values replace earlier ones.
 
 use weir_wire::{ApiMessageId, IdRef, ToolUseId, Usage};
 
@@ -38,31 +38,31 @@ impl Fold {
 }
 
 impl Fold {
-    /// The message of an agent that was heard of last: where the pieces are not kept, its end comes alone.
+    /// The latest message of an agent: if the pieces are not kept, only its end arrives.
     pub(super) fn newest_message(&self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<ApiMessageId> {
-        let is_its = |known: &&MessageUsage| match (&known.parent, parent) {
+        let is_of_agent = |known: &&MessageUsage| match (&known.parent, parent) {
             (None, None) => true,
             (Some(ours), Some(theirs)) => theirs == *ours,
             _ => false,
         };
-        self.view.usages.iter().rev().find(is_its).map(|known| known.message.clone())
+        self.view.usages.iter().rev().find(is_of_agent).map(|known| known.message.clone())
     }
 }
 
 impl TokenUsage {
-    /// What the CLI says of tokens, if it says anything.
+    /// The tokens that the CLI reports, if any.
     pub(super) fn of(usage: Option<&Usage<'_>>) -> Option<Self> {
         let usage = usage?;
-        let says_nothing = usage.input_tokens.is_none()
+        let is_empty = usage.input_tokens.is_none()
             && usage.output_tokens.is_none()
             && usage.cache_read_input_tokens.is_none()
             && usage.cache_creation_input_tokens.is_none();
-        let mut told = Self::default();
-        told.update(usage);
-        (!says_nothing).then_some(told)
+        let mut tokens = Self::default();
+        tokens.update(usage);
+        (!is_empty).then_some(tokens)
     }
 
-    /// Takes over what is said; what is not said stays.
+    /// Takes the reported values and keeps the others.
     fn update(&mut self, usage: &Usage<'_>) {
         let places = [
             (&mut self.input_tokens, usage.input_tokens),
@@ -70,8 +70,8 @@ impl TokenUsage {
             (&mut self.cache_read_input_tokens, usage.cache_read_input_tokens),
             (&mut self.cache_creation_input_tokens, usage.cache_creation_input_tokens),
         ];
-        for (place, told) in places {
-            *place = told.unwrap_or(*place);
+        for (place, reported) in places {
+            *place = reported.unwrap_or(*place);
         }
     }
 }

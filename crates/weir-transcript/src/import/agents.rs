@@ -1,4 +1,4 @@
-//! Whose line is whose: finds the tool call that started each sub-agent.
+//! Assigns lines to agents: finds the tool call that started each sub-agent.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::tree::Branch;
 /// The lines of one agent, in order.
 #[derive(Debug, Default)]
 pub(super) struct Lane<'a> {
-    /// The tool call that started it; none for the main agent.
+    /// The tool call that started it; `None` for the main agent.
     pub(super) agent: Option<ToolUseId>,
     pub(super) records: Vec<Record<'a>>,
 }
@@ -45,7 +45,7 @@ impl<'a> Lanes<'a> {
         lanes.lanes.push(Lane { agent: None, records: main.collect() });
 
         for file in &transcript.agents {
-            // Nobody goes back in the conversation of a sub-agent, so all of it is kept.
+            // Sub-agents have no branches, so all lines are kept.
             let records = Record::all(file.lines);
             lanes.lines += records.len() as u64;
             let meta = file.meta.and_then(|meta| RawJson::parse(meta).ok()).unwrap_or_default();
@@ -56,7 +56,7 @@ impl<'a> Lanes<'a> {
         lanes
     }
 
-    /// Gives each candidate its call. A placed agent may hold the calls of others.
+    /// Finds the call of each candidate. A placed agent may contain the calls of others.
     fn place(&mut self, mut candidates: Vec<Candidate<'a>>) {
         let mut taken: HashSet<ToolUseId> = HashSet::new();
         loop {
@@ -100,7 +100,7 @@ impl Calls {
         calls
     }
 
-    /// The call that started this sub-agent: by what its file says, by the call's result, or by what it was asked.
+    /// The call that started this sub-agent, found by its file, by the call's result, or by its prompt.
     fn started(&self, candidate: &Candidate<'_>) -> Option<ToolUseId> {
         if let Some(call) = candidate.call.as_ref().filter(|call| self.ids.contains(*call)) {
             return Some(call.clone());
@@ -116,7 +116,8 @@ impl Calls {
     }
 }
 
-/// Older versions keep sub-agents in the session's own file: lines apart from the rest, each chain from a root.
+/// Older versions keep sub-agents in the session's own file, as separate chains of lines that each start at a
+/// root.
 fn side_chains<'a>(records: &[Record<'a>]) -> Vec<Candidate<'a>> {
     let mut root_of: HashMap<&str, usize> = HashMap::new();
     let mut chains: Vec<Candidate<'a>> = Vec::new();

@@ -1,4 +1,4 @@
-//! From lines of a transcript to what a live session would have given.
+//! Converts the lines of a transcript to the events of a live session.
 
 use serde_json::{Value, json};
 use weir_wire::{MessageId, RawJson, SessionId, ToolUseId};
@@ -6,29 +6,32 @@ use weir_wire::{MessageId, RawJson, SessionId, ToolUseId};
 use super::agents::Lanes;
 use super::json::Object;
 use super::record::{Record, text_at};
-use super::shape::{is_ballast, is_queued_message, is_system_ballast, model_of, stream_line, without_tags};
+use super::shape::{
+    is_irrelevant, is_irrelevant_system, is_queued_message, model_of, stream_line, without_tags,
+};
 use super::tags::{Said, TaskNotification};
 use super::{ImportReport, ImportedBody, ImportedEvent, Transcript};
 use crate::host::HostEvent;
 
-/// Turns lines into events, one after the other.
+/// Converts lines into events, one after the other.
 pub(super) struct Converter<'s> {
     sink: &'s mut dyn FnMut(ImportedEvent),
     report: ImportReport,
-    /// The model that speaks next, and what else a session is known by.
+    /// The current model, which the next `init` line reports.
     model: Option<String>,
     turn: Option<OpenTurn>,
-    /// The CLI's total, as last written. The file does not say what each turn cost, so it stands with the last one.
+    /// The CLI's total, as last written. The file does not say what each turn cost, so it is attributed to the
+    /// last one.
     cost: Option<Value>,
 }
 
-/// A turn whose end was not written yet.
+/// A turn whose end has not been written yet.
 #[derive(Default)]
 struct OpenTurn {
     messages: Vec<String>,
     origin: Option<String>,
     started_at: Option<i64>,
-    /// Whether the last line leaves nothing to wait for.
+    /// Whether the turn is complete after the last line.
     finished: bool,
     interrupted: bool,
     failed: bool,
@@ -81,10 +84,10 @@ impl<'s> Converter<'s> {
     }
 
     fn agent_line(&mut self, agent: &ToolUseId, record: &Record<'_>) {
-        if record.is_conversation() {
+        if record.is_message() {
             self.report.messages += u64::from(record.kind == "assistant");
             self.line(record.at, stream_line(record, Some(agent)));
-        } else if is_ballast(&record.kind) || record.kind == "system" {
+        } else if is_irrelevant(&record.kind) || record.kind == "system" {
             self.leave_out(&record.kind);
         } else {
             self.unknown(record);
@@ -104,10 +107,10 @@ impl<'s> Converter<'s> {
             "ai-title" => self.title(record.text("aiTitle"), record),
             "cost-state" => self.cost = Some(record.json.to_value()),
             "attachment" if is_queued_message(record) => self.queued_message(record),
-            kind if is_ballast(kind) => self.leave_out(kind),
+            kind if is_irrelevant(kind) => self.leave_out(kind),
             _ => self.unknown(record),
         }
-        if let Some(turn) = self.turn.as_mut().filter(|_| record.is_conversation()) {
+        if let Some(turn) = self.turn.as_mut().filter(|_| record.is_message()) {
             turn.last_at = record.at.or(turn.last_at);
         }
     }
@@ -150,7 +153,7 @@ impl<'s> Converter<'s> {
         }
     }
 
-    /// A person says something: a new turn.
+    /// A message from a person begins a new turn.
     fn message(&mut self, record: &Record<'_>, text: String, images: u32) {
         self.end_turn();
         self.report.messages += 1;
@@ -159,7 +162,7 @@ impl<'s> Converter<'s> {
         self.begin_turn(record, OpenTurn { messages: vec![id], ..OpenTurn::default() });
     }
 
-    /// A person says something while a turn runs.
+    /// A message from a person while a turn is running.
     fn queued_message(&mut self, record: &Record<'_>) {
         let attachment = record.json.get("attachment").unwrap_or_default();
         let prompt = attachment.get("prompt").unwrap_or_default();
@@ -206,19 +209,19 @@ impl<'s> Converter<'s> {
         self.turn = Some(OpenTurn { started_at: record.at, last_at: record.at, ..turn });
     }
 
-    /// Writes the result of a turn, if it came to an end.
+    /// Writes the result of a turn, if it has ended.
     fn end_turn(&mut self) {
         let Some(turn) = self.turn.take().filter(|turn| turn.finished) else { return };
         let subtype = if turn.interrupted { "error_during_execution" } else { "success" };
-        let took = turn.started_at.zip(turn.last_at).map(|(start, end)| end.saturating_sub(start).max(0));
+        let elapsed = turn.started_at.zip(turn.last_at).map(|(start, end)| end.saturating_sub(start).max(0));
         let mut result = Object::with("result")
             .text("subtype", subtype)
             .value("is_error", &json!(turn.failed || turn.interrupted))
             .value("num_turns", &json!(turn.rounds))
             .text("result", &turn.answer)
             .value("user_message_uuids", &json!(turn.messages));
-        if let Some(took) = took {
-            result = result.value("duration_ms", &json!(took));
+        if let Some(elapsed) = elapsed {
+            result = result.value("duration_ms", &json!(elapsed));
         }
         if let Some(origin) = &turn.origin {
             result = result.value("origin", &json!({"kind": origin}));
@@ -285,7 +288,7 @@ impl<'s> Converter<'s> {
                 .text("content", &record.text("content").unwrap_or_default())
                 .optional_text("level", record.text("level").as_deref())
                 .end(),
-            subtype if is_system_ballast(subtype) => {
+            subtype if is_irrelevant_system(subtype) => {
                 return self.leave_out(&format!("system/{subtype}"));
             }
             _ => return self.unknown(record),
@@ -294,7 +297,7 @@ impl<'s> Converter<'s> {
     }
 }
 
-/// All lines in the order of their times; within an agent, in the order of its file.
+/// All lines in chronological order; within an agent, in the order of its file.
 fn in_order<'l, 'a>(lanes: &'l Lanes<'a>) -> Vec<(Option<&'l ToolUseId>, &'l Record<'a>)> {
     let mut all = Vec::new();
     for lane in &lanes.lanes {
@@ -304,7 +307,7 @@ fn in_order<'l, 'a>(lanes: &'l Lanes<'a>) -> Vec<(Option<&'l ToolUseId>, &'l Rec
             all.push((latest, lane.agent.as_ref(), record));
         }
     }
-    // A stable sort: at the same time the main agent comes first, which calls the others.
+    // The sort is stable: at equal times the main agent, which calls the others, comes first.
     all.sort_by_key(|(at, _, _)| *at);
     all.into_iter().map(|(_, agent, record)| (agent, record)).collect()
 }

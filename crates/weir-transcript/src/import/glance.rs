@@ -3,42 +3,42 @@
 use super::record::{Record, text_at};
 use super::tags::Said;
 
-/// How many messages a transcript has.
+/// The number of messages in a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageCount {
-    /// So many.
+    /// The exact number.
     Exactly(u64),
-    /// So many in what was read; the middle was not.
+    /// The number in what was read, without the middle of the file.
     AtLeast(u64),
 }
 
-/// What can be told without reading all of a transcript.
+/// What is known without reading all of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
-    /// The session; also the name of the file.
+    /// The session's id, which is also the name of the file.
     pub session: Option<String>,
-    /// Where it worked.
+    /// Its working directory.
     pub cwd: Option<String>,
     /// The CLI's version.
     pub version: Option<String>,
     /// The git branch.
     pub git_branch: Option<String>,
-    /// Its title, where it has one.
+    /// Its title, if it has one.
     pub title: Option<String>,
     /// The first message.
     pub first_prompt: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub started_at: Option<i64>,
-    /// When something happened last.
+    /// When something last happened.
     pub updated_at: Option<i64>,
     /// Messages of people and of the model, on all branches.
     pub messages: MessageCount,
-    /// Whether it is the file of a sub-agent and not of a session.
+    /// Whether it is the file of a sub-agent instead of a session.
     pub is_agent: bool,
 }
 
-/// Looks at the beginning and the end of a file of this length. 64 KiB of each are enough; where they are all of the
-/// file or overlap, they are taken together.
+/// Reads the beginning and the end of a file of this length. 64 KiB of each are enough; if they cover the whole
+/// file or overlap, they are joined.
 pub fn glance(head: &[u8], tail: &[u8], length: u64) -> Glance {
     let missing = length.saturating_sub(head.len() as u64 + tail.len() as u64);
     let overlap = (head.len() as u64 + tail.len() as u64).saturating_sub(length);
@@ -48,7 +48,7 @@ pub fn glance(head: &[u8], tail: &[u8], length: u64) -> Glance {
         whole = [head, tail.get(overlap..).unwrap_or_default()].concat();
         (whole.as_slice(), [].as_slice())
     } else {
-        // Lines that were cut are not looked at.
+        // Lines that were cut are ignored.
         let end = head.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
         let start = tail.iter().position(|byte| *byte == b'\n').unwrap_or(tail.len());
         (head.get(..end).unwrap_or_default(), tail.get(start..).unwrap_or_default())

@@ -1,8 +1,8 @@
-//! Writes JSON objects from pieces that are JSON already.
+//! Builds JSON objects from pieces that are already JSON.
 
 use weir_wire::RawJson;
 
-/// An object that is being written.
+/// An object under construction.
 pub(super) struct Object {
     bytes: Vec<u8>,
 }
@@ -20,7 +20,7 @@ impl Object {
         Self::with("system").text("subtype", subtype)
     }
 
-    /// A member whose key is written as it stands: without quotes, but escaped where it must be.
+    /// Writes a key verbatim: it must be given without quotes but already escaped.
     fn key(&mut self, escaped: &[u8]) {
         if self.bytes.len() > 1 {
             self.bytes.push(b',');

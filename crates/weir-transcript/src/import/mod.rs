@@ -1,15 +1,17 @@
 //! Reads the CLI's own transcripts as history.
 //!
-//! The CLI keeps a session in `<projects>/<folder>/<session>.jsonl`, in other shapes than it streams: lines form a
-//! tree by `uuid` and `parentUuid`, sub-agents have files of their own, and most of a newer file is ballast. Here
-//! such files become the events that a live session would have given, so that the same fold makes the same view,
-//! and the same store can keep them.
+//! The CLI keeps a session in `<projects>/<folder>/<session>.jsonl`, in a different format from its stream:
+//! lines form a tree by `uuid` and `parentUuid`, sub-agents have their own files, and most of a newer file is
+//! irrelevant. This module turns such files into the events that a live session would have produced, so that
+//! the same fold builds the same view, and the same store can keep them.
 //!
-//! Nothing in here opens a file: the caller has the bytes. What has no counterpart in a stream (the beginning and the
-//! end of a turn) is made up from what there is, and never claims a success or a cost that the file does not show.
+//! Nothing in this module opens a file: the caller has the bytes. What the files do not record (the beginning
+//! and the end of a turn) is reconstructed from what they do, and never claims a success or a cost that the
+//! file does not show.
 //!
-//! - `record` one line, `tree` which lines belong to the newest branch, `agents` whose line is whose,
-//!   `convert` from lines to events, `shape` how a line looks in a stream, `tags` the texts that mean something else, `glance` what a list shows.
+//! `record` parses one line, `tree` finds the newest branch, `agents` assigns lines to sub-agents, `convert`
+//! turns lines into events, `shape` converts a line to its form in the stream, `tags` recognises texts that are
+//! not messages, `glance` collects what a list of sessions shows.
 
 mod agents;
 mod convert;
@@ -39,24 +41,24 @@ pub struct Transcript<'a> {
     pub agents: Vec<AgentTranscript<'a>>,
 }
 
-/// The file of a sub-agent: `<session>/subagents/agent-<id>.jsonl`, or on older versions `agent-<id>.jsonl` beside
-/// the session's file.
+/// The file of a sub-agent: `<session>/subagents/agent-<id>.jsonl`, or on older versions `agent-<id>.jsonl`
+/// next to the session's file.
 #[derive(Debug, Clone, Default)]
 pub struct AgentTranscript<'a> {
     /// The id in the file's name.
     pub id: &'a str,
     /// The file.
     pub lines: &'a [u8],
-    /// `agent-<id>.meta.json`, which newer versions write beside it.
+    /// `agent-<id>.meta.json`, which newer versions write next to it.
     pub meta: Option<&'a [u8]>,
 }
 
-/// Something that a transcript tells, as the fold takes it.
+/// An event from a transcript, in the form that the fold takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedEvent {
     /// When it happened, in milliseconds since 1970.
     pub at: Option<i64>,
-    /// What.
+    /// What happened.
     pub body: ImportedBody,
 }
 
@@ -65,7 +67,7 @@ pub struct ImportedEvent {
 pub enum ImportedBody {
     /// A line in the shape of the stream, without a line feed.
     Line(Vec<u8>),
-    /// What the host did then.
+    /// A host event.
     Host(HostEvent),
 }
 
@@ -78,15 +80,15 @@ pub struct ImportReport {
     pub lines: u64,
     /// Messages of people and of the model on the branch that was followed.
     pub messages: u64,
-    /// Lines of the conversation that are on branches that were given up.
+    /// Lines with messages on abandoned branches.
     pub skipped: u64,
-    /// How many such branches there are.
+    /// Number of abandoned branches.
     pub skipped_branches: u64,
-    /// Sub-agents whose place in the conversation was not found, and which are left out.
+    /// Sub-agents whose place in the session was not found, and which are left out.
     pub unplaced_agents: u64,
-    /// Lines that have nothing to do with the conversation, by type.
+    /// Lines that are not part of the transcript, by type.
     pub left_out: BTreeMap<String, u64>,
-    /// Lines that are not understood, which are events all the same.
+    /// Lines that are not understood; they still become events.
     pub unknown: u64,
 }
 

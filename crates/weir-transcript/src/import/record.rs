@@ -4,29 +4,29 @@ use weir_wire::{RawJson, ToolUseId};
 
 use crate::time::stamp_milliseconds;
 
-/// A line, as far as its place and its sort go.
+/// A line, with what determines its type and its place in the tree.
 #[derive(Debug, Clone)]
 pub(super) struct Record<'a> {
-    /// The line as it stands in the file.
+    /// The line as it is in the file.
     pub(super) raw: &'a [u8],
-    /// The same; `null` where it is not JSON.
+    /// The line as JSON; `null` if it is not JSON.
     pub(super) json: RawJson<'a>,
-    /// Its type; empty where it has none.
+    /// Its type; empty if it has none.
     pub(super) kind: String,
     pub(super) uuid: Option<String>,
     pub(super) parent: Option<String>,
-    /// The line before, where a compaction has cut the tree.
+    /// The previous line, if a compaction has cut the tree.
     pub(super) logical_parent: Option<String>,
-    /// Whether a sub-agent says it.
+    /// Whether it belongs to a sub-agent.
     pub(super) sidechain: bool,
     pub(super) at: Option<i64>,
-    /// The API's name for the message that it is a part of.
+    /// The API's id of the message that it is a part of.
     pub(super) message_id: Option<String>,
     /// The tool calls in it.
     pub(super) calls: Vec<ToolUseId>,
     /// The tool calls whose results are in it.
     pub(super) results: Vec<ToolUseId>,
-    /// The sub-agent whose start or end the result tells of.
+    /// The sub-agent whose start or end the result reports.
     pub(super) result_agent: Option<String>,
 }
 
@@ -82,8 +82,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Whether it is a part of the conversation.
-    pub(super) fn is_conversation(&self) -> bool {
+    /// Whether it is a `user` or `assistant` line.
+    pub(super) fn is_message(&self) -> bool {
         matches!(self.kind.as_str(), "user" | "assistant")
     }
 
@@ -99,7 +99,7 @@ impl<'a> Record<'a> {
         self.json.get("message").and_then(|message| message.get("content")).unwrap_or_default()
     }
 
-    /// What the message says in words.
+    /// The text of the message.
     pub(super) fn said(&self) -> String {
         let content = self.content();
         if let Some(text) = content.as_text() {
@@ -109,7 +109,7 @@ impl<'a> Record<'a> {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// How many pictures and documents are in the message.
+    /// Number of images and documents in the message.
     pub(super) fn images(&self) -> u32 {
         let is_image =
             |block: &RawJson<'_>| matches!(text_at(*block, "type").as_deref(), Some("image" | "document"));

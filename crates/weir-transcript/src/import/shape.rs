@@ -1,4 +1,4 @@
-//! What a line is good for, and how it looks in a stream.
+//! Which lines matter, and their form in the stream.
 
 use serde_json::Value;
 use weir_wire::{RawJson, ToolUseId};
@@ -6,8 +6,8 @@ use weir_wire::{RawJson, ToolUseId};
 use super::json::Object;
 use super::record::{Record, text_at};
 
-/// Types of lines that say nothing about the conversation, or nothing that other lines do not say.
-const BALLAST: &[&str] = &[
+/// Types of lines that say nothing about the session, or only repeat what other lines say.
+const IRRELEVANT: &[&str] = &[
     "agent-color",
     "agent-name",
     "agent-setting",
@@ -32,8 +32,8 @@ const BALLAST: &[&str] = &[
     "tools-used",
     "worktree-state",
 ];
-/// The same for `system` lines.
-const SYSTEM_BALLAST: &[&str] = &[
+/// Subtypes of `system` lines that can be ignored likewise.
+const IRRELEVANT_SYSTEM: &[&str] = &[
     "away_summary",
     "bridge_status",
     "file_snapshot",
@@ -42,15 +42,15 @@ const SYSTEM_BALLAST: &[&str] = &[
     "turn_duration",
 ];
 
-pub(super) fn is_ballast(kind: &str) -> bool {
-    BALLAST.contains(&kind)
+pub(super) fn is_irrelevant(kind: &str) -> bool {
+    IRRELEVANT.contains(&kind)
 }
 
-pub(super) fn is_system_ballast(subtype: &str) -> bool {
-    SYSTEM_BALLAST.contains(&subtype)
+pub(super) fn is_irrelevant_system(subtype: &str) -> bool {
+    IRRELEVANT_SYSTEM.contains(&subtype)
 }
 
-/// The line as the stream has it: other names for some members, and whose it is.
+/// The line in the form of the stream: some members have other names, and the agent is added.
 pub(super) fn stream_line(record: &Record<'_>, agent: Option<&ToolUseId>) -> Vec<u8> {
     let mut line = Object::new();
     for (key, value) in record.json.members() {
@@ -88,7 +88,7 @@ pub(super) fn is_queued_message(record: &Record<'_>) -> bool {
         && text_at(attachment, "commandMode").is_none_or(|mode| mode == "prompt")
 }
 
-/// The model that says this, where a model does.
+/// The model that wrote this, if a model did.
 pub(super) fn model_of(record: &Record<'_>) -> Option<String> {
     let model = record.json.get("message").and_then(|message| text_at(message, "model"))?;
     (record.kind == "assistant" && model != "<synthetic>").then_some(model)

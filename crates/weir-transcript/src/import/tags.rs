@@ -1,13 +1,13 @@
-//! Texts in the place of messages that are none: commands, their output, notifications.
+//! Texts of `user` lines that are not messages: commands, their output, notifications.
 
-/// What a text of a `user` line is.
+/// What the text of a `user` line is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said<'a> {
     /// A message.
     Message,
     /// A command such as `/compact`, as it was typed.
     Command(String),
-    /// What a command printed.
+    /// The output of a command.
     CommandOutput,
     /// A task in the background has ended.
     TaskNotification(TaskNotification<'a>),
@@ -15,7 +15,7 @@ pub(super) enum Said<'a> {
     Interrupted,
 }
 
-/// What is said about a task.
+/// A notification about a task.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TaskNotification<'a> {
     pub(super) task: &'a str,
@@ -48,7 +48,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What stands between `<name>` and `</name>`, the first time.
+/// The text between the first `<name>` and `</name>`.
 fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(inside, _)| inside)
@@ -59,7 +59,7 @@ mod tests {
     use super::{Said, TaskNotification};
 
     #[test]
-    fn knows_what_is_no_message() {
+    fn recognises_texts_that_are_not_messages() {
         assert_eq!(Said::of("hello <command-name>/x</command-name>"), Said::Message);
         assert_eq!(Said::of("[Request interrupted by user for tool use]"), Said::Interrupted);
         assert_eq!(Said::of("<local-command-stdout>x</local-command-stdout>"), Said::CommandOutput);

@@ -1,8 +1,8 @@
-//! Which lines of a file belong to the newest branch.
+//! Finds the lines of a file that belong to the newest branch.
 //!
-//! Every line of the conversation names the one before it. Going back in a conversation and saying something else
-//! makes another branch in the same file; the newest one is what the CLI would resume. Tools that run at the same time
-//! make branches, too, and those belong together.
+//! Every message names the one before it. Going back in a session and writing something else creates another
+//! branch in the same file; the newest one is what the CLI would resume. Tools that run in parallel also create
+//! branches, and those belong together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use weir_wire::ToolUseId;
 
 use super::record::Record;
 
-/// What is on the newest branch.
+/// The newest branch of a file.
 #[derive(Debug, Default)]
 pub(super) struct Branch {
     /// For each line of the file, whether it is kept.
     pub(super) kept: Vec<bool>,
-    /// Lines of the conversation that are not.
+    /// Number of messages that are not kept.
     pub(super) skipped: u64,
-    /// How many branches those are.
+    /// Number of branches that are not kept.
     pub(super) skipped_branches: u64,
 }
 
@@ -31,7 +31,7 @@ impl Branch {
             .filter(|(_, record)| in_tree(record))
             .filter_map(|(place, record)| Some((record.uuid.as_deref()?, place)))
             .collect();
-        let tip = records.iter().rposition(|record| in_tree(record) && record.is_conversation());
+        let tip = records.iter().rposition(|record| in_tree(record) && record.is_message());
         let mut kept = vec![false; records.len()];
         let mut next = tip;
         while let Some(place) = next {
@@ -39,10 +39,10 @@ impl Branch {
             *seen = true;
             next = records.get(place).and_then(|record| before(record, place, &places, records, &in_tree));
         }
-        keep_what_ran_beside(records, &mut kept, &in_tree);
+        keep_parallel_parts(records, &mut kept, &in_tree);
 
         let is_skipped = |place: usize, record: &Record<'_>| {
-            in_tree(record) && record.is_conversation() && kept.get(place) == Some(&false)
+            in_tree(record) && record.is_message() && kept.get(place) == Some(&false)
         };
         let skipped: Vec<_> =
             records.iter().enumerate().filter(|(place, record)| is_skipped(*place, record)).collect();
@@ -70,13 +70,13 @@ fn before(
 ) -> Option<usize> {
     let named = record.parent.as_deref().or(record.logical_parent.as_deref())?;
     places.get(named).copied().or_else(|| {
-        // The file does not have that line: what stands before is the best guess, and loses nothing.
+        // The file does not have that line: the previous one is the best guess, and loses nothing.
         records.get(..place)?.iter().rposition(in_tree)
     })
 }
 
 /// Adds the other parts of messages that are on the branch, and the results of all their tool calls.
-fn keep_what_ran_beside(records: &[Record<'_>], kept: &mut [bool], in_tree: &impl Fn(&Record<'_>) -> bool) {
+fn keep_parallel_parts(records: &[Record<'_>], kept: &mut [bool], in_tree: &impl Fn(&Record<'_>) -> bool) {
     let messages: HashSet<&str> = records
         .iter()
         .zip(kept.iter())
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_tools_that_ran_at_the_same_time() {
+    fn keeps_tools_that_ran_in_parallel() {
         let file = r#"{"type":"user","uuid":"1","parentUuid":null}
 {"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","content":[{"type":"tool_use","id":"a"}]}}
 {"type":"assistant","uuid":"3","parentUuid":"2","message":{"id":"m","content":[{"type":"tool_use","id":"b"}]}}
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_on_over_a_compaction_a_gap_and_a_ring() {
+    fn continues_across_a_compaction_a_gap_and_a_cycle() {
         let compacted = r#"{"type":"user","uuid":"1","parentUuid":null}
 {"type":"system","uuid":"2","parentUuid":null,"logicalParentUuid":"1"}
 {"type":"user","uuid":"3","parentUuid":"2"}"#;
@@ -140,8 +140,8 @@ mod tests {
         let gap = r#"{"type":"user","uuid":"1","parentUuid":null}
 {"type":"user","uuid":"3","parentUuid":"lost"}"#;
         assert_eq!(kept(gap).0, [0, 1]);
-        let ring = r#"{"type":"user","uuid":"1","parentUuid":"2"}
+        let cycle = r#"{"type":"user","uuid":"1","parentUuid":"2"}
 {"type":"user","uuid":"2","parentUuid":"1"}"#;
-        assert_eq!(kept(ring).0, [0, 1]);
+        assert_eq!(kept(cycle).0, [0, 1]);
     }
 }

@@ -1,28 +1,28 @@
-//! Sub-agents and other work beside the conversation.
+//! Sub-agents and background tasks.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{TaskId, ToolUseId, TurnId};
 
 use super::EntryId;
 
-/// Longest label, in characters: a prompt may be one long line.
+/// Maximum length of a label, in characters: a prompt may be one long line.
 const MAX_LABEL: usize = 160;
 
-/// A sub-agent. Its entries are those whose parent it is.
+/// A sub-agent. Its entries have it as their parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Agent {
-    /// The tool call that started it, which is its name everywhere.
+    /// The tool call that started it, used as its id everywhere.
     pub id: ToolUseId,
-    /// The sub-agent that started it; none for the main agent.
+    /// The sub-agent that started it; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ToolUseId>,
-    /// The entry at which it was first heard of.
+    /// The entry at which it first appeared.
     pub entry: EntryId,
     /// The turn in which it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The CLI's name for its task.
+    /// The CLI's id of its task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// What it is for.
@@ -31,24 +31,24 @@ pub struct Agent {
     /// The kind of sub-agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// What it was asked.
+    /// Its prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Whether the conversation goes on beside it.
+    /// Whether the session continues while it runs.
     #[serde(default)]
     pub background: bool,
-    /// How far it is.
+    /// Its state.
     pub state: AgentState,
-    /// What it does now, and what it has used.
+    /// What it is doing now, and what it has used.
     #[serde(default)]
     pub progress: AgentProgress,
-    /// What came of it.
+    /// A summary of the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
 impl Agent {
-    /// What it is for, in a line that is never empty: its description, what it was asked, or its kind.
+    /// What it is for, in a line that is never empty: its description, its prompt, or its kind.
     pub fn label(&self) -> String {
         let asked = self.prompt.as_deref().and_then(|prompt| prompt.trim().lines().next());
         let known = [Some(self.description.trim()), asked, self.agent_type.as_deref()];
@@ -59,29 +59,29 @@ impl Agent {
     }
 }
 
-/// How far a sub-agent is.
+/// The state of a sub-agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentState {
-    /// At work.
+    /// It is running.
     Running,
-    /// Done.
+    /// It has finished.
     Completed,
-    /// Given up.
+    /// It failed.
     Failed,
-    /// Ended from outside.
+    /// It was stopped from outside.
     Stopped,
-    /// The CLI ended and nothing more was heard of it.
+    /// The CLI ended without reporting its end.
     Unknown,
 }
 
-/// What a sub-agent does, and what it has used.
+/// What a sub-agent is doing, and what it has used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AgentProgress {
-    /// What it does now.
+    /// What it is doing now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
     /// The tool that it used last.
@@ -90,19 +90,19 @@ pub struct AgentProgress {
     /// Tokens of all kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
-    /// Tool calls.
+    /// Number of tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_uses: Option<u64>,
-    /// Time.
+    /// Run time in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
 
-/// Something that runs in the background.
+/// A task in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct BackgroundTask {
-    /// The CLI's name for it.
+    /// The CLI's id for it.
     pub id: TaskId,
     /// `local_agent`, `local_bash` and the like.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! How a change changes a view. The fold itself changes its view in no other way.
+//! Applies changes to a view. The fold itself changes its view in no other way.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use weir_wire::{RequestId, ToolUseId, TurnId};
 use super::{Agent, Change, Entry, EntryBody, EntryId, Request, ToolCall, Turn, View};
 
 impl View {
-    /// Takes one step. A step that does not fit (an unknown number) is passed over.
+    /// Applies one change. A change that does not match the view (an unknown number) is ignored.
     pub fn apply(&mut self, change: &Change<'_>) {
         match change {
             Change::TextAppended { entry, text } => self.append_text(*entry, text),
@@ -53,7 +53,7 @@ impl View {
                 }
             }
             Change::TurnAdded(turn) => {
-                // Exactly, because most conversations are short and turns are large.
+                // Exactly, because most sessions are short and turns are large.
                 if self.turns.len() == self.turns.capacity() {
                     self.turns.reserve_exact(self.turns.len().max(1));
                 }
@@ -109,7 +109,7 @@ impl View {
         self.usages.retain(|usage| usage.entry >= first_entry);
     }
 
-    /// The place of an entry: numbers are without gaps, so it needs no search.
+    /// The index of an entry: numbers have no gaps, so no search is needed.
     fn place(&self, entry: EntryId) -> Option<usize> {
         let first = self.entries.first()?.id.0;
         usize::try_from(entry.0.checked_sub(first)?).ok()
@@ -120,14 +120,14 @@ impl View {
         self.shared_entry(entry).map(|entry| &**entry)
     }
 
-    /// The same, to keep it.
+    /// The entry with this number, shared.
     pub(crate) fn shared_entry(&self, entry: EntryId) -> Option<&Arc<Entry>> {
         self.entries.get(self.place(entry)?)
     }
 
     fn entry_mut(&mut self, entry: EntryId) -> Option<&mut Entry> {
         let place = self.place(entry)?;
-        // Copies only where somebody holds a snapshot of this entry.
+        // Copies the entry only if a snapshot shares it.
         self.entries.get_mut(place).map(Arc::make_mut)
     }
 
@@ -145,10 +145,10 @@ impl View {
         self.agents.iter().rfind(|agent| agent.id == *id)
     }
 
-    /// Whether this agent, or one that it is below of, goes on beside the conversation.
+    /// Whether this agent or one of its ancestors runs in the background.
     pub fn is_in_background(&self, id: &ToolUseId) -> bool {
         let mut id = Some(id);
-        // A tree cannot be deeper than it has agents; a hostile stream could make a ring.
+        // A tree cannot be deeper than its number of agents; a hostile stream could contain a cycle.
         for _ in 0..=self.agents.len() {
             let Some(agent) = id.and_then(|id| self.agent(id)) else { return false };
             if agent.background {
@@ -177,7 +177,7 @@ impl View {
         })
     }
 
-    /// What an agent said and did: the main agent for none.
+    /// The entries of an agent; `None` for the main agent.
     pub fn entries_of<'v>(&'v self, agent: Option<&'v ToolUseId>) -> impl Iterator<Item = &'v Entry> {
         self.entries.iter().map(|entry| &**entry).filter(move |entry| entry.parent.as_ref() == agent)
     }
@@ -190,13 +190,13 @@ fn tool_mut(entry: &mut Entry) -> Option<&mut ToolCall> {
     }
 }
 
-fn upsert<T: Clone>(list: &mut Vec<T>, value: &T, is_it: impl Fn(&T) -> bool) {
-    match list.iter_mut().rfind(|place| is_it(place)) {
+fn upsert<T: Clone>(list: &mut Vec<T>, value: &T, matches: impl Fn(&T) -> bool) {
+    match list.iter_mut().rfind(|place| matches(place)) {
         Some(place) => place.clone_from(value),
         None => list.push(value.clone()),
     }
 }
 
-fn keep_newest<T>(list: &mut Vec<T>, most: usize) {
-    list.drain(..list.len().saturating_sub(most));
+fn keep_newest<T>(list: &mut Vec<T>, max: usize) {
+    list.drain(..list.len().saturating_sub(max));
 }

@@ -1,4 +1,4 @@
-//! The steps by which a view changes.
+//! Changes: the steps by which a view changes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use super::{
     Output, RateLimit, Request, Session, Status, TodoList, ToolDetail, ToolState, Turn,
 };
 
-/// One step. [`super::View::apply`] takes it.
+/// One step, applied with [`super::View::apply`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// What is known of the session has changed.
+    /// The session's properties have changed.
     Session(Box<Session>),
-    /// It is doing something else.
+    /// The session's status has changed.
     Status {
-        /// What.
+        /// The new status.
         status: Status,
     },
     /// A new entry, with the next number.
     EntryAdded(Arc<Entry>),
-    /// An entry is now this.
+    /// An entry was replaced.
     EntryReplaced(Arc<Entry>),
     /// Text was added to a text or a thinking entry.
     TextAppended {
@@ -35,7 +35,8 @@ pub enum Change<'a> {
         /// The text.
         text: Cow<'a, str>,
     },
-    /// The text of a text or a thinking entry is now this: what had streamed was not what was meant.
+    /// The text of a text or a thinking entry was replaced because the streamed text differed from the final
+    /// one.
     TextReplaced {
         /// The entry.
         entry: EntryId,
@@ -46,23 +47,23 @@ pub enum Change<'a> {
     BlockEnded {
         /// The entry.
         entry: EntryId,
-        /// How.
+        /// How it ended.
         state: BlockState,
         /// The code blocks in it.
         code: Vec<CodeBlock>,
     },
-    /// More of a tool's arguments has come.
+    /// More of a tool's arguments has arrived.
     InputAppended {
         /// The entry of the tool call.
         entry: EntryId,
         /// A piece of a JSON text.
         json: Cow<'a, str>,
     },
-    /// A tool call is in another state.
+    /// The state of a tool call has changed.
     ToolState {
         /// The entry of the tool call.
         entry: EntryId,
-        /// The state.
+        /// The new state.
         state: ToolState,
     },
     /// A tool call has its result.
@@ -71,57 +72,57 @@ pub enum Change<'a> {
         entry: EntryId,
         /// How it ended.
         state: ToolState,
-        /// What it gave back.
+        /// Its output.
         output: Output,
-        /// What the tool's kind has to say besides, if that is new.
+        /// Details that depend on the kind of tool, if they have changed.
         detail: Option<ToolDetail>,
-        /// What it gave back for programs.
+        /// Its structured result.
         structured: Option<OwnedJson>,
         /// How long it took.
         duration_ms: Option<u64>,
     },
     /// A new turn, with the next number.
     TurnAdded(Box<Turn>),
-    /// A turn is now this.
+    /// A turn was replaced.
     TurnReplaced(Box<Turn>),
-    /// A sub-agent is new, or is now this.
+    /// A sub-agent was added or replaced.
     Agent(Box<Agent>),
-    /// This runs in the background now.
+    /// The background tasks have changed.
     Tasks {
         /// The tasks.
         tasks: Vec<BackgroundTask>,
     },
-    /// A request for a person is new, or is now this.
+    /// A request was added or replaced.
     Request(Box<Request>),
-    /// An agent's list of things to do is now this.
+    /// An agent's to-do list was replaced.
     Todos(TodoList),
     /// A file was changed.
     FileChanged(Box<FileChange>),
-    /// The cost is now this.
+    /// The cost has changed.
     Cost(Cost),
-    /// A message of the model has used this.
+    /// The usage of a message from the model was added or replaced.
     MessageUsed(Box<MessageUsage>),
-    /// The account's limit is now this.
+    /// The account's rate limit has changed.
     RateLimit(RateLimit),
-    /// More lines were not as expected.
+    /// The counts of unexpected lines have changed.
     Oddities(Oddities),
-    /// The oldest entries were dropped, with everything that came up at them.
+    /// The oldest entries were dropped, with everything that belongs to them.
     Dropped {
         /// The first entry that is kept.
         first_entry: EntryId,
         /// The first of the newest turns, which are kept.
         first_turn: TurnId,
-        /// Older turns that are kept, because they are still open or something that is kept belongs to them.
+        /// Older turns that are kept because they are still open or because a kept entry belongs to them.
         keep_turns: Vec<TurnId>,
         /// Sub-agents that are kept although they were started earlier, because they still run.
         keep_agents: Vec<ToolUseId>,
-        /// Most sub-agents, requests, files and messages that are kept, the newest of each.
+        /// Maximum number of sub-agents, requests, files and messages that are kept, the newest of each.
         most: usize,
     },
 }
 
 impl Change<'_> {
-    /// The same, borrowing nothing.
+    /// The change with all its data owned.
     pub fn into_owned(self) -> Change<'static> {
         match self {
             Self::TextAppended { entry, text } => {

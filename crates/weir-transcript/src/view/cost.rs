@@ -1,35 +1,35 @@
-//! Money, counted once, and tokens.
+//! Costs, counted once, and tokens.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{ApiMessageId, ToolUseId, TurnId};
 
 use super::EntryId;
 
-/// What a conversation or a turn has cost, by the CLI's estimate.
+/// What a session or a turn has cost, by the CLI's estimate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Cost {
-    /// The sum of what the turns cost; none where no turn said so.
+    /// The sum of what the turns cost; absent if no turn reported a cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
-    /// The CLI's own total, as last heard. It goes on over resumes and starts over after a reset.
+    /// The CLI's own total, as last reported. It continues across resumes and starts over after a reset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reported_usd: Option<f64>,
-    /// The same by model, sub-agents included.
+    /// The cost by model, sub-agents included.
     pub models: Vec<ModelCost>,
     /// How often the CLI's total started over.
     pub resets: u32,
 }
 
-/// What one model was used for.
+/// What one model used and cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ModelCost {
     /// The model.
     pub model: String,
-    /// Tokens read that were in no cache.
+    /// Tokens read that were not in a cache.
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
@@ -46,7 +46,7 @@ pub struct ModelCost {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TokenUsage {
-    /// Tokens read that were in no cache.
+    /// Tokens read that were not in a cache.
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
@@ -56,23 +56,23 @@ pub struct TokenUsage {
     pub cache_creation_input_tokens: u64,
 }
 
-/// What one message of the model used. Not a basis for accounts: see [`Cost`].
+/// What one message from the model used. Do not use it for accounting: see [`Cost`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MessageUsage {
-    /// The API's message; its blocks name it.
+    /// The API's id of the message; its blocks carry it.
     pub message: ApiMessageId,
     /// The turn that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The sub-agent that it belongs to; none for the main agent.
+    /// The sub-agent that it belongs to; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ToolUseId>,
-    /// The entry that came next when it was first heard of: its first block.
+    /// The next entry when it first appeared: its first block.
     pub entry: EntryId,
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Its tokens. Those that were written are all known when the message is complete.
+    /// Its tokens. The written tokens are final once the message is complete.
     pub usage: TokenUsage,
 }

@@ -1,17 +1,17 @@
-//! Entries: the conversation itself.
+//! Entries: the items of the transcript.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{ApiMessageId, MessageId, ToolUseId, TurnId};
 
 use super::{HookRun, Notice, ToolCall};
 
-/// The number of an entry. Counted from one, without gaps, never used again.
+/// The number of an entry. Counted from one, without gaps, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct EntryId(pub u64);
 
-/// One thing that was said or done.
+/// One item of the transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Entry {
@@ -20,17 +20,17 @@ pub struct Entry {
     /// The turn that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The sub-agent that it belongs to; none for the main agent.
+    /// The sub-agent that it belongs to; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ToolUseId>,
-    /// When, in milliseconds since 1970, where that is known.
+    /// When it happened, in milliseconds since 1970, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// What.
+    /// Its content.
     pub body: EntryBody,
 }
 
-/// What was said or done.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -38,17 +38,17 @@ pub struct Entry {
 pub enum EntryBody {
     /// A message to the model.
     User(UserEntry),
-    /// Text of the model.
+    /// Text from the model.
     Text(TextEntry),
-    /// Thinking of the model.
+    /// Thinking from the model.
     Thinking(ThinkingEntry),
     /// A tool call with its result.
     Tool(Box<ToolCall>),
-    /// A hook that ran.
+    /// A run of a hook.
     Hook(Box<HookRun>),
-    /// Something that happened.
+    /// Some other event.
     Notice {
-        /// What.
+        /// The notice.
         notice: Notice,
     },
     /// Something that Weir does not understand.
@@ -62,16 +62,16 @@ pub struct UserEntry {
     /// Our id for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
-    /// What it says.
+    /// The text of the message.
     pub text: String,
-    /// How many pictures are with it.
+    /// Number of attached images.
     #[serde(default)]
     pub images: u32,
     /// Who wrote it.
     pub source: UserSource,
-    /// What has become of it.
+    /// Its delivery state.
     pub delivery: Delivery,
-    /// Why it has no answer, where it failed.
+    /// Why it has no answer, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -82,7 +82,7 @@ pub struct UserEntry {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UserSource {
-    /// We did.
+    /// The host.
     Host,
     /// The agent that started the sub-agent.
     Agent,
@@ -90,36 +90,36 @@ pub enum UserSource {
     Cli,
 }
 
-/// What has become of a message.
+/// The delivery state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Delivery {
-    /// It waits, with us or with the CLI.
+    /// It is waiting, in the host or in the CLI.
     Queued,
     /// It was written to the CLI.
     Sent,
     /// The turn that answers it has begun.
     Started,
-    /// A result says that it was answered.
+    /// It was answered, according to a result.
     Answered,
-    /// It was taken back.
+    /// It was cancelled.
     Cancelled,
     /// It could not be sent, or its turn ended in an error; [`UserEntry::error`] says why.
     Failed,
-    /// The CLI ended before it said what became of it.
+    /// The CLI ended without saying what became of it.
     Indeterminate,
 }
 
-/// Text of the model.
+/// Text from the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TextEntry {
     /// The API's message that it is a block of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<ApiMessageId>,
-    /// Its place among the blocks of that message, where that is known.
+    /// Its index among the blocks of that message, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
     /// The text so far.
@@ -129,31 +129,31 @@ pub struct TextEntry {
     /// The fenced code blocks in the text, once it is complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeBlock>,
-    /// The error that the text tells of, where the CLI wrote it in place of the model.
+    /// The error that the text reports, if the CLI wrote it in place of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Box<ApiError>>,
 }
 
-/// Thinking of the model.
+/// Thinking from the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ThinkingEntry {
     /// The API's message that it is a block of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<ApiMessageId>,
-    /// Its place among the blocks of that message, where that is known.
+    /// Its index among the blocks of that message, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
     /// The text so far; may stay empty.
     pub text: String,
     /// Whether more is coming.
     pub state: BlockState,
-    /// Whether the text is sealed.
+    /// Whether the text is redacted.
     #[serde(default)]
     pub redacted: bool,
 }
 
-/// Whether a block of a message is all there.
+/// Whether a block of a message is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -161,7 +161,7 @@ pub struct ThinkingEntry {
 pub enum BlockState {
     /// More is coming.
     Streaming,
-    /// It is all there.
+    /// It is complete.
     Complete,
     /// It was cut off.
     Aborted,
@@ -180,7 +180,7 @@ pub struct CodeBlock {
     pub end: usize,
 }
 
-/// An error of the API that the CLI tells of.
+/// An API error that the CLI reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApiError {
@@ -190,12 +190,12 @@ pub struct ApiError {
     /// The HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u64>,
-    /// The API's name for it, such as `overloaded_error`.
+    /// The API's type for it, such as `overloaded_error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_type: Option<String>,
 }
 
-/// Something that Weir does not understand, kept.
+/// Something that Weir does not understand but keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UnknownEntry {
@@ -204,14 +204,14 @@ pub struct UnknownEntry {
     /// Its type, with the subtype after a slash, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
-    /// What does not fit, in words.
+    /// What does not match, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Its bytes as text, cut to a bounded length.
     pub raw: String,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// The number of its line, counted from one over all lines that were folded: the whole is there, in the log.
+    /// The number of its line, counted from one over all folded lines: the log has it in full there.
     #[serde(default)]
     pub line: u64,
 }
@@ -224,7 +224,7 @@ pub struct UnknownEntry {
 pub enum UnknownReason {
     /// A type of line that Weir does not know.
     UnknownType,
-    /// A known type of line that does not fit.
+    /// A known type of line whose fields do not match.
     Mismatch,
     /// Not JSON.
     NotJson,
@@ -232,6 +232,6 @@ pub enum UnknownReason {
     Oversize,
     /// A type of content block or stream event that Weir does not know.
     UnknownBlock,
-    /// A known type of content block that does not fit.
+    /// A known type of content block whose fields do not match.
     BlockMismatch,
 }

@@ -1,7 +1,7 @@
-//! What a conversation looks like: plain data with public fields.
+//! The view of a session: plain data with public fields.
 //!
-//! Nothing in here decides anything. A view changes only by [`Change`]s, so whoever has a snapshot and the
-//! changes since has the same view as the fold that made them.
+//! This module decides nothing. A view changes only by [`Change`]s, so a snapshot and the changes since then
+//! give the same view as the fold that made them.
 
 mod agent;
 mod apply;
@@ -33,17 +33,17 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A conversation as it stands.
+/// The current state of a session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct View {
-    /// Which conversation, and with what.
+    /// The session, with its model, tools and settings.
     pub session: Session,
     /// What it is doing.
     pub status: Status,
-    /// What was said and done, in order, all agents together. Numbers are without gaps. Shared, so that taking a
-    /// snapshot of a long conversation copies pointers and not texts.
+    /// The transcript, in order, all agents together. Numbers have no gaps. Entries are shared, so that a
+    /// snapshot of a long session copies pointers and not texts.
     pub entries: Vec<Arc<Entry>>,
     /// The turns, in the order in which they began.
     pub turns: Vec<Turn>,
@@ -51,20 +51,20 @@ pub struct View {
     pub agents: Vec<Agent>,
     /// What runs in the background.
     pub tasks: Vec<BackgroundTask>,
-    /// What the CLI asks a person: open and answered.
+    /// The CLI's requests to a person, open and settled.
     pub requests: Vec<Request>,
-    /// Things to do, a list for each agent that keeps one.
+    /// To-do lists, one for each agent that keeps one.
     pub todos: Vec<TodoList>,
     /// Files that were changed, in order.
     pub files: Vec<FileChange>,
     /// What it has cost.
     pub cost: Cost,
-    /// What each message of the model used, in the order in which they began.
+    /// What each message from the model used, in the order in which they began.
     pub usages: Vec<MessageUsage>,
-    /// The account's limit, as last heard.
+    /// The account's rate limit, as last reported.
     pub rate_limit: Option<Box<RateLimit>>,
-    /// How many lines were not as expected.
+    /// Counts of lines that were not as expected.
     pub oddities: Oddities,
-    /// How many entries were dropped from the front because the view is bounded.
+    /// Number of entries dropped from the front because the view is bounded.
     pub dropped_entries: u64,
 }

@@ -1,4 +1,4 @@
-//! Things that happen around the conversation.
+//! Notices: events of the session other than messages and tool calls.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::ToolUseId;
@@ -9,20 +9,20 @@ use weir_wire::ToolUseId;
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {
-    /// The API failed and is tried again. Updated in place while it goes on.
+    /// The API failed and the request is retried. Updated in place while retries continue.
     ApiRetry {
-        /// Which try comes next.
+        /// Number of the next attempt.
         attempt: u64,
-        /// How many tries there are.
+        /// Maximum number of attempts.
         max_retries: Option<u64>,
-        /// How long it waits before, in milliseconds.
+        /// Delay before the attempt, in milliseconds.
         delay_ms: Option<u64>,
         /// The HTTP status.
         status: Option<u64>,
         /// The error in a word.
         error: Option<String>,
     },
-    /// The account's limit has changed.
+    /// The account's rate limit has changed.
     RateLimit {
         /// `allowed`, `allowed_warning` or `rejected`.
         status: String,
@@ -42,9 +42,9 @@ pub enum Notice {
     },
     /// A person interrupted the turn.
     Interrupted,
-    /// The conversation starts over.
+    /// The session starts over.
     Reset {
-        /// Why.
+        /// What caused the reset.
         trigger: Option<String>,
     },
     /// Another model takes over.
@@ -61,9 +61,9 @@ pub enum Notice {
         /// The text.
         text: String,
     },
-    /// The CLI has something to say.
+    /// Information from the CLI.
     Info {
-        /// How much it matters: `info`, `notice`, `suggestion`, `warning`, or a notification's priority.
+        /// Severity: `info`, `notice`, `suggestion`, `warning`, or a notification's priority.
         level: Option<String>,
         /// The text.
         text: String,
@@ -73,14 +73,14 @@ pub enum Notice {
         /// The line, cut to a bounded length.
         text: String,
     },
-    /// What a run of tool calls came to.
+    /// A summary of a run of tool calls.
     ToolSummary {
-        /// The sentence.
+        /// The summary.
         text: String,
         /// The calls.
         tools: Vec<ToolUseId>,
     },
-    /// The CLI logs in, or failed to.
+    /// The CLI is logging in, or failed to.
     Login {
         /// What it shows.
         text: String,
@@ -93,7 +93,7 @@ pub enum Notice {
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
-        /// The last that it printed on its standard error, or else as plain text on its standard output.
+        /// The end of its standard error, or if that is empty, the last plain text of its standard output.
         stderr: String,
     },
     /// An error that is not a result.
@@ -103,11 +103,11 @@ pub enum Notice {
     },
 }
 
-/// A hook that ran, or runs.
+/// A run of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct HookRun {
-    /// Names the run.
+    /// Id of the run.
     pub id: String,
     /// The hook, such as `PreToolUse:Bash`.
     #[serde(default)]
@@ -115,10 +115,10 @@ pub struct HookRun {
     /// The event, such as `PreToolUse`.
     #[serde(default)]
     pub event: String,
-    /// `success`, `error`, `cancelled`; none while it runs.
+    /// `success`, `error` or `cancelled`; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// How it exited.
+    /// Its exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// What it printed, cut to a bounded length.

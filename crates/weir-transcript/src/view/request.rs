@@ -1,4 +1,4 @@
-//! What the CLI asks a person, or a client whose tool it calls.
+//! Requests of the CLI to a person, or to a client whose tool it calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,30 +6,30 @@ use weir_wire::{FormField, PermissionContext, Question, RequestId, ToolUseId, Tu
 
 use super::EntryId;
 
-/// A request for an answer of a person, or of a client whose tool is called.
+/// A request to a person, or to a client whose tool is called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Request {
-    /// Names the request; the answer carries it.
+    /// Id of the request; the decision carries it.
     pub id: RequestId,
-    /// The entry at which it came.
+    /// The entry at which it arrived.
     pub entry: EntryId,
-    /// The turn in which it came.
+    /// The turn in which it arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The tool call that waits.
+    /// The tool call that is waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolUseId>,
-    /// The sub-agent that asks; none for the main agent.
+    /// The sub-agent that asks; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ToolUseId>,
-    /// What it asks.
+    /// What is requested.
     pub kind: RequestKind,
-    /// Whether it still waits.
+    /// Whether it is still waiting.
     pub state: RequestState,
 }
 
-/// What is asked.
+/// What is requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -43,11 +43,11 @@ pub enum RequestKind {
         input: Value,
         /// What the call is about, in a few words.
         description: Option<String>,
-        /// Why it is asked.
+        /// Why the CLI asks.
         reason: Option<String>,
         /// The path outside the allowed folders.
         blocked_path: Option<String>,
-        /// Rules that would let it pass from now on. A decision names one by its place in this list.
+        /// Rules that would allow such calls from now on. A decision refers to one by its index in this list.
         suggestions: Vec<Value>,
         /// What the CLI says about the request apart from the call itself.
         #[serde(default, skip_serializing_if = "PermissionContext::is_empty")]
@@ -57,7 +57,7 @@ pub enum RequestKind {
     Question {
         /// The questions.
         questions: Vec<Question>,
-        /// The arguments of the tool call, which the answer repeats.
+        /// The arguments of the tool call, which the decision repeats.
         input: Value,
     },
     /// May this plan be carried out?
@@ -71,16 +71,16 @@ pub enum RequestKind {
     Elicitation {
         /// The server.
         server: String,
-        /// What it says.
+        /// The text of the request.
         message: String,
-        /// The address to open, where the answer is given there and not in a form.
+        /// The address to open, if the answer is given there and not in a form.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
-        /// The fields of the form; none where there is no form, or one that Weir does not know.
+        /// The fields of the form; absent without a form, or with one that Weir does not understand.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Vec<FormField>>,
     },
-    /// A tool of a client is called. A program answers it, and no person is waited for.
+    /// A tool of a client is called. A program answers it, not a person.
     ClientTool {
         /// The tool, as the client named it.
         name: String,
@@ -90,38 +90,38 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// Whether a person has to answer.
+    /// Whether a person has to decide.
     pub fn is_for_a_person(&self) -> bool {
         !matches!(self, Self::ClientTool { .. })
     }
 }
 
-/// Whether a request still waits.
+/// The state of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RequestState {
-    /// It waits.
+    /// It is waiting.
     Open,
     /// It was allowed.
     Allowed {
-        /// By whom.
+        /// Who decided.
         by: Option<String>,
         /// The answers, for questions.
         answers: Option<Value>,
     },
     /// It was denied.
     Denied {
-        /// By whom.
+        /// Who decided.
         by: Option<String>,
-        /// What the model was told.
+        /// Message for the model.
         message: Option<String>,
     },
-    /// Nobody answered in time, so it was denied.
+    /// It was denied because no decision came in time.
     Expired,
     /// The CLI no longer wants an answer.
     Cancelled,
-    /// The tool's result came, so somebody has answered; who and how is not known.
+    /// The tool's result arrived, so it was decided elsewhere; by whom and how is not known.
     Settled,
 }

@@ -1,11 +1,11 @@
-//! What an agent said, as one text.
+//! The text of an agent, joined from its blocks.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{ApiMessageId, TurnId};
 
 use super::{EntryBody, TextEntry, View};
 
-/// What was said: the pieces of one message as they follow each other, and an empty line between messages.
+/// Joined text: the blocks of one message directly after each other, and an empty line between messages.
 ///
 /// ```
 /// use weir_transcript::Said;
@@ -22,12 +22,12 @@ use super::{EntryBody, TextEntry, View};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Said {
     text: String,
-    /// The message that the last piece belongs to, if that is known.
+    /// The message that the last block belongs to, if known.
     message: Option<ApiMessageId>,
 }
 
 impl Said {
-    /// A block of this message begins. Gives where its text begins.
+    /// Begins a block of this message and returns where its text starts.
     pub fn begin(&mut self, message: Option<&ApiMessageId>) -> usize {
         if !self.text.is_empty() && !is_same_message(self.message.as_ref(), message) {
             self.text.push_str("\n\n");
@@ -36,12 +36,12 @@ impl Said {
         self.text.len()
     }
 
-    /// More of the block.
+    /// Appends to the current block.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// A block, if there is something in it.
+    /// Adds a whole block unless it is empty.
     pub fn add(&mut self, block: &TextEntry) {
         if !block.text.is_empty() {
             self.begin(block.message.as_ref());
@@ -49,14 +49,14 @@ impl Said {
         }
     }
 
-    /// Forgets what comes from here on.
+    /// Removes everything after this length.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.text.truncate(length);
     }
 
-    /// Forgets the beginning, so that no more than this many bytes are left.
-    pub(crate) fn keep_last(&mut self, most: usize) {
-        let mut cut = self.text.len().saturating_sub(most);
+    /// Removes the beginning, so that at most `max` bytes are left.
+    pub(crate) fn keep_last(&mut self, max: usize) {
+        let mut cut = self.text.len().saturating_sub(max);
         while !self.text.is_char_boundary(cut) {
             cut += 1;
         }
@@ -82,13 +82,13 @@ impl<'t> FromIterator<&'t TextEntry> for Said {
     }
 }
 
-/// Whether two blocks are parts of one message. Those of which nobody says so are not.
+/// Whether two blocks are parts of one message. Blocks without a message id are not.
 pub fn is_same_message(one: Option<&ApiMessageId>, other: Option<&ApiMessageId>) -> bool {
     one.is_some() && one == other
 }
 
 impl View {
-    /// What the main agent said in a turn, block by block, as far as the view has it.
+    /// The text blocks of the main agent in a turn, as far as the view has them.
     pub fn texts_of(&self, turn: TurnId) -> impl Iterator<Item = &TextEntry> {
         let of_turn =
             move |entry: &&std::sync::Arc<super::Entry>| entry.turn == Some(turn) && entry.parent.is_none();

@@ -1,14 +1,14 @@
-//! The conversation as a whole.
+//! The session as a whole.
 
 use serde::{Deserialize, Serialize};
 use weir_wire::SessionId;
 
-/// Which conversation, and with what.
+/// A session, with its model, tools and settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Session {
-    /// The CLI's name for it.
+    /// The CLI's id for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<SessionId>,
     /// Its title.
@@ -20,26 +20,26 @@ pub struct Session {
     /// The CLI's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Where it works.
+    /// Its working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// What is allowed without asking.
+    /// The permission mode: what is allowed without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
-    /// Who pays: where the key comes from.
+    /// Where the API key comes from, which tells who pays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_source: Option<String>,
     /// The tools that the model has.
     pub tools: Vec<String>,
-    /// The MCP servers and how they are.
+    /// The MCP servers and their status.
     pub mcp_servers: Vec<McpServer>,
-    /// The slash commands that work.
+    /// The available slash commands.
     pub slash_commands: Vec<String>,
     /// The skills that can be used.
     pub skills: Vec<String>,
     /// The plugins that are loaded.
     pub plugins: Vec<Plugin>,
-    /// Set where the id changed during the conversation, and not by a reset that somebody asked for.
+    /// Set if the id changed during the session without a requested reset.
     pub forked: bool,
 }
 
@@ -49,12 +49,12 @@ pub struct Session {
 pub struct Plugin {
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
-/// An MCP server and how it is.
+/// An MCP server and its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct McpServer {
@@ -64,30 +64,30 @@ pub struct McpServer {
     pub status: String,
 }
 
-/// What the conversation is doing.
+/// What the session is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
-    /// Nothing was heard yet.
+    /// The CLI has not reported anything yet.
     #[default]
     Starting,
-    /// No turn runs and nothing runs beside it.
+    /// No turn is running and no background task either.
     Idle,
-    /// A turn runs.
+    /// A turn is running.
     Running,
     /// The history is being replaced by a summary.
     Compacting,
-    /// A person has to answer.
+    /// A person has to decide something.
     WaitingForPerson,
-    /// No turn runs, but something does in the background.
+    /// No turn is running, but a background task is.
     Background,
     /// The CLI has ended.
     Ended,
 }
 
-/// The account's limit.
+/// The account's rate limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RateLimit {
@@ -99,24 +99,24 @@ pub struct RateLimit {
     /// Which limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
-    /// How much is used: one is all of it.
+    /// The fraction used: 1.0 is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization: Option<f64>,
 }
 
-/// How many lines were not as expected.
+/// Counts of lines that were not as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Oddities {
-    /// Types of line that Weir does not know.
+    /// Lines of types that Weir does not know.
     pub unknown_types: u64,
-    /// Known types of line that do not fit.
+    /// Lines of known types whose fields do not match.
     pub mismatches: u64,
     /// Lines that are not JSON.
     pub not_json: u64,
     /// Lines that are too long.
     pub oversize: u64,
-    /// Content blocks and stream events that are unknown or do not fit.
+    /// Content blocks and stream events that are unknown or do not match.
     pub blocks: u64,
 }

@@ -1,4 +1,4 @@
-//! Tool calls, and what they do to files and to lists of things to do.
+//! Tool calls, and what they do to files and to-do lists.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::EntryId;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ToolCall {
-    /// Names the call.
+    /// Id of the call.
     pub id: ToolUseId,
     /// The tool; empty while only its result is known.
     pub name: String,
@@ -23,21 +23,21 @@ pub struct ToolCall {
     /// The arguments as they stream in: the beginning of a JSON text. Empty once they are complete.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub input_text: String,
-    /// How far it is.
+    /// Its state.
     pub state: ToolState,
-    /// Whether the API runs it and not the CLI.
+    /// Whether the API runs it instead of the CLI.
     #[serde(default)]
     pub server: bool,
     /// The request for permission that it waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
-    /// What it gave back.
+    /// Its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
-    /// What the tool's kind has to say besides.
+    /// Details that depend on the kind of tool.
     #[serde(default)]
     pub detail: ToolDetail,
-    /// What it gave back for programs, where `detail` does not say it and it is not too long.
+    /// Its structured result, if `detail` does not cover it and it is not too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<OwnedJson>,
     /// When it began, in milliseconds since 1970.
@@ -48,27 +48,27 @@ pub struct ToolCall {
     pub duration_ms: Option<u64>,
 }
 
-/// How far a tool call is.
+/// The state of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolState {
-    /// Its arguments are still coming.
+    /// Its arguments are still streaming in.
     Pending,
     /// A person has to allow it.
     WaitingForPermission,
-    /// At work.
+    /// It is running.
     Running,
-    /// Done.
+    /// It succeeded.
     Succeeded,
-    /// It gave back an error.
+    /// It returned an error.
     Failed,
     /// It was not allowed.
     Denied,
     /// It was ended by an interrupt.
     Interrupted,
-    /// The turn ended and nothing more was heard of it.
+    /// The turn ended without a result for it.
     Unknown,
 }
 
@@ -78,49 +78,49 @@ impl ToolState {
         !matches!(self, Self::Pending | Self::WaitingForPermission | Self::Running)
     }
 
-    /// Whether the call failed or was not allowed. One that was interrupted ended because somebody wanted it to.
+    /// Whether the call failed or was not allowed. An interrupted call was ended on purpose.
     pub fn is_error(self) -> bool {
         matches!(self, Self::Failed | Self::Denied)
     }
 }
 
-/// What a tool gave back, cut to a bounded length.
+/// The output of a tool, cut to a bounded length.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Output {
     /// The beginning, or all of it.
     pub text: OwnedText,
-    /// The end, where the middle was left out.
+    /// The end, if the middle was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<OwnedText>,
-    /// How many bytes it has in its line.
+    /// Its size in bytes, as in its line.
     pub bytes: u64,
-    /// The number of that line, counted from one over all lines that were folded: the whole is there, in the log.
+    /// The number of that line, counted from one over all folded lines: the log has the full output there.
     #[serde(default)]
     pub line: u64,
-    /// How many pictures are in it.
+    /// Number of images in it.
     #[serde(default)]
     pub images: u32,
 }
 
-/// What the tool's kind has to say besides its output.
+/// Details beyond the output that depend on the kind of tool.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolDetail {
-    /// Nothing.
+    /// No details.
     #[default]
     None,
     /// A command.
     Command {
         /// What it printed on its standard error.
         stderr: String,
-        /// Whether it was ended early.
+        /// Whether it was interrupted.
         interrupted: bool,
-        /// The task that it became, where it goes on in the background.
+        /// The task that it became, if it continues in the background.
         background_task: Option<String>,
-        /// Where all of its output is, if it was long.
+        /// Path of its full output, if that was long.
         output_file: Option<String>,
     },
     /// A file was read.
@@ -129,9 +129,9 @@ pub enum ToolDetail {
         path: String,
         /// The first line that was read.
         start_line: Option<u64>,
-        /// How many lines were read.
+        /// Number of lines that were read.
         lines: Option<u64>,
-        /// How many lines there are.
+        /// Number of lines in the file.
         total_lines: Option<u64>,
     },
     /// A file was changed; [`FileChange`] has the difference.
@@ -154,12 +154,12 @@ pub enum ToolDetail {
     Plan {
         /// The plan, in Markdown.
         text: String,
-        /// Where it is.
+        /// Path of the plan file.
         file: Option<String>,
     },
     /// A sub-agent; [`super::Agent`] has the rest.
     Agent,
-    /// A change of the things to do; [`TodoList`] has them.
+    /// A change to a to-do list; [`TodoList`] has the items.
     Todos,
 }
 
@@ -173,10 +173,10 @@ pub struct FileChange {
     pub tool: ToolUseId,
     /// The entry of that tool call.
     pub entry: EntryId,
-    /// The turn in which that was.
+    /// The turn in which it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// How.
+    /// The kind of change.
     pub kind: FileChangeKind,
     /// The difference, as a unified diff.
     pub diff: String,
@@ -184,7 +184,7 @@ pub struct FileChange {
     pub added: u32,
     /// Lines that were removed.
     pub removed: u32,
-    /// Whether the line numbers are those of the file. They are not where the CLI gave only the arguments.
+    /// Whether the line numbers are those of the file. They are not if the CLI reported only the arguments.
     pub exact: bool,
 }
 
@@ -196,7 +196,7 @@ pub struct FileChange {
 pub enum FileChangeKind {
     /// It is new.
     Created,
-    /// It was written over.
+    /// It was overwritten.
     Overwritten,
     /// Parts of it were replaced.
     Edited,
@@ -204,29 +204,29 @@ pub enum FileChangeKind {
     Written,
 }
 
-/// Things to do.
+/// A to-do list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TodoList {
-    /// The sub-agent that keeps the list; none for the main agent.
+    /// The sub-agent that keeps the list; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<ToolUseId>,
-    /// The things.
+    /// The items.
     pub items: Vec<Todo>,
 }
 
-/// One thing to do.
+/// A to-do item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Todo {
-    /// Its id, in the family of tools that has ids.
+    /// Its id, for the tools that use ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What is to be done.
     pub text: String,
     /// `pending`, `in_progress` or `completed`.
     pub status: String,
-    /// The same in words for while it is being done.
+    /// Wording for while the item is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
 }

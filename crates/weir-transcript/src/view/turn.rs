@@ -1,4 +1,4 @@
-//! Turns: what happens between a message and its result.
+//! Turns: everything between a message and its result.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,12 +12,12 @@ use super::{ModelCost, TokenUsage};
 pub struct Turn {
     /// Its number.
     pub id: TurnId,
-    /// Who asked for it.
+    /// What caused it.
     pub cause: TurnCause,
     /// The messages that it answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageId>,
-    /// How far it is.
+    /// Its state.
     pub state: TurnState,
     /// When it began, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,15 +25,15 @@ pub struct Turn {
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<TurnResult>,
-    /// What it cost, sub-agents included; none where that is not known.
+    /// What it cost, sub-agents included; absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// The same by model.
+    /// The cost by model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelCost>,
 }
 
-/// Who asked for a turn.
+/// What caused a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "by", rename_all = "snake_case")]
@@ -41,24 +41,24 @@ pub struct Turn {
 pub enum TurnCause {
     /// A message of ours.
     Message,
-    /// Presumably a message: what was sent is not known here, as when a recorded output is replayed.
+    /// Presumably a message: what was sent is not known, as in the replay of a recording.
     Presumed,
-    /// Nobody: a background task ended, or the CLI woke up by itself.
+    /// No message: a background task ended, or the CLI continued on its own.
     Unasked {
         /// The CLI's word for it, such as `task-notification`.
         origin: Option<String>,
     },
 }
 
-/// How far a turn is.
+/// The state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnState {
-    /// At work.
+    /// It is running.
     Running,
-    /// It has a result.
+    /// It has a successful result.
     Succeeded,
     /// Its result is an error.
     Failed,
@@ -66,9 +66,9 @@ pub enum TurnState {
     Interrupted,
     /// The result was empty and answers nothing, as after some resumes.
     Empty,
-    /// There was text, but a result never came.
+    /// There was text, but no result.
     Degraded,
-    /// Nothing came of it: the CLI ended.
+    /// The CLI ended before there was any text or result.
     Lost,
 }
 
@@ -77,14 +77,14 @@ pub enum TurnState {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TurnResult {
-    /// `success` also where the API failed.
+    /// The CLI's subtype; it may be `success` even if the API failed.
     pub subtype: String,
     /// Whether the turn failed, whatever the subtype says.
     pub is_error: bool,
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether the CLI's result was empty, so that the answer is what was said in the turn.
+    /// Whether the CLI's result was empty and the answer is the turn's streamed text.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub degraded: bool,
     /// Why it failed.
@@ -108,19 +108,19 @@ pub struct TurnResult {
     /// How long the API took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_api_ms: Option<u64>,
-    /// Tokens of the main loop, without sub-agents; none where the CLI said nothing of them.
+    /// Tokens of the main loop, without sub-agents; absent if the CLI did not report them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
     /// Tool calls that were not allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
-    /// The answer in the form that was asked for.
+    /// The answer in the requested format.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub structured_output: Value,
 }
 
 impl TurnResult {
-    /// What went wrong, in the CLI's words, where it is an error.
+    /// What went wrong, in the CLI's words, if the result is an error.
     pub fn error(&self) -> String {
         let words = if self.errors.is_empty() {
             self.text.clone().unwrap_or_default()
@@ -146,12 +146,12 @@ pub struct Denial {
 }
 
 impl TurnState {
-    /// Whether the turn went wrong. One that was interrupted ended because somebody wanted it to.
+    /// Whether the turn went wrong. An interrupted turn was ended on purpose.
     pub fn is_error(self) -> bool {
         matches!(self, Self::Failed | Self::Degraded | Self::Lost)
     }
 
-    /// Whether the turn has ended and did not come to a good end: it went wrong, or was interrupted.
+    /// Whether the turn ended early: it went wrong or was interrupted.
     pub fn is_cut_short(self) -> bool {
         self.is_error() || self == Self::Interrupted
     }

@@ -22,7 +22,7 @@ pub struct AgentEvent {
     pub session_id: Option<SessionId>,
     /// The turn that it belongs to.
     pub turn_id: Option<TurnId>,
-    /// The sub-agent that it belongs to, by the tool call that started it; none for the main agent.
+    /// The sub-agent that it belongs to, by the tool call that started it; null for the main agent.
     pub parent_tool_use_id: Option<ToolUseId>,
 }
 
@@ -35,17 +35,17 @@ pub enum AgentEventKind {
     /// A process was started for the session.
     #[serde(rename = "agent-process-start")]
     ProcessStart {
-        /// The session of the CLI that it goes on with.
+        /// The CLI's id of the session that it resumes.
         resumes: Option<SessionId>,
     },
     /// The process has ended.
     #[serde(rename = "agent-process-end")]
     ProcessEnd {
-        /// Its exit code; null where a signal ended it or it is not known.
+        /// Its exit code; null if a signal ended it or if it is not known.
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
-        /// The last that it printed on its standard error.
+        /// The end of its standard error.
         stderr: String,
         /// Whether it was ended on purpose.
         wanted: bool,
@@ -55,16 +55,16 @@ pub enum AgentEventKind {
     MessageStart {
         /// The model.
         model: Option<String>,
-        /// Who asked for the turn.
+        /// What caused the turn.
         cause: TurnCause,
-        /// The messages that it answers, as far as is known.
+        /// The messages that it answers, as far as known.
         messages: Vec<MessageId>,
-        /// Where the agent works.
+        /// The agent's working directory.
         cwd: Option<String>,
         /// The tools that the model has.
         tools: Vec<String>,
     },
-    /// The model says something.
+    /// The model writes text.
     #[serde(rename = "agent-text-delta")]
     TextDelta {
         /// The block that it belongs to.
@@ -72,23 +72,23 @@ pub enum AgentEventKind {
         /// The model's message that the block is a part of. Blocks of one message follow each other without a gap.
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<ApiMessageId>,
-        /// What.
+        /// The text.
         text: String,
-        /// Set where this takes the place of the text so far of its block.
+        /// Set if this replaces the block's text so far.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         replaces: bool,
-        /// Set where the CLI says this in place of the model, to tell of an error of the API.
+        /// Set if the CLI wrote this in place of the model to report an API error.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
-    /// The model thinks something.
+    /// The model writes thinking.
     #[serde(rename = "agent-thinking-delta")]
     ThinkingDelta {
         /// The block that it belongs to.
         entry: EntryId,
-        /// What.
+        /// The text.
         text: String,
-        /// Set where this takes the place of the text so far of its block.
+        /// Set if this replaces the block's text so far.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         replaces: bool,
     },
@@ -111,57 +111,57 @@ pub enum AgentEventKind {
         tool_use_id: ToolUseId,
         /// The tool.
         name: String,
-        /// How.
+        /// How it ended.
         state: ToolState,
-        /// Whether it is known to have failed. False where nothing more was heard of it: then `state` is `unknown`.
+        /// Whether it is known to have failed. False if its end was never reported: then `state` is `unknown`.
         is_error: bool,
-        /// What it gave back.
+        /// Its output.
         output: Option<Output>,
-        /// What the tool's kind has to say besides.
+        /// Details that depend on the kind of tool.
         detail: ToolDetail,
         /// How long it took.
         duration_ms: Option<u64>,
     },
-    /// The user is asked, or the question was settled.
+    /// The user is asked a question, or a question was settled.
     #[serde(rename = "agent-question")]
     Question {
-        /// Names the request; the answer carries it. Null where the stream has the call and not the CLI's request, as
-        /// a recording may: `tool_use_id` then tells questions apart.
+        /// Id of the request; the decision carries it. Null if the stream has the call but not the CLI's
+        /// request, as in some recordings: `tool_use_id` then identifies the question.
         request_id: Option<RequestId>,
-        /// The call that waits.
+        /// The call that is waiting.
         tool_use_id: Option<ToolUseId>,
         /// The questions.
         request: RequestKind,
-        /// Whether it still waits.
+        /// Whether it is still waiting.
         state: RequestState,
     },
-    /// A permission is asked for, or was settled.
+    /// A permission is requested, or a request was settled.
     #[serde(rename = "agent-permission")]
     Permission {
-        /// Names the request; the answer carries it.
+        /// Id of the request; the decision carries it.
         request_id: RequestId,
-        /// The call that waits.
+        /// The call that is waiting.
         tool_use_id: Option<ToolUseId>,
-        /// What for.
+        /// What is requested.
         request: RequestKind,
-        /// Whether it still waits.
+        /// Whether it is still waiting.
         state: RequestState,
     },
-    /// A tool of a client is called and waits for its answer, or has it.
+    /// A tool of a client is called and waits for its answer, or has received it.
     #[serde(rename = "agent-tool-request")]
     ToolRequest {
-        /// Names the request; the answer carries it.
+        /// Id of the request; the decision carries it.
         request_id: RequestId,
-        /// The call that waits.
+        /// The call that is waiting.
         tool_use_id: Option<ToolUseId>,
         /// The tool, as the client named it.
         name: String,
         /// Its arguments.
         input: Value,
-        /// Whether it still waits.
+        /// Whether it is still waiting.
         state: RequestState,
     },
-    /// The things to do have changed.
+    /// A to-do list has changed.
     #[serde(rename = "agent-todos")]
     Todos {
         /// The whole list.
@@ -170,16 +170,16 @@ pub enum AgentEventKind {
     /// A sub-agent begins.
     #[serde(rename = "agent-subagent-start")]
     SubagentStart {
-        /// The call that started it, which is its name.
+        /// The call that started it, which is its id.
         tool_use_id: ToolUseId,
         /// What it is for; never empty.
         description: String,
         /// The kind of sub-agent.
         agent_type: Option<String>,
-        /// Whether the conversation goes on beside it, as far as is known.
+        /// Whether the session continues while it runs, as far as known.
         background: bool,
     },
-    /// What was said of a sub-agent has turned out otherwise.
+    /// Something that was reported about a sub-agent has changed.
     #[serde(rename = "agent-subagent-update")]
     SubagentUpdate {
         /// The call that started it.
@@ -188,7 +188,7 @@ pub enum AgentEventKind {
         description: String,
         /// The kind of sub-agent.
         agent_type: Option<String>,
-        /// Whether the conversation goes on beside it.
+        /// Whether the session continues while it runs.
         background: bool,
     },
     /// A sub-agent has ended.
@@ -196,14 +196,14 @@ pub enum AgentEventKind {
     SubagentEnd {
         /// The call that started it.
         tool_use_id: ToolUseId,
-        /// How.
+        /// How it ended.
         state: AgentState,
-        /// What came of it.
+        /// A summary of the outcome.
         summary: Option<String>,
         /// What it has used.
         progress: AgentProgress,
     },
-    /// The CLI printed plain text, which is neither a line of the protocol nor what the model says.
+    /// The CLI printed plain text that is neither a line of the protocol nor text of the model.
     #[serde(rename = "agent-output")]
     Output {
         /// The line.
@@ -212,13 +212,13 @@ pub enum AgentEventKind {
     /// Something went wrong.
     #[serde(rename = "agent-error")]
     Error {
-        /// What.
+        /// The error message.
         message: String,
     },
     /// A turn has ended.
     #[serde(rename = "agent-message-end")]
     MessageEnd {
-        /// How.
+        /// How it ended.
         state: TurnState,
         /// The result's subtype, if there was a result.
         subtype: Option<String>,
@@ -226,7 +226,7 @@ pub enum AgentEventKind {
         is_error: bool,
         /// The answer.
         text: Option<String>,
-        /// Set where the CLI's result was empty, so that the answer is what was said.
+        /// Set if the CLI's result was empty and the answer is the text that was streamed.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         degraded: bool,
         /// The messages that it answered.
@@ -235,9 +235,9 @@ pub enum AgentEventKind {
         num_turns: Option<u64>,
         /// How long it took.
         duration_ms: Option<u64>,
-        /// Tokens of the main loop; null where the CLI said nothing of them.
+        /// Tokens of the main loop; null if the CLI did not report them.
         usage: Option<TokenUsage>,
-        /// What the turn cost; null where that is not known.
+        /// What the turn cost; null if that is not known.
         cost_usd: Option<f64>,
         /// The CLI's own total, over all turns of the session.
         total_cost_usd: Option<f64>,
@@ -273,7 +273,7 @@ impl AgentEvent {
     }
 }
 
-/// Makes `agent` events from changes.
+/// Translates changes into `agent` events.
 ///
 /// ```
 /// use weir_transcript::{AgentVocabulary, Fold, FoldOptions};
@@ -294,7 +294,7 @@ pub struct AgentVocabulary {
 }
 
 impl AgentVocabulary {
-    /// Tells the events in a change. The view is as it is after it.
+    /// Reports the events in a change. The view already includes the change.
     pub fn translate(&mut self, view: &View, change: &Change<'_>, tell: &mut dyn FnMut(AgentEvent)) {
         self.milestones.tell(view, change, &mut |milestone| {
             if let Some(event) = event(view, &milestone) {
@@ -303,7 +303,8 @@ impl AgentVocabulary {
         });
     }
 
-    /// Tells the events in what the host did. To be called after the changes that the event made were translated.
+    /// Reports the events in a host event. Call it after the changes that the host event caused have been
+    /// translated.
     pub fn host(&mut self, view: &View, event: &HostEvent, tell: &mut dyn FnMut(AgentEvent)) {
         self.milestones.host(event, &mut |milestone| {
             if let Some(event) = self::event(view, &milestone) {

@@ -16,9 +16,9 @@ use crate::view::{
 pub struct ClassicEvent {
     /// The event's name.
     pub event: &'static str,
-    /// What it tells.
+    /// The event's data.
     pub data: ClassicData,
-    /// The turn that it belongs to, also where the data does not say.
+    /// The turn that it belongs to, even if the data does not say.
     #[serde(skip)]
     pub turn_id: Option<TurnId>,
 }
@@ -40,7 +40,7 @@ impl ClassicEvent {
     }
 }
 
-/// What an event tells. Which of these it is, its name says.
+/// The data of an event. The event's name says which variant it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
@@ -48,7 +48,7 @@ impl ClassicEvent {
 pub enum ClassicData {
     /// `system`: something about the session.
     System(ClassicSystem),
-    /// `text`: the agent says something.
+    /// `text`: the agent writes text.
     Text(ClassicText),
     /// `tool_use`: a tool is called.
     ToolUse(ClassicToolUse),
@@ -70,33 +70,33 @@ pub enum ClassicData {
 #[serde(tag = "subtype", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ClassicSystem {
-    /// What the session works with, the first time.
+    /// What the session works with, reported once at the start.
     Init(ClassicSession),
-    /// The same, when something about it has changed.
+    /// What the session works with, after a change.
     Session(ClassicSession),
     /// A process was started for the session.
     ProcessStarted {
-        /// The session of the CLI that it goes on with.
+        /// The CLI's id of the session that it resumes.
         resumes: Option<SessionId>,
     },
     /// The process has ended.
     ProcessEnded {
-        /// Its exit code; null where a signal ended it or it is not known.
+        /// Its exit code; null if a signal ended it or if it is not known.
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
         /// Whether it was ended on purpose.
         wanted: bool,
     },
-    /// A person is asked, or the request was settled.
+    /// A person is asked, or a request was settled.
     Request {
-        /// Names the request; the decision carries it. Null where the stream has the call and not the request.
+        /// Id of the request; the decision carries it. Null if the stream has the call but not the request.
         request_id: Option<RequestId>,
-        /// The call that waits.
+        /// The call that is waiting.
         tool_use_id: Option<ToolUseId>,
-        /// What is asked.
+        /// What is requested.
         request: RequestKind,
-        /// Whether it still waits.
+        /// Whether it is still waiting.
         state: RequestState,
     },
     /// A sub-agent begins.
@@ -104,7 +104,7 @@ pub enum ClassicSystem {
         /// The sub-agent.
         agent: Agent,
     },
-    /// What was said of a sub-agent at its beginning has turned out otherwise.
+    /// Something that was reported about a sub-agent at its start has changed.
     SubagentUpdated {
         /// The sub-agent.
         agent: Agent,
@@ -114,14 +114,14 @@ pub enum ClassicSystem {
         /// The sub-agent.
         agent: Agent,
     },
-    /// The things to do have changed.
+    /// A to-do list has changed.
     Todos {
         /// The whole list.
         todos: TodoList,
     },
-    /// The CLI tells something.
+    /// The CLI reports something.
     Notice {
-        /// What.
+        /// The notice.
         notice: Notice,
     },
 }
@@ -130,17 +130,17 @@ pub enum ClassicSystem {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicSession {
-    /// The CLI's name for the session.
+    /// The CLI's id of the session.
     pub session_id: Option<SessionId>,
     /// The model.
     pub model: Option<String>,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: Option<String>,
     /// The tools that the model has.
     pub tools: Vec<String>,
     /// The CLI's version.
     pub version: Option<String>,
-    /// What is allowed without asking.
+    /// The permission mode: what is allowed without asking.
     pub permission_mode: Option<String>,
     /// The skills that can be used.
     pub skills: Vec<String>,
@@ -163,25 +163,25 @@ impl From<&Session> for ClassicSession {
     }
 }
 
-/// The agent says something.
+/// The agent writes text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicText {
-    /// A piece of text, to be added to what came before.
+    /// A piece of text, to be appended to the previous ones.
     pub text: String,
-    /// Set where this takes the place of the text so far of its block.
+    /// Set if this replaces the block's text so far.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
-    /// Who says it, where that is not the model.
+    /// Who wrote it, if not the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<ClassicTextSource>,
     /// The turn.
     pub turn_id: Option<TurnId>,
-    /// The sub-agent that says it, by the call that started it; null for the main agent.
+    /// The sub-agent that wrote it, by the call that started it; null for the main agent.
     pub parent_tool_use_id: Option<ToolUseId>,
 }
 
-/// Who says something that the model does not say.
+/// Who wrote a text that is not the model's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -195,7 +195,7 @@ pub enum ClassicTextSource {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicToolUse {
-    /// Names the call.
+    /// Id of the call.
     pub id: ToolUseId,
     /// The tool.
     pub name: String,
@@ -215,11 +215,11 @@ pub struct ClassicToolResult {
     pub tool_use_id: ToolUseId,
     /// The tool.
     pub name: String,
-    /// What it gave back; null where nothing came.
+    /// Its output; null if there is none.
     pub output: Option<Output>,
     /// How it ended.
     pub state: ToolState,
-    /// Whether it is known to have failed. False where nothing more was heard of it: then `state` is `unknown`.
+    /// Whether it is known to have failed. False if its end was never reported: then `state` is `unknown`.
     pub is_error: bool,
     /// The turn.
     pub turn_id: Option<TurnId>,
@@ -231,21 +231,21 @@ pub struct ClassicToolResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicResult {
-    /// The CLI's name for the session.
+    /// The CLI's id of the session.
     pub session_id: Option<SessionId>,
     /// The turn.
     pub turn_id: TurnId,
-    /// The messages that it answers, as far as is known.
+    /// The messages that it answers, as far as known.
     pub messages: Vec<MessageId>,
     /// How it ended.
     pub state: TurnState,
-    /// The result's subtype as the CLI has it; null where no result came.
+    /// The CLI's subtype of the result; null if no result came.
     pub subtype: Option<String>,
     /// Whether it failed.
     pub is_error: bool,
     /// The answer.
     pub result: Option<String>,
-    /// Whether the answer was put together from what was streamed, because the CLI's result was empty.
+    /// Whether the answer was assembled from the streamed text because the CLI's result was empty.
     pub degraded: bool,
     /// Rounds with the model.
     pub num_turns: Option<u64>,
@@ -253,9 +253,9 @@ pub struct ClassicResult {
     pub duration_ms: Option<u64>,
     /// Tokens of the main loop.
     pub usage: Option<TokenUsage>,
-    /// What the turn cost; null where that is not known.
+    /// What the turn cost; null if that is not known.
     pub cost_usd: Option<f64>,
-    /// The same by model, with the tokens of each, sub-agents included.
+    /// The cost by model, with the tokens of each, sub-agents included.
     pub models: Vec<ModelCost>,
     /// The CLI's own total, over all turns of the session.
     pub total_cost_usd: Option<f64>,
@@ -267,9 +267,9 @@ pub struct ClassicResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicError {
-    /// What.
+    /// The error message.
     pub message: String,
-    /// The turn in which it did.
+    /// The turn in which it happened.
     pub turn_id: Option<TurnId>,
     /// The sub-agent to which it happened; null for the main agent.
     pub parent_tool_use_id: Option<ToolUseId>,
@@ -279,9 +279,9 @@ pub struct ClassicError {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicDone {
-    /// The CLI's name for the session.
+    /// The CLI's id of the session.
     pub session_id: Option<SessionId>,
-    /// The turn that has ended; null where the process ended without one.
+    /// The turn that has ended; null if the process ended without one.
     pub turn_id: Option<TurnId>,
 }
 
@@ -289,27 +289,28 @@ pub struct ClassicDone {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicStderr {
-    /// What.
+    /// The text.
     pub text: String,
 }
 
-/// Makes `classic` events from changes.
+/// Translates changes into `classic` events.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClassicVocabulary {
     milestones: Milestones,
-    /// Whether `done` was told since the process was started.
+    /// Whether `done` was sent since the process was started.
     is_done: bool,
 }
 
 impl ClassicVocabulary {
-    /// Tells the events in a change. The view is as it is after it.
+    /// Reports the events in a change. The view already includes the change.
     pub fn translate(&mut self, view: &View, change: &Change<'_>, tell: &mut dyn FnMut(ClassicEvent)) {
         let is_done = &mut self.is_done;
         self.milestones.tell(view, change, &mut |milestone| translate(view, &milestone, is_done, Some(tell)));
     }
 
-    /// Tells the events in what the host did. To be called after the changes that the event made were translated.
+    /// Reports the events in a host event. Call it after the changes that the host event caused have been
+    /// translated.
     pub fn host(&mut self, view: &View, event: &HostEvent, tell: &mut dyn FnMut(ClassicEvent)) {
         let is_done = &mut self.is_done;
         self.milestones.host(event, &mut |milestone| translate(view, &milestone, is_done, Some(tell)));
@@ -339,7 +340,7 @@ pub(super) fn translate(
             return;
         }
         Milestone::TurnEnded(turn) => Some(turn.id),
-        // Whoever waits for an answer that never began must hear that there is none.
+        // A client that waits for an answer that never began must learn that there is none.
         Milestone::ProcessEnded(_) if !*is_done => None,
         _ => return,
     };

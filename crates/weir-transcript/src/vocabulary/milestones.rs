@@ -1,4 +1,4 @@
-//! What in a change is news: things that begin, grow and end, each told once.
+//! Milestones in the changes of a view: things that begin, grow and end, each reported once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,10 +11,10 @@ use crate::view::{
     Session, Status, TodoList, ToolCall, ToolDetail, ToolState, Turn, TurnState, View,
 };
 
-/// Most calls without an end that are remembered beside those in the view.
-const MOST_OPEN: usize = 1000;
+/// Maximum number of unfinished calls that are remembered in addition to those in the view.
+const MAX_OPEN_CALLS: usize = 1000;
 
-/// A piece of news.
+/// Something new in a change.
 #[derive(Debug)]
 pub(crate) enum Milestone<'c> {
     Session {
@@ -23,7 +23,7 @@ pub(crate) enum Milestone<'c> {
     },
     TurnStarted(&'c Turn),
     TurnEnded(&'c Turn),
-    /// Text of an agent; `replaces` where it takes the place of what was told before.
+    /// Text of an agent; `replaces` if it replaces what was reported before.
     Text {
         entry: &'c Entry,
         text: &'c str,
@@ -43,11 +43,11 @@ pub(crate) enum Milestone<'c> {
         tool: &'c ToolCall,
     },
     AgentStarted(&'c Agent),
-    /// What was told of an agent at its beginning has turned out otherwise.
+    /// Something that was reported about an agent at its start has changed.
     AgentChanged(&'c Agent),
     AgentEnded(&'c Agent),
     Request(&'c Request),
-    /// A call that asks the user, in a stream without the CLI's request for an answer.
+    /// A call that asks the user, in a stream that lacks the CLI's request for an answer.
     Question {
         entry: &'c Entry,
         tool: &'c ToolCall,
@@ -65,7 +65,7 @@ pub(crate) enum Milestone<'c> {
         message: String,
     },
     ProcessStarted {
-        /// The session that it goes on with.
+        /// The session that it resumes.
         resumes: Option<SessionId>,
     },
     ProcessEnded(Exit),
@@ -92,46 +92,46 @@ impl Milestone<'_> {
     }
 }
 
-/// How a process ended, as far as is known.
+/// How a process ended, as far as known.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Exit {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) stderr: String,
-    /// Whether we ended it because somebody wanted it to end.
+    /// Whether the host ended it on request.
     pub(crate) wanted: bool,
 }
 
-/// What was told of an agent at its beginning.
+/// What was reported about an agent at its start.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct ToldAgent {
+struct ReportedAgent {
     label: String,
     agent_type: Option<String>,
     background: bool,
 }
 
-/// Remembers what was told.
+/// Remembers what was reported.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Milestones {
     session: bool,
-    /// Whether a host tells of its processes. A recording does not, and begins with its first line.
+    /// Whether a host reports its processes. A recording does not, and begins with its first line.
     has_host: bool,
     has_process: bool,
-    /// Questions that were told from their calls.
+    /// Questions that were reported from their calls.
     questions: HashSet<ToolUseId>,
     tools_started: HashSet<ToolUseId>,
     tools_ended: HashSet<ToolUseId>,
-    /// Results that came before their calls: told with the call, or at the end of the turn.
+    /// Results that came before their calls: reported with the call, or at the end of the turn.
     nameless: Vec<EntryId>,
     turns_ended: HashSet<TurnId>,
-    agents_started: HashMap<ToolUseId, ToldAgent>,
+    agents_started: HashMap<ToolUseId, ReportedAgent>,
     agents_ended: HashSet<ToolUseId>,
     last_error: Option<(Option<TurnId>, String)>,
 }
 
 impl Milestones {
-    /// Tells what is new in a change. The view is as it is after it.
+    /// Reports what is new in a change. The view already includes the change.
     pub(crate) fn tell<'c>(
         &mut self,
         view: &'c View,
@@ -169,7 +169,8 @@ impl Milestones {
                 }
             }
             Change::Session(session) => {
-                // A host that resumes sets the id, before it tells of its process; the CLI says where it works.
+                // A host that resumes a session sets the id before it reports its process; only the CLI reports
+                // its folder and model.
                 if session.cwd.is_some() || session.model.is_some() {
                     self.recording_began(tell);
                 }
@@ -189,7 +190,7 @@ impl Milestones {
                 tell(Milestone::Request(request));
             }
             Change::Todos(todos) => tell(Milestone::Todos(todos)),
-            // A host says how it ended.
+            // A host reports separately how the process ended.
             Change::Status { status: Status::Ended } if !self.has_host => {
                 self.recording_began(tell);
                 self.has_process = false;
@@ -208,7 +209,7 @@ impl Milestones {
         }
     }
 
-    /// Tells what is new in what the host did. The changes that this made were told before.
+    /// Reports what is new in a host event. The changes that it caused were reported before.
     pub(crate) fn host<'c>(&mut self, event: &HostEvent, tell: &mut dyn FnMut(Milestone<'c>)) {
         match event {
             HostEvent::ProcessStarted { resumes } => {
@@ -228,7 +229,7 @@ impl Milestones {
         }
     }
 
-    /// Something is heard of a process that no host has started.
+    /// A process shows activity that no host has started.
     fn recording_began<'c>(&mut self, tell: &mut dyn FnMut(Milestone<'c>)) {
         if !self.has_host && !self.has_process {
             self.has_process = true;
@@ -236,7 +237,7 @@ impl Milestones {
         }
     }
 
-    /// What was dropped from the view is forgotten, but for calls whose end is still to be told.
+    /// Forgets what was dropped from the view, except calls whose end has not been reported yet.
     fn forget(&mut self, view: &View) {
         let kept: HashSet<&ToolUseId> = view.tools().map(|(_, tool)| &tool.id).collect();
         self.tools_started.retain(|id| kept.contains(id) || !self.tools_ended.contains(id));
@@ -246,8 +247,8 @@ impl Milestones {
         self.questions.retain(|id| kept.contains(id));
         self.agents_started.retain(|agent, _| view.agent(agent).is_some());
         self.agents_ended.retain(|agent| view.agent(agent).is_some());
-        // Calls that never end would pile up in an endless turn.
-        if self.tools_started.len() > MOST_OPEN + kept.len() {
+        // Calls that never end would accumulate in an endless turn.
+        if self.tools_started.len() > MAX_OPEN_CALLS + kept.len() {
             self.tools_started.retain(|id| kept.contains(id));
         }
     }
@@ -264,7 +265,7 @@ impl Milestones {
     }
 
     fn tool<'c>(&mut self, entry: &'c Entry, tool: &'c ToolCall, tell: &mut dyn FnMut(Milestone<'c>)) {
-        // A denied call ends when its result has come, which says so to the model.
+        // A denied call ends when its result arrives, which tells the model so.
         let is_over = tool.state.is_settled() && (tool.state != ToolState::Denied || tool.output.is_some());
         if tool.name.is_empty() {
             if is_over && !self.nameless.contains(&entry.id) {
@@ -274,15 +275,15 @@ impl Milestones {
         }
         if tool.state != ToolState::Pending && self.tools_started.insert(tool.id.clone()) {
             tell(Milestone::ToolStarted { entry, tool });
-            // With a host, the CLI's request for an answer follows; a recording may have none.
+            // With a host, the CLI's request for an answer follows; a recording may not have one.
             if let Some(request) = question(tool).filter(|_| !self.has_host && !is_over) {
                 self.questions.insert(tool.id.clone());
                 tell(Milestone::Question { entry, tool, request, state: RequestState::Open });
             }
         }
         if is_over && self.tools_ended.insert(tool.id.clone()) {
-            let was_told = self.questions.remove(&tool.id);
-            if let Some(request) = question(tool).filter(|_| was_told || tool.request.is_none()) {
+            let was_reported = self.questions.remove(&tool.id);
+            if let Some(request) = question(tool).filter(|_| was_reported || tool.request.is_none()) {
                 let state = settled(tool);
                 tell(Milestone::Question { entry, tool, request, state });
             }
@@ -316,7 +317,7 @@ impl Milestones {
         tell(Milestone::TurnEnded(turn));
     }
 
-    /// The text and the result of a turn may tell of the same error; once is enough.
+    /// The text and the result of a turn may report the same error; it is reported once.
     fn error<'c>(
         &mut self,
         entry: Option<&'c Entry>,
@@ -324,15 +325,15 @@ impl Milestones {
         message: String,
         tell: &mut dyn FnMut(Milestone<'c>),
     ) {
-        let told = Some((turn, message.clone()));
-        if self.last_error != told {
-            self.last_error = told;
+        let reported = Some((turn, message.clone()));
+        if self.last_error != reported {
+            self.last_error = reported;
             tell(Milestone::Error { entry, turn, message });
         }
     }
 
     fn agent<'c>(&mut self, agent: &'c Agent, tell: &mut dyn FnMut(Milestone<'c>)) {
-        let now = ToldAgent {
+        let now = ReportedAgent {
             label: agent.label(),
             agent_type: agent.agent_type.clone(),
             background: agent.background,
@@ -343,7 +344,7 @@ impl Milestones {
                 self.agents_started.insert(agent.id.clone(), now);
                 tell(Milestone::AgentStarted(agent));
             }
-            Some(told) if *told != now && !is_over => {
+            Some(reported) if *reported != now && !is_over => {
                 self.agents_started.insert(agent.id.clone(), now);
                 tell(Milestone::AgentChanged(agent));
             }
@@ -355,7 +356,7 @@ impl Milestones {
     }
 }
 
-/// What a call asks the user, if it does.
+/// What a call asks the user, if anything.
 fn question(tool: &ToolCall) -> Option<RequestKind> {
     match &tool.detail {
         ToolDetail::Questions { questions, .. } => Some(RequestKind::Question {
@@ -366,7 +367,7 @@ fn question(tool: &ToolCall) -> Option<RequestKind> {
     }
 }
 
-/// What became of a question, told from the end of its call.
+/// What became of a question, derived from the end of its call.
 fn settled(tool: &ToolCall) -> RequestState {
     let message = tool.output.as_ref().map(|output| output.text.to_str().into_owned());
     match (&tool.detail, tool.state) {
@@ -391,18 +392,18 @@ fn text_grew<'c>(entry: &'c Entry, text: &'c str, replaces: bool, tell: &mut dyn
 }
 
 impl Notice {
-    /// The error that a notice tells of, if it does.
+    /// The error that a notice reports, if any.
     pub(crate) fn error_message(&self) -> Option<String> {
         match self {
             Self::ApiRetry { attempt, max_retries, delay_ms, status, error } => {
-                let what = error.as_deref().unwrap_or("no answer");
+                let what = error.as_deref().unwrap_or("no response");
                 let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
-                let of = max_retries.map(|most| format!(" of {most}")).unwrap_or_default();
+                let of = max_retries.map(|max| format!(" of {max}")).unwrap_or_default();
                 let wait = delay_ms.map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0)).unwrap_or_default();
-                Some(format!("the API failed: {what}{status}; try {attempt}{of}{wait}"))
+                Some(format!("the API failed: {what}{status}; attempt {attempt}{of}{wait}"))
             }
             Self::RateLimit { status, .. } if status == "rejected" => {
-                Some("the account's limit is reached".into())
+                Some("the account's rate limit is reached".into())
             }
             Self::ProcessEnded { code, signal, stderr } => {
                 let how = match (code, signal) {

@@ -1,6 +1,6 @@
-//! The normalised vocabularies: streams of small events for programs that do not want a view.
+//! The normalised vocabularies: streams of small events for programs that do not need a view.
 //!
-//! Both are made from the fold's changes, by way of [`milestones`], so they agree with each other and with the
+//! Both are derived from the fold's changes through [`milestones`], so they agree with each other and with the
 //! view about what happened.
 
 mod agent;

@@ -1,4 +1,4 @@
-//! Recorded conversations, as a person would get them.
+//! Exports of recorded sessions.
 
 use std::path::Path;
 

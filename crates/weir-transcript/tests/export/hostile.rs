@@ -1,4 +1,4 @@
-//! Whatever stands in a conversation, it stays where it is and does nothing.
+//! Hostile content in a session stays in its place and does nothing.
 
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser};
@@ -7,19 +7,19 @@ use weir_transcript::{View, export};
 
 use crate::captures::view_of;
 
-/// Tags that an export writes itself, and that Markdown can make.
+/// Tags that an export writes itself, and that Markdown can produce.
 const TAGS: &str = "a b blockquote body br code dd del details div dl doctype dt em footer h1 h2 h3 h4 h5 h6 head header hr \
     html i input ins li main meta ol p pre section span strong style summary table tbody td th thead time title tr ul";
 /// Attributes that they may have.
 const ATTRIBUTES: &str =
     "charset checked class content disabled href http-equiv lang name rel start style type";
 
-/// Every tag is one that we write, with attributes that we write, and ends where it should.
+/// Every tag is one that we write, with attributes that we write, and is closed correctly.
 pub(crate) fn check_html(html: &str) {
     let mut open: Vec<&str> = vec!["html", "head"];
     let body = html.split_once("</style>").unwrap().1;
     for piece in body.split('<').skip(1) {
-        let (tag, _) = piece.split_once('>').unwrap_or_else(|| panic!("a tag without an end: {piece:.80}"));
+        let (tag, _) = piece.split_once('>').unwrap_or_else(|| panic!("an unclosed tag: {piece:.80}"));
         let name = tag.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap();
         assert!(TAGS.split_whitespace().any(|known| known == name), "<{tag}>");
         if let Some(name) = tag.strip_prefix('/') {
@@ -42,7 +42,7 @@ pub(crate) fn check_html(html: &str) {
     assert!(open.is_empty(), "not ended: {open:?}");
 }
 
-/// All HTML in the Markdown is ours, and what is folded is unfolded.
+/// All HTML in the Markdown is ours, and every `<details>` is closed.
 pub(crate) fn check_markdown(markdown: &str) {
     let mut depth = 0_i64;
     for event in Parser::new(markdown) {
@@ -56,12 +56,12 @@ pub(crate) fn check_markdown(markdown: &str) {
                 other => panic!("<{other}> in {html}"),
             }
         }
-        assert!(depth >= 0, "more is unfolded than was folded");
+        assert!(depth >= 0, "more <details> are closed than opened");
     }
-    assert_eq!(depth, 0, "something was left folded, or is in a code block that was not closed");
+    assert_eq!(depth, 0, "a <details> was not closed, or is in an unclosed code block");
 }
 
-/// A conversation in which this text stands everywhere.
+/// A session that contains this text everywhere.
 fn full_of(text: &str) -> View {
     let lines = [
         json!({"type": "system", "subtype": "init", "session_id": text, "cwd": text, "model": text, "tools": []}),
@@ -239,7 +239,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_gets_out_of_its_place(text in pieces()) {
+    fn nothing_breaks_out_of_its_place(text in pieces()) {
         check(&text);
     }
 }

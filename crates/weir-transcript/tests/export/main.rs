@@ -1,4 +1,4 @@
-//! Conversations for people to keep.
+//! Exports of sessions.
 
 #[cfg(test)]
 mod captures;

@@ -1,4 +1,4 @@
-//! What a turn's answer is, and what it used.
+//! The answer of a turn, and what it used.
 
 use serde_json::{Value, json};
 use weir_transcript::{
@@ -6,9 +6,9 @@ use weir_transcript::{
     TurnState, View,
 };
 
-use crate::support::Conversation;
+use crate::support::TestSession;
 
-fn summary(talk: &Conversation) -> (RunSummary, Outcome) {
+fn summary(talk: &TestSession) -> (RunSummary, Outcome) {
     let (mut summary, mut view) = (SummaryBuilder::new(), View::default());
     for change in &talk.changes {
         view.apply(change);
@@ -18,27 +18,27 @@ fn summary(talk: &Conversation) -> (RunSummary, Outcome) {
 }
 
 /// All events in both vocabularies, as JSON.
-fn events(talk: &Conversation) -> (Vec<Value>, Vec<Value>) {
+fn events(talk: &TestSession) -> (Vec<Value>, Vec<Value>) {
     let (mut agent, mut classic) = (AgentVocabulary::default(), ClassicVocabulary::default());
-    let (mut told, mut view) = ((Vec::new(), Vec::new()), View::default());
+    let (mut events, mut view) = ((Vec::new(), Vec::new()), View::default());
     for change in &talk.changes {
         view.apply(change);
-        agent.translate(&view, change, &mut |event| told.0.push(serde_json::to_value(event).unwrap()));
-        classic.translate(&view, change, &mut |event| told.1.push(serde_json::to_value(event).unwrap()));
+        agent.translate(&view, change, &mut |event| events.0.push(serde_json::to_value(event).unwrap()));
+        classic.translate(&view, change, &mut |event| events.1.push(serde_json::to_value(event).unwrap()));
     }
-    told
+    events
 }
 
 #[test]
-fn pieces_of_one_message_are_joined_and_messages_stand_apart() {
-    let mut talk = Conversation::new();
+fn pieces_of_one_message_are_joined_and_messages_are_separated() {
+    let mut talk = TestSession::new();
     talk.init().says("m1", "Let me ").says("m1", "look.");
     talk.calls(None, "t", "Bash", &json!({"command": "true"})).returns(None, "t", "").says("m2", "Done.");
     talk.result("");
     let (run, _) = summary(&talk);
     assert_eq!(run.stream_text, "Let me look.\n\nDone.");
     assert_eq!((run.final_text.as_deref(), run.degraded), (Some("Let me look.\n\nDone."), true));
-    // Whoever counts on events has the same answer.
+    // Clients that rely on events get the same answer.
     let (agent, classic) = events(&talk);
     let end = agent.iter().find(|event| event["type"] == "agent-message-end").unwrap();
     assert_eq!((&end["text"], &end["degraded"]), (&json!("Let me look.\n\nDone."), &json!(true)));
@@ -53,9 +53,8 @@ fn pieces_of_one_message_are_joined_and_messages_stand_apart() {
 }
 
 #[test]
-fn an_answer_is_whole_also_where_most_of_it_has_left_the_view() {
-    let mut talk =
-        Conversation::with_options(FoldOptions { keep_entries: Some(4), ..FoldOptions::default() });
+fn an_answer_is_complete_even_if_most_of_it_was_dropped_from_the_view() {
+    let mut talk = TestSession::with_options(FoldOptions { keep_entries: Some(4), ..FoldOptions::default() });
     talk.init();
     for number in 0..100 {
         talk.says(&format!("m{number}"), &format!("Part {number}."));
@@ -69,8 +68,8 @@ fn an_answer_is_whole_also_where_most_of_it_has_left_the_view() {
 }
 
 #[test]
-fn plain_text_is_shown_as_text_and_is_no_answer() {
-    let mut talk = Conversation::new();
+fn plain_text_is_shown_as_text_and_is_not_an_answer() {
+    let mut talk = TestSession::new();
     talk.init().line("\u{1b}[33mWarning:\u{1b}[0m the disk is slow\r").line(r#"{"type":"result"#).result("");
     let notices: Vec<&Notice> = talk
         .view()
@@ -88,16 +87,16 @@ fn plain_text_is_shown_as_text_and_is_no_answer() {
     assert_eq!(output["text"], "Warning: the disk is slow");
     let text = classic.iter().find(|event| event["event"] == "text").unwrap();
     assert_eq!((&text["data"]["text"], &text["data"]["source"]), (&output["text"], &json!("cli")));
-    // A broken line and a warning are not what was asked for.
-    let mut talk = Conversation::new();
+    // A warning alone is not an answer.
+    let mut talk = TestSession::new();
     talk.init().line("Warning: the disk is slow").result("");
     assert_eq!(talk.view().turns[0].state, TurnState::Failed);
 }
 
 #[test]
-fn an_error_keeps_its_words_wherever_they_stand() {
+fn an_error_keeps_its_text_wherever_it_is() {
     for content in [json!("no such model"), json!([{"type": "text", "text": "no such model"}])] {
-        let mut talk = Conversation::new();
+        let mut talk = TestSession::new();
         talk.init()
             .json(&json!({"type": "result", "subtype": "error", "is_error": true, "content": content}));
         let turn = &talk.view().turns[0];
@@ -111,9 +110,9 @@ fn an_error_keeps_its_words_wherever_they_stand() {
 }
 
 #[test]
-fn usage_is_null_where_nothing_was_said_of_it() {
+fn usage_is_null_if_it_was_not_reported() {
     for usage in [json!(null), json!({}), json!({"service_tier": "standard"})] {
-        let mut talk = Conversation::new();
+        let mut talk = TestSession::new();
         talk.init().says("m", "hi").json(&json!({
             "type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": "hi", "usage": usage,
         }));
@@ -132,18 +131,18 @@ fn each_message_says_what_it_used() {
             "id": id, "model": "claude-x", "content": [], "usage": {"input_tokens": 10, "cache_read_input_tokens": 7, "output_tokens": 1},
         }}})
     };
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().json(&start("m1"));
     talk.json(&json!({"type": "assistant", "message": {"id": "m1", "model": "claude-x", "content": [{"type": "text", "text": "hi"}],
         "usage": {"input_tokens": 10, "cache_read_input_tokens": 7, "output_tokens": 1}}}));
     talk.json(&json!({"type": "stream_event", "event": {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 42}}}));
-    // Without pieces the whole line is all there is.
+    // Without pieces there is only the complete line.
     talk.json(
         &json!({"type": "assistant", "message": {"id": "m2", "content": [{"type": "text", "text": "bye"}],
         "usage": {"input_tokens": 3, "output_tokens": 4}}}),
     );
     let view = talk.view();
-    let told: Vec<_> = view
+    let usages: Vec<_> = view
         .usages
         .iter()
         .map(|known| {
@@ -151,13 +150,13 @@ fn each_message_says_what_it_used() {
             (known.message.as_str(), usage.input_tokens, usage.cache_read_input_tokens, usage.output_tokens)
         })
         .collect();
-    assert_eq!(told, [("m1", 10, 7, 42), ("m2", 3, 0, 4)]);
+    assert_eq!(usages, [("m1", 10, 7, 42), ("m2", 3, 0, 4)]);
     assert_eq!(
         (view.usages[0].model.as_deref(), view.usages[0].turn),
         (Some("claude-x"), Some(view.turns[0].id))
     );
-    // A log that keeps no pieces but the end of each message comes to the same.
-    let mut kept = Conversation::new();
+    // A log that keeps no pieces except the end of each message gives the same result.
+    let mut kept = TestSession::new();
     kept.init().json(
         &json!({"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "hi"}],
         "usage": {"input_tokens": 10, "output_tokens": 1}}}),
@@ -165,13 +164,13 @@ fn each_message_says_what_it_used() {
     kept.json(&json!({"type": "stream_event", "event": {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 42}}}));
     assert_eq!(kept.view().usages[0].usage.output_tokens, 42);
     let view = talk.view();
-    // It names its first block.
+    // It refers to its first block.
     assert_eq!([view.usages[0].entry, view.usages[1].entry], [view.entries[0].id, view.entries[1].id]);
 }
 
 #[test]
-fn what_init_says_is_in_the_view() {
-    let mut talk = Conversation::new();
+fn the_view_has_what_init_reports() {
+    let mut talk = TestSession::new();
     talk.json(&json!({
         "type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "model": "m", "claude_code_version": "2.1.9",
         "permissionMode": "plan", "tools": ["Read"], "skills": ["review"],
@@ -189,9 +188,9 @@ fn what_init_says_is_in_the_view() {
 }
 
 #[test]
-fn a_stop_that_was_wanted_is_not_an_error_in_any_vocabulary() {
+fn a_requested_stop_is_not_an_error_in_any_vocabulary() {
     for (code, signal) in [(Some(143), None), (None, Some(9)), (Some(1), None), (Some(0), None)] {
-        let mut talk = Conversation::new();
+        let mut talk = TestSession::new();
         talk.sends("a", "A").init().says("m", "half").calls(
             None,
             "t",
@@ -215,7 +214,7 @@ fn a_stop_that_was_wanted_is_not_an_error_in_any_vocabulary() {
 
 #[test]
 fn a_tool_that_an_interrupt_ends_did_not_fail() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().calls(None, "t", "Bash", &json!({"command": "sleep 60"}));
     talk.host(&weir_transcript::HostEvent::Interrupted);
     talk.json(&json!({"type": "user", "message": {"content": [
@@ -231,9 +230,9 @@ fn a_tool_that_an_interrupt_ends_did_not_fail() {
 }
 
 #[test]
-fn an_odd_exit_after_a_good_answer_is_told() {
-    let told = |code: Option<i32>, result: &str| {
-        let mut talk = Conversation::new();
+fn an_unexpected_exit_after_a_good_answer_is_reported() {
+    let is_reported = |code: Option<i32>, result: &str| {
+        let mut talk = TestSession::new();
         talk.init().says("m", "hi");
         match result {
             "good" => talk.result("hi"),
@@ -245,7 +244,7 @@ fn an_odd_exit_after_a_good_answer_is_told() {
         let last = talk.view().entries.last().unwrap();
         matches!(&last.body, EntryBody::Notice { notice: Notice::ProcessEnded { stderr, .. } } if stderr == "cannot save")
     };
-    assert!(told(Some(3), "good"));
-    // These say nothing that is not known: it was asked to end, and its result was an error.
-    assert!(!told(Some(143), "good") && !told(Some(0), "good") && !told(Some(1), "bad"));
+    assert!(is_reported(Some(3), "good"));
+    // These are expected: it was asked to end, or its result was an error.
+    assert!(!is_reported(Some(143), "good") && !is_reported(Some(0), "good") && !is_reported(Some(1), "bad"));
 }

@@ -16,7 +16,7 @@ fn every_capture_folds_to_its_reviewed_snapshot() {
 }
 
 #[test]
-fn snapshot_plus_changes_is_the_same_view_also_through_json() {
+fn snapshot_plus_changes_is_the_same_view_even_through_json() {
     for (_, name, path) in captures() {
         let (view, changes) = fold_bytes(&std::fs::read(path).unwrap(), usize::MAX);
         let mut built = View::default();

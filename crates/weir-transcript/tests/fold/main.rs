@@ -1,4 +1,4 @@
-//! The fold from outside.
+//! Tests of the fold's public API.
 
 #[cfg(test)]
 mod answers;

@@ -1,4 +1,4 @@
-//! Streams that are not as they should be.
+//! Unexpected streams.
 
 use proptest::prelude::*;
 use weir_transcript::{
@@ -6,11 +6,11 @@ use weir_transcript::{
 };
 use weir_wire::Decoder;
 
-use crate::support::{Conversation, captures};
+use crate::support::{TestSession, captures};
 
 #[test]
-fn what_is_unknown_is_an_entry_and_is_counted() {
-    let mut talk = Conversation::new();
+fn unknown_items_become_entries_and_are_counted() {
+    let mut talk = TestSession::new();
     talk.init()
         .line(r#"{"type":"hologram","x":1}"#)
         .line("[SandboxDebug] hello")
@@ -41,7 +41,7 @@ fn what_is_unknown_is_an_entry_and_is_counted() {
 
 #[test]
 fn a_result_in_a_new_shape_still_ends_the_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init()
         .says("m", "hi")
         .line(r#"{"type":"result","subtype":"success","duration_ms":"soon","result":"hi"}"#);
@@ -51,7 +51,7 @@ fn a_result_in_a_new_shape_still_ends_the_turn() {
 
 #[test]
 fn api_retries_that_follow_each_other_are_one_entry() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init();
     for attempt in 1..=5 {
         talk.line(&format!(r#"{{"type":"system","subtype":"api_retry","attempt":{attempt},"max_retries":10,"error":"overloaded"}}"#));
@@ -60,8 +60,8 @@ fn api_retries_that_follow_each_other_are_one_entry() {
 }
 
 #[test]
-fn rate_limits_are_told_when_they_change() {
-    let mut talk = Conversation::new();
+fn rate_limits_are_reported_when_they_change() {
+    let mut talk = TestSession::new();
     let line = |status: &str| {
         format!(
             r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"{status}","resetsAt":1794726184,"rateLimitType":"five_hour","utilization":0.9}}}}"#
@@ -76,7 +76,7 @@ fn rate_limits_are_told_when_they_change() {
     assert_eq!(talk.view().rate_limit.as_ref().unwrap().resets_at, Some(1_794_726_184));
 }
 
-/// All lines of the recordings, as a bag to draw from.
+/// All lines of the recordings, to pick from.
 fn recorded_lines() -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     for (_, _, path) in captures() {
@@ -108,7 +108,7 @@ fn host_event(number: u8) -> HostEvent {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Lines of different conversations, shuffled and cut, with host events between them.
+    /// Lines of different sessions, shuffled and cut, with host events between them.
     #[test]
     fn any_order_of_lines_folds_without_panic_and_changes_lead_to_the_view(
         picks in proptest::collection::vec((any::<prop::sample::Index>(), 0u8..40, any::<u8>()), 1..120),

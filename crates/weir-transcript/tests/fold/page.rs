@@ -1,5 +1,5 @@
-//! Views with the changes that lead to them, for the tests of the page, which applies changes by itself. With
-//! `WEIR_WRITE_PAGE_FILES=1` the files are written, else they are compared.
+//! Views with the changes that lead to them, for the tests of the page, which has its own code to apply
+//! changes. With `WEIR_WRITE_PAGE_FILES=1` the files are written, otherwise they are compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use weir_transcript::{FoldOptions, HostEvent, RequestAnswer};
 
-use crate::support::{Conversation, captures, fold_bytes};
+use crate::support::{TestSession, captures, fold_bytes};
 
 /// Recorded streams that show every kind of change.
 const RECORDED: [&str; 14] = [
@@ -31,35 +31,35 @@ fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web")
 }
 
-fn same_or_written(path: &Path, text: &str) {
+fn compare_or_write(path: &Path, text: &str) {
     if std::env::var_os("WEIR_WRITE_PAGE_FILES").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let there = fs::read_to_string(path).unwrap_or_default();
+    let existing = fs::read_to_string(path).unwrap_or_default();
     assert!(
-        there == text,
+        existing == text,
         "{} is out of date: run the test again with WEIR_WRITE_PAGE_FILES=1",
         path.display()
     );
 }
 
 #[test]
-fn the_page_folds_what_was_recorded_to_the_same_view() {
+fn the_page_folds_recordings_to_the_same_view() {
     for (version, name, path) in captures() {
         if version != "2.1.325" || !RECORDED.contains(&name.as_str()) {
             continue;
         }
         let (view, changes) = fold_bytes(&fs::read(path).unwrap(), usize::MAX);
         let fixture = format!("{}\n", json!({ "changes": changes, "view": view }));
-        same_or_written(&page().join(format!("tests/fixtures/{name}.json")), &fixture);
+        compare_or_write(&page().join(format!("tests/fixtures/{name}.json")), &fixture);
     }
 }
 
 #[test]
 fn the_page_drops_what_a_bounded_view_drops() {
     let options = FoldOptions { keep_entries: Some(8), ..FoldOptions::default() };
-    let mut talk = Conversation::with_options(options);
+    let mut talk = TestSession::with_options(options);
     talk.init();
     for round in 0..12 {
         talk.sends(&format!("m{round}"), "Go on");
@@ -77,12 +77,12 @@ fn the_page_drops_what_a_bounded_view_drops() {
     }
     assert!(talk.view().dropped_entries > 0, "nothing was dropped");
     let fixture = format!("{}\n", json!({ "changes": talk.changes, "view": talk.view() }));
-    same_or_written(&page().join("tests/fixtures/bounded.json"), &fixture);
+    compare_or_write(&page().join("tests/fixtures/bounded.json"), &fixture);
 }
 
 #[test]
-fn the_page_takes_the_steps_that_no_recording_has() {
-    let mut talk = Conversation::new();
+fn the_page_applies_changes_that_no_recording_has() {
+    let mut talk = TestSession::new();
     talk.init().sends("m1", "Go on");
     let piece = |event: serde_json::Value| json!({"type": "stream_event", "event": event});
     talk.json(&piece(json!({"type": "message_start", "message": {"id": "msg1"}})));
@@ -110,5 +110,5 @@ fn the_page_takes_the_steps_that_no_recording_has() {
     talk.json(&json!({"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 2_000_000_000}}));
     talk.exits(Some(3), None, "out of luck");
     let fixture = format!("{}\n", json!({ "changes": talk.changes, "view": talk.view() }));
-    same_or_written(&page().join("tests/fixtures/steps.json"), &fixture);
+    compare_or_write(&page().join("tests/fixtures/steps.json"), &fixture);
 }

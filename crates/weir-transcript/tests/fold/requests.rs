@@ -1,23 +1,23 @@
-//! What the CLI asks a person.
+//! Requests of the CLI to a person.
 
 use serde_json::json;
 use weir_transcript::{HostEvent, RequestAnswer, RequestKind, RequestState, Status, ToolDetail, ToolState};
 
-use crate::support::Conversation;
+use crate::support::TestSession;
 
-fn asks(talk: &mut Conversation, tool: &str, name: &str, input: &serde_json::Value) {
+fn asks(talk: &mut TestSession, tool: &str, name: &str, input: &serde_json::Value) {
     talk.calls(None, tool, name, input);
     let request = json!({"subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": tool});
     talk.json(&json!({"type": "control_request", "request_id": format!("r_{tool}"), "request": request}));
 }
 
-fn answer(talk: &mut Conversation, request: &str, answer: RequestAnswer, by: &str) {
+fn answer(talk: &mut TestSession, request: &str, answer: RequestAnswer, by: &str) {
     talk.host(&HostEvent::RequestAnswered { request: request.into(), answer, by: Some(by.into()) });
 }
 
 #[test]
 fn a_tool_waits_runs_and_ends() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     asks(talk.init(), "t", "Bash", &json!({"command": "rm -r /tmp/x"}));
     assert_eq!(talk.tool("t").state, ToolState::WaitingForPermission);
     assert_eq!(talk.view().status, Status::WaitingForPerson);
@@ -32,7 +32,7 @@ fn a_tool_waits_runs_and_ends() {
 
 #[test]
 fn the_first_answer_counts() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     asks(talk.init(), "t", "Bash", &json!({}));
     answer(&mut talk, "r_t", RequestAnswer::Deny { message: "no".into() }, "anna");
     answer(&mut talk, "r_t", RequestAnswer::Allow { answers: None }, "ben");
@@ -45,8 +45,8 @@ fn the_first_answer_counts() {
 }
 
 #[test]
-fn nobody_answers_in_time() {
-    let mut talk = Conversation::new();
+fn a_request_without_a_decision_in_time_expires() {
+    let mut talk = TestSession::new();
     asks(talk.init(), "t", "Bash", &json!({}));
     talk.host(&HostEvent::RequestAnswered {
         request: "r_t".into(),
@@ -58,8 +58,8 @@ fn nobody_answers_in_time() {
 }
 
 #[test]
-fn the_cli_takes_a_request_back() {
-    let mut talk = Conversation::new();
+fn the_cli_cancels_a_request() {
+    let mut talk = TestSession::new();
     asks(talk.init(), "t", "Bash", &json!({}));
     talk.line(r#"{"type":"control_cancel_request","request_id":"r_t"}"#);
     assert_eq!(talk.view().requests[0].state, RequestState::Cancelled);
@@ -67,7 +67,7 @@ fn the_cli_takes_a_request_back() {
 }
 
 #[test]
-fn a_question_that_makes_no_sense_waits_for_a_person_all_the_same() {
+fn an_invalid_question_still_waits_for_a_person() {
     for input in [
         json!({}),
         json!({"questions": []}),
@@ -77,7 +77,7 @@ fn a_question_that_makes_no_sense_waits_for_a_person_all_the_same() {
         json!({"questions": [{"question": "Which?", "options": "A"}]}),
         json!([]),
     ] {
-        let mut talk = Conversation::new();
+        let mut talk = TestSession::new();
         asks(talk.init(), "t", "AskUserQuestion", &input);
         let RequestKind::Permission { tool_name, input: shown, .. } = &talk.view().requests[0].kind else {
             panic!("{input}: {:?}", talk.view().requests[0].kind)
@@ -91,7 +91,7 @@ fn a_question_that_makes_no_sense_waits_for_a_person_all_the_same() {
 
 #[test]
 fn a_question_has_its_choices_and_its_answers() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     let questions = json!([{"question": "Which?", "header": "W", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": false}]);
     asks(talk.init(), "t", "AskUserQuestion", &json!({"questions": questions}));
     let RequestKind::Question { questions, .. } = &talk.view().requests[0].kind else { panic!() };
@@ -102,8 +102,8 @@ fn a_question_has_its_choices_and_its_answers() {
 }
 
 #[test]
-fn a_plan_is_shown_also_where_only_the_call_has_it() {
-    let mut talk = Conversation::new();
+fn a_plan_is_shown_even_if_only_the_call_has_it() {
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "ExitPlanMode", &json!({"plan": "1. do it"}));
     talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"ExitPlanMode","input":{},"tool_use_id":"t","requires_user_interaction":true}}"#);
     assert!(
@@ -112,8 +112,8 @@ fn a_plan_is_shown_also_where_only_the_call_has_it() {
 }
 
 #[test]
-fn a_request_without_a_known_call_is_a_request_all_the_same() {
-    let mut talk = Conversation::new();
+fn a_request_without_a_known_call_is_still_a_request() {
+    let mut talk = TestSession::new();
     talk.init().line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}"#);
     assert_eq!(talk.view().requests.len(), 1);
     talk.line(r#"{"type":"control_request","request_id":"e","request":{"subtype":"elicitation","mcp_server_name":"db","message":"Password?"}}"#);
@@ -122,7 +122,7 @@ fn a_request_without_a_known_call_is_a_request_all_the_same() {
 
 #[test]
 fn a_request_before_its_call_is_linked_when_the_call_comes() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}"#);
     talk.calls(None, "t", "Bash", &json!({}));
     assert_eq!(talk.tool("t").state, ToolState::WaitingForPermission);
@@ -132,7 +132,7 @@ fn a_request_before_its_call_is_linked_when_the_call_comes() {
 
 #[test]
 fn a_request_that_is_repeated_is_not_opened_again() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     let line = r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}"#;
     talk.init().line(line);
     answer(&mut talk, "r", RequestAnswer::Deny { message: "no".into() }, "anna");
@@ -141,8 +141,8 @@ fn a_request_that_is_repeated_is_not_opened_again() {
 }
 
 #[test]
-fn what_a_turn_asked_is_settled_when_it_ends() {
-    let mut talk = Conversation::new();
+fn the_requests_of_a_turn_are_settled_when_it_ends() {
+    let mut talk = TestSession::new();
     talk.init().line(r#"{"type":"control_request","request_id":"e","request":{"subtype":"elicitation","mcp_server_name":"db","message":"?"}}"#);
     talk.result("done");
     assert_eq!(talk.view().requests[0].state, RequestState::Settled);
@@ -151,7 +151,7 @@ fn what_a_turn_asked_is_settled_when_it_ends() {
 
 #[test]
 fn a_denied_tool_stays_denied_when_the_cli_dies() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     asks(talk.init(), "t", "Bash", &json!({}));
     answer(&mut talk, "r_t", RequestAnswer::Deny { message: "no".into() }, "anna");
     talk.exits(None, Some(9), "");

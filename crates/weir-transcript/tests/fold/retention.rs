@@ -1,12 +1,12 @@
-//! A bounded view stays bounded and stays right.
+//! A bounded view stays bounded and correct.
 
 use serde_json::json;
 use weir_transcript::{Change, Delivery, EntryBody, FoldOptions, HostEvent, ToolState};
 
-use crate::support::Conversation;
+use crate::support::TestSession;
 
-fn bounded(keep: usize) -> Conversation {
-    Conversation::with_options(FoldOptions { keep_entries: Some(keep), ..FoldOptions::default() })
+fn bounded(keep: usize) -> TestSession {
+    TestSession::with_options(FoldOptions { keep_entries: Some(keep), ..FoldOptions::default() })
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn many_turns_leave_only_the_last_ones() {
 }
 
 #[test]
-fn a_result_whose_call_was_dropped_is_still_told() {
+fn a_result_whose_call_was_dropped_is_still_reported() {
     let mut talk = bounded(4);
     talk.init().calls(None, "old", "Bash", &json!({"command": "ls"}));
     for number in 0..100 {
@@ -125,7 +125,7 @@ fn turns_that_never_get_a_result_are_bounded() {
 }
 
 #[test]
-fn an_agent_that_runs_for_ever_does_not_keep_all_turns() {
+fn an_agent_that_runs_forever_does_not_keep_all_turns() {
     let mut talk = bounded(4);
     talk.init()
         .calls(None, "a", "Task", &json!({"prompt": "go", "run_in_background": true}))
@@ -185,8 +185,8 @@ fn echoes_without_an_end_are_bounded() {
     assert!(talk.view().turns[0].messages.len() <= 1000);
 }
 
-/// What was last told of a message.
-fn told(talk: &Conversation, id: &str) -> Option<Delivery> {
+/// The last reported delivery of a message.
+fn last_delivery(talk: &TestSession, id: &str) -> Option<Delivery> {
     talk.changes.iter().rev().find_map(|change| match change {
         Change::EntryAdded(entry) | Change::EntryReplaced(entry) => match &entry.body {
             EntryBody::User(user) if user.message.as_ref()?.as_str() == id => Some(user.delivery),
@@ -197,7 +197,7 @@ fn told(talk: &Conversation, id: &str) -> Option<Delivery> {
 }
 
 /// A message whose turn has more entries than the view keeps.
-fn dropped_message() -> Conversation {
+fn dropped_message() -> TestSession {
     let mut talk = bounded(4);
     talk.sends("m", "work").init();
     for number in 0..100 {
@@ -210,9 +210,9 @@ fn dropped_message() -> Conversation {
 #[test]
 fn a_message_whose_entry_was_dropped_is_still_answered() {
     let mut talk = dropped_message();
-    assert_eq!(told(&talk, "m"), Some(Delivery::Started));
+    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Started));
     talk.result("done");
-    assert_eq!(told(&talk, "m"), Some(Delivery::Answered));
+    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Answered));
     // And only once.
     let changes = talk.changes.len();
     talk.host(&HostEvent::MessageCancelled { message: "m".into() });
@@ -224,7 +224,7 @@ fn a_message_whose_entry_was_dropped_is_still_answered() {
 fn a_message_whose_entry_was_dropped_is_still_lost_with_its_process() {
     let mut talk = dropped_message();
     talk.exits(None, Some(9), "");
-    assert_eq!(told(&talk, "m"), Some(Delivery::Indeterminate));
+    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Indeterminate));
     talk.view();
 }
 
@@ -232,8 +232,8 @@ fn a_message_whose_entry_was_dropped_is_still_lost_with_its_process() {
 fn a_message_whose_entry_was_dropped_can_wait_again() {
     let mut talk = dropped_message();
     talk.host(&HostEvent::MessageQueued { message: "m".into(), text: "work".into(), images: 0 });
-    assert_eq!(told(&talk, "m"), Some(Delivery::Queued));
+    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Queued));
     talk.host(&HostEvent::MessageCancelled { message: "m".into() });
-    assert_eq!(told(&talk, "m"), Some(Delivery::Cancelled));
+    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Cancelled));
     talk.view();
 }

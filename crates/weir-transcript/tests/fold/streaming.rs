@@ -1,11 +1,11 @@
-//! Messages in pieces and whole: shown once, in order.
+//! Messages in pieces and complete: shown once, in order.
 
 use serde_json::json;
 use weir_transcript::{BlockState, EntryBody};
 
-use crate::support::Conversation;
+use crate::support::TestSession;
 
-impl Conversation {
+impl TestSession {
     fn starts(&mut self, agent: Option<&str>, message: &str) -> &mut Self {
         self.event(agent, &json!({"type": "message_start", "message": {"id": message, "content": []}}))
     }
@@ -32,8 +32,8 @@ fn text_block() -> serde_json::Value {
     json!({"type": "text", "text": ""})
 }
 
-fn states(conversation: &Conversation) -> Vec<BlockState> {
-    let states = conversation.view().entries.iter().filter_map(|entry| match &entry.body {
+fn states(session: &TestSession) -> Vec<BlockState> {
+    let states = session.view().entries.iter().filter_map(|entry| match &entry.body {
         EntryBody::Text(text) => Some(text.state),
         EntryBody::Thinking(thinking) => Some(thinking.state),
         _ => None,
@@ -43,7 +43,7 @@ fn states(conversation: &Conversation) -> Vec<BlockState> {
 
 #[test]
 fn text_both_as_deltas_and_whole_is_shown_once() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &text_block()).adds(None, 0, "Hel").adds(None, 0, "lo");
     assert_eq!(talk.texts(None), ["Hello"]);
     talk.says("m1", "Hello").closes(None, 0);
@@ -52,8 +52,8 @@ fn text_both_as_deltas_and_whole_is_shown_once() {
 }
 
 #[test]
-fn the_whole_line_may_come_after_the_stop() {
-    let mut talk = Conversation::new();
+fn the_complete_line_may_come_after_the_stop() {
+    let mut talk = TestSession::new();
     talk.init()
         .starts(None, "m1")
         .opens(None, 0, &text_block())
@@ -65,7 +65,7 @@ fn the_whole_line_may_come_after_the_stop() {
 
 #[test]
 fn two_text_blocks_of_one_message_are_two_texts() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init()
         .starts(None, "m1")
         .opens(None, 0, &text_block())
@@ -77,8 +77,8 @@ fn two_text_blocks_of_one_message_are_two_texts() {
 }
 
 #[test]
-fn the_whole_text_is_the_truth() {
-    let mut talk = Conversation::new();
+fn the_complete_text_is_authoritative() {
+    let mut talk = TestSession::new();
     talk.init()
         .starts(None, "m1")
         .opens(None, 0, &text_block())
@@ -90,15 +90,15 @@ fn the_whole_text_is_the_truth() {
 }
 
 #[test]
-fn a_whole_line_of_another_message_is_another_text() {
-    let mut talk = Conversation::new();
+fn a_complete_line_of_another_message_is_another_text() {
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &text_block()).adds(None, 0, "one").says("m2", "two");
     assert_eq!(talk.texts(None), ["one", "two"]);
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_told_as_cut_off() {
-    let mut talk = Conversation::new();
+fn an_aborted_stream_is_reported_as_cut_off() {
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &text_block()).adds(None, 0, "Hel");
     talk.exits(None, Some(9), "");
     assert_eq!(talk.texts(None), ["Hel"]);
@@ -106,8 +106,8 @@ fn a_stream_that_breaks_off_is_told_as_cut_off() {
 }
 
 #[test]
-fn a_message_that_is_started_over_leaves_the_first_try_cut_off() {
-    let mut talk = Conversation::new();
+fn a_message_that_is_started_over_leaves_the_first_attempt_cut_off() {
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &text_block()).adds(None, 0, "Hel");
     talk.starts(None, "m2").opens(None, 0, &text_block()).adds(None, 0, "Hello").says("m2", "Hello");
     assert_eq!(talk.texts(None), ["Hel", "Hello"]);
@@ -116,37 +116,37 @@ fn a_message_that_is_started_over_leaves_the_first_try_cut_off() {
 
 #[test]
 fn two_agents_that_write_at_once_do_not_mix() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &text_block());
     talk.starts(Some("t1"), "m2").opens(Some("t1"), 0, &text_block());
-    talk.adds(None, 0, "main ").adds(Some("t1"), 0, "sub ").adds(None, 0, "goes on").adds(
+    talk.adds(None, 0, "main ").adds(Some("t1"), 0, "sub ").adds(None, 0, "continues").adds(
         Some("t1"),
         0,
         "too",
     );
-    assert_eq!(talk.texts(None), ["main goes on"]);
+    assert_eq!(talk.texts(None), ["main continues"]);
     assert_eq!(talk.texts(Some("t1")), ["sub too"]);
 }
 
 #[test]
 fn a_recording_may_begin_in_the_middle_of_a_message() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.adds(None, 3, "the ").adds(None, 3, "rest").says("m1", "this is the rest");
     assert_eq!(talk.texts(None), ["this is the rest"]);
     assert_eq!(states(&talk), [BlockState::Complete]);
 }
 
 #[test]
-fn an_empty_block_that_never_came_whole_takes_no_text_of_another() {
-    let mut talk = Conversation::new();
+fn an_incomplete_empty_block_does_not_take_the_text_of_another() {
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &text_block()).closes(None, 0);
     talk.opens(None, 1, &text_block()).adds(None, 1, "Hello").says("m1", "Hello").closes(None, 1);
     assert_eq!(talk.texts(None), ["", "Hello"]);
 }
 
 #[test]
-fn a_whole_line_after_the_stop_brings_its_code_and_its_error() {
-    let mut talk = Conversation::new();
+fn a_complete_line_after_the_stop_brings_its_code_and_its_error() {
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &text_block()).adds(None, 0, "a").closes(None, 0);
     let block = json!({"type": "text", "text": "a\n```rs\nx\n```\n"});
     talk.json(&json!({"type": "assistant", "message": {"id": "m1", "content": [block]}, "error": "overloaded", "aborted": true}));
@@ -156,8 +156,8 @@ fn a_whole_line_after_the_stop_brings_its_code_and_its_error() {
 }
 
 #[test]
-fn thinking_that_the_whole_line_leaves_out_stays() {
-    let mut talk = Conversation::new();
+fn thinking_that_the_complete_line_leaves_out_stays() {
+    let mut talk = TestSession::new();
     talk.init().starts(None, "m1").opens(None, 0, &json!({"type": "thinking", "thinking": ""}));
     let delta = json!({"type": "thinking_delta", "thinking": "deep"});
     talk.event(None, &json!({"type": "content_block_delta", "index": 0, "delta": delta}));
@@ -166,15 +166,15 @@ fn thinking_that_the_whole_line_leaves_out_stays() {
 }
 
 #[test]
-fn an_agent_in_the_background_goes_on_writing_after_the_result() {
-    let mut talk = Conversation::new();
+fn an_agent_in_the_background_continues_to_write_after_the_result() {
+    let mut talk = TestSession::new();
     talk.init()
         .calls(None, "a", "Task", &json!({"prompt": "go", "run_in_background": true}))
         .returns(None, "a", "launched");
     talk.starts(Some("a"), "m1")
         .opens(Some("a"), 0, &text_block())
         .adds(Some("a"), 0, "one ")
-        .result("goes on");
+        .result("continues");
     talk.adds(Some("a"), 0, "two");
     let block = json!({"type": "text", "text": "one two"});
     talk.json(
@@ -185,7 +185,7 @@ fn an_agent_in_the_background_goes_on_writing_after_the_result() {
 
 #[test]
 fn a_tool_call_grows_while_it_streams() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     let block = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {}});
     talk.init().starts(None, "m1").opens(None, 0, &block);
     for piece in ["{\"comm", "and\":\"ls\"}"] {
@@ -200,8 +200,8 @@ fn a_tool_call_grows_while_it_streams() {
 }
 
 #[test]
-fn thinking_and_code_are_told_apart_from_text() {
-    let mut talk = Conversation::new();
+fn thinking_and_code_are_distinguished_from_text() {
+    let mut talk = TestSession::new();
     talk.init().line(r#"{"type":"assistant","message":{"id":"m","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"redacted_thinking","data":"d"}]}}"#);
     talk.says("m", "Try:\n```sh\nls\n```\n");
     let view = talk.view();

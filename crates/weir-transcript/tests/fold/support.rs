@@ -1,4 +1,4 @@
-//! Shared by the tests: the recorded streams, and a view written down in a form that a person can review.
+//! Shared by the tests: the recorded streams, and a text form of a view that a person can review.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) fn captures() -> Vec<(String, String, PathBuf)> {
     found
 }
 
-/// Folds bytes that come in chunks of this size, and gives the changes as well.
+/// Folds bytes in chunks of this size, and also returns the changes.
 pub(crate) fn fold_bytes(bytes: &[u8], chunk: usize) -> (View, Vec<Change<'static>>) {
     let (mut framer, mut decoder) = (Framer::new(), Decoder::new());
     let mut fold = Fold::new(FoldOptions::default());
@@ -42,15 +42,15 @@ pub(crate) fn fold_bytes(bytes: &[u8], chunk: usize) -> (View, Vec<Change<'stati
     (fold.into_view(), changes)
 }
 
-/// A conversation that a test writes line by line.
+/// A session that a test writes line by line.
 #[derive(Debug)]
-pub(crate) struct Conversation {
+pub(crate) struct TestSession {
     decoder: Decoder,
     pub(crate) fold: Fold,
     pub(crate) changes: Vec<Change<'static>>,
 }
 
-impl Conversation {
+impl TestSession {
     pub(crate) fn new() -> Self {
         Self::with_options(FoldOptions::default())
     }
@@ -81,13 +81,13 @@ impl Conversation {
         self.line(r#"{"type":"system","subtype":"init","session_id":"s1","model":"m","tools":[]}"#)
     }
 
-    /// The main agent says something, whole.
+    /// The main agent writes a complete text.
     pub(crate) fn says(&mut self, message: &str, text: &str) -> &mut Self {
         let block = serde_json::json!({"type": "text", "text": text});
         self.json(&serde_json::json!({"type": "assistant", "message": {"id": message, "content": [block]}}))
     }
 
-    /// An agent (the main one for none) calls a tool.
+    /// An agent (`None` for the main one) calls a tool.
     pub(crate) fn calls(
         &mut self,
         agent: Option<&str>,
@@ -100,13 +100,13 @@ impl Conversation {
         self.json(&serde_json::json!({"type": "assistant", "message": message, "parent_tool_use_id": agent}))
     }
 
-    /// A tool gives something back.
+    /// A tool returns a result.
     pub(crate) fn returns(&mut self, agent: Option<&str>, tool: &str, output: &str) -> &mut Self {
         let block = serde_json::json!({"type": "tool_result", "tool_use_id": tool, "content": output});
         self.json(&serde_json::json!({"type": "user", "message": {"content": [block]}, "parent_tool_use_id": agent}))
     }
 
-    /// A turn ends well.
+    /// A turn ends successfully.
     pub(crate) fn result(&mut self, text: &str) -> &mut Self {
         self.json(&serde_json::json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": text}))
     }
@@ -121,7 +121,7 @@ impl Conversation {
         self.ends(code, signal, stderr, false)
     }
 
-    /// The process ends, because somebody wanted it to or not.
+    /// The process ends, on request or not.
     pub(crate) fn ends(
         &mut self,
         code: Option<i32>,
@@ -132,7 +132,7 @@ impl Conversation {
         self.host(&HostEvent::ProcessExited { code, signal, stderr: stderr.into(), wanted })
     }
 
-    /// The view; and the changes so far lead to it, which is checked each time.
+    /// The view. Checks each time that the changes so far lead to it.
     pub(crate) fn view(&self) -> &View {
         let mut built = View::default();
         for change in &self.changes {
@@ -157,7 +157,7 @@ impl Conversation {
     }
 }
 
-/// A view as text: what each agent said and did, then the rest.
+/// A view as text: the entries of each agent, then the rest.
 pub(crate) fn outline(view: &View) -> String {
     let mut out = String::new();
     let session = &view.session;

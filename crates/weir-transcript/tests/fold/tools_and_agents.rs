@@ -1,13 +1,13 @@
-//! Tool calls and sub-agents, in whatever order their lines come.
+//! Tool calls and sub-agents, in any order of their lines.
 
 use serde_json::json;
 use weir_transcript::{AgentState, FileChangeKind, ToolDetail, ToolState};
 
-use crate::support::Conversation;
+use crate::support::TestSession;
 
 #[test]
 fn results_are_matched_by_id_in_any_order() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t1", "Bash", &json!({"command": "a"})).calls(
         None,
         "t2",
@@ -22,7 +22,7 @@ fn results_are_matched_by_id_in_any_order() {
 
 #[test]
 fn a_result_before_its_call_waits_for_the_name() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().returns(None, "t1", "early");
     assert_eq!((talk.tool("t1").name.as_str(), talk.tool("t1").state), ("", ToolState::Succeeded));
     talk.calls(None, "t1", "Bash", &json!({"command": "ls"}));
@@ -34,14 +34,14 @@ fn a_result_before_its_call_waits_for_the_name() {
 
 #[test]
 fn a_call_that_never_got_a_result_is_unknown_at_the_end_of_the_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t1", "Bash", &json!({"command": "a"})).result("done");
     assert_eq!(talk.tool("t1").state, ToolState::Unknown);
 }
 
 #[test]
 fn the_duration_comes_from_the_lines_own_times() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init();
     talk.line(r#"{"type":"assistant","timestamp":"2026-11-15T07:03:04.000Z","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}"#);
     talk.line(r#"{"type":"user","timestamp":"2026-11-15T07:03:05.250Z","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}}"#);
@@ -49,8 +49,8 @@ fn the_duration_comes_from_the_lines_own_times() {
 }
 
 #[test]
-fn or_from_the_hosts_clock_where_the_lines_have_none() {
-    let mut talk = Conversation::new();
+fn the_duration_comes_from_the_hosts_clock_if_the_lines_have_no_times() {
+    let mut talk = TestSession::new();
     talk.init();
     talk.fold.set_time(1_000);
     talk.calls(None, "t", "Bash", &json!({}));
@@ -60,8 +60,8 @@ fn or_from_the_hosts_clock_where_the_lines_have_none() {
 }
 
 #[test]
-fn long_output_is_cut_in_the_middle_and_says_where_the_whole_is() {
-    let mut talk = Conversation::new();
+fn long_output_is_cut_in_the_middle_and_says_where_the_full_output_is() {
+    let mut talk = TestSession::new();
     let long = format!("first line\n{}\nlast line", "é\n".repeat(20_000));
     talk.init().calls(None, "t", "Bash", &json!({})).returns(None, "t", &long);
     let output = talk.tool("t").output.clone().unwrap();
@@ -72,8 +72,8 @@ fn long_output_is_cut_in_the_middle_and_says_where_the_whole_is() {
 }
 
 #[test]
-fn files_are_told_from_structured_patches_or_from_arguments() {
-    let mut talk = Conversation::new();
+fn files_are_derived_from_structured_patches_or_from_arguments() {
+    let mut talk = TestSession::new();
     talk.init().calls(
         None,
         "t1",
@@ -123,7 +123,7 @@ fn files_are_told_from_structured_patches_or_from_arguments() {
 
 #[test]
 fn a_failed_edit_changes_no_file() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "Write", &json!({"file_path": "/b", "content": "1"}));
     talk.line(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"no","is_error":true}]}}"#);
     assert_eq!(talk.tool("t").state, ToolState::Failed);
@@ -132,7 +132,7 @@ fn a_failed_edit_changes_no_file() {
 
 #[test]
 fn children_of_a_parent_that_was_not_seen_yet_find_their_place() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(Some("outer"), "inner", "Bash", &json!({"command": "ls"}));
     assert_eq!(talk.view().agents.len(), 1);
     talk.calls(
@@ -148,7 +148,7 @@ fn children_of_a_parent_that_was_not_seen_yet_find_their_place() {
 
 #[test]
 fn agents_form_a_tree_by_the_calls_that_started_them() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     let task = |name: &str| json!({"description": name, "prompt": "go"});
     talk.init().calls(None, "a", "Task", &task("a")).calls(None, "b", "Agent", &task("b"));
     talk.calls(Some("a"), "c", "Task", &task("c")).calls(Some("c"), "d", "Bash", &json!({}));
@@ -166,25 +166,25 @@ fn agents_form_a_tree_by_the_calls_that_started_them() {
 
 #[test]
 fn an_agent_in_the_background_outlives_its_result_and_its_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(
         None,
         "a",
         "Task",
         &json!({"description": "a", "prompt": "go", "run_in_background": true}),
     );
-    talk.returns(None, "a", "launched").result("goes on");
+    talk.returns(None, "a", "launched").result("continues");
     assert_eq!(talk.view().agents[0].state, AgentState::Running);
     talk.calls(Some("a"), "t", "Bash", &json!({})).says("m", "meanwhile").result("again");
-    assert_eq!(talk.tool("t").state, ToolState::Running, "its tools are not settled by somebody else's turn");
+    assert_eq!(talk.tool("t").state, ToolState::Running, "its tools are not settled by another turn");
     talk.line(r#"{"type":"system","subtype":"task_notification","task_id":"x","tool_use_id":"a","status":"failed","summary":"gave up"}"#);
     assert_eq!(talk.view().agents[0].state, AgentState::Failed);
     assert_eq!(talk.view().agents[0].summary.as_deref(), Some("gave up"));
 }
 
 #[test]
-fn things_to_do_are_kept_for_each_agent() {
-    let mut talk = Conversation::new();
+fn todos_are_kept_for_each_agent() {
+    let mut talk = TestSession::new();
     let todo = |text: &str| json!({"todos": [{"content": text, "status": "pending", "activeForm": "…"}]});
     talk.init().calls(None, "t1", "TodoWrite", &todo("main")).returns(None, "t1", "ok");
     talk.calls(Some("a"), "t2", "TodoWrite", &todo("sub")).returns(Some("a"), "t2", "ok");
@@ -194,15 +194,15 @@ fn things_to_do_are_kept_for_each_agent() {
 
 #[test]
 fn the_same_result_twice_has_its_effect_once() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "Write", &json!({"file_path": "/a", "content": "x"}));
     talk.returns(None, "t", "ok").returns(None, "t", "ok");
     assert_eq!(talk.view().files.len(), 1);
 }
 
 #[test]
-fn a_structured_result_counts_only_where_it_is_clear_whose_it_is() {
-    let mut talk = Conversation::new();
+fn a_structured_result_counts_only_if_its_call_is_clear() {
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t1", "Bash", &json!({})).calls(
         None,
         "t2",
@@ -213,12 +213,12 @@ fn a_structured_result_counts_only_where_it_is_clear_whose_it_is() {
     let structured = json!({"type": "create", "filePath": "/a", "content": "x", "structuredPatch": []});
     talk.json(&json!({"type": "user", "message": {"content": [block("t1"), block("t2")]}, "tool_use_result": structured}));
     assert_eq!(talk.view().files.len(), 1);
-    assert!(!talk.view().files[0].exact, "told from the arguments");
+    assert!(!talk.view().files[0].exact, "derived from the arguments");
 }
 
 #[test]
-fn a_structured_result_in_a_new_shape_is_counted_and_the_arguments_tell() {
-    let mut talk = Conversation::new();
+fn a_structured_result_in_a_new_shape_is_counted_and_the_arguments_are_used() {
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "Edit", &json!({"file_path": "/a", "old_string": "x", "new_string": "y"}));
     let hunk = json!({"oldStart": "1", "oldLines": 1, "newStart": 1, "newLines": 1, "lines": []});
     let structured = json!({"filePath": "/a", "structuredPatch": [hunk]});
@@ -229,8 +229,8 @@ fn a_structured_result_in_a_new_shape_is_counted_and_the_arguments_tell() {
 }
 
 #[test]
-fn an_unknown_structured_result_is_kept_for_programs() {
-    let mut talk = Conversation::new();
+fn an_unknown_structured_result_is_kept() {
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "mcp__db__query", &json!({}));
     let block = json!({"type": "tool_result", "tool_use_id": "t", "content": "ok"});
     talk.json(&json!({"type": "user", "message": {"content": [block]}, "tool_use_result": {"rows": [1, 2]}}));
@@ -239,7 +239,7 @@ fn an_unknown_structured_result_is_kept_for_programs() {
 
 #[test]
 fn an_interrupt_ends_the_agents_of_the_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "a", "Task", &json!({"prompt": "go"})).calls(Some("a"), "t", "Bash", &json!({}));
     talk.json(
         &json!({"type": "result", "subtype": "error_during_execution", "terminal_reason": "aborted_tools"}),
@@ -250,25 +250,25 @@ fn an_interrupt_ends_the_agents_of_the_turn() {
 
 #[test]
 fn an_agent_whose_result_came_before_its_call_has_ended() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().returns(None, "a", "done").calls(None, "a", "Task", &json!({"prompt": "go"}));
     assert_eq!(talk.view().agents[0].state, AgentState::Completed);
 }
 
 #[test]
 fn tools_below_a_background_agent_are_not_settled_by_the_main_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init()
         .calls(None, "a", "Task", &json!({"prompt": "go", "run_in_background": true}))
         .returns(None, "a", "launched");
     talk.calls(Some("a"), "b", "Task", &json!({"prompt": "go"})).calls(Some("b"), "t", "Bash", &json!({}));
-    talk.result("goes on");
+    talk.result("continues");
     assert_eq!(talk.tool("t").state, ToolState::Running);
 }
 
 #[test]
 fn a_tool_says_how_long_it_has_been_running() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "Bash", &json!({}));
     talk.line(r#"{"type":"tool_progress","tool_use_id":"t","tool_name":"Bash","elapsed_time_seconds":2.5}"#);
     assert_eq!(talk.tool("t").duration_ms, Some(2500));

@@ -3,9 +3,9 @@
 use serde_json::json;
 use weir_transcript::{Delivery, EntryBody, HostEvent, Notice, Status, ToolState, TurnCause, TurnState};
 
-use crate::support::Conversation;
+use crate::support::TestSession;
 
-fn deliveries(talk: &Conversation) -> Vec<(String, Delivery)> {
+fn deliveries(talk: &TestSession) -> Vec<(String, Delivery)> {
     let messages = talk.view().entries.iter().filter_map(|entry| match &entry.body {
         EntryBody::User(user) => Some((user.text.clone(), user.delivery)),
         _ => None,
@@ -15,7 +15,7 @@ fn deliveries(talk: &Conversation) -> Vec<(String, Delivery)> {
 
 #[test]
 fn without_ids_messages_are_answered_in_order() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A").sends("b", "B");
     assert_eq!(deliveries(&talk), [("A".into(), Delivery::Sent), ("B".into(), Delivery::Sent)]);
     talk.init();
@@ -32,7 +32,7 @@ fn without_ids_messages_are_answered_in_order() {
 
 #[test]
 fn a_result_says_by_ids_which_messages_it_answers() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A").sends("b", "B").sends("c", "C").init();
     talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "num_turns": 1, "user_message_uuids": ["a", "c"]}));
     let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
@@ -41,12 +41,12 @@ fn a_result_says_by_ids_which_messages_it_answers() {
 }
 
 #[test]
-fn a_turn_that_nobody_asked_for_is_nobodys_answer() {
-    let mut talk = Conversation::new();
+fn an_unasked_turn_answers_no_message() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "to A").result("to A");
     talk.init().says("n", "the task has ended").result("the task has ended");
     assert_eq!(talk.view().turns[1].cause, TurnCause::Unasked { origin: None });
-    // A message is sent while the CLI wakes up by itself: by order the turn would be its answer.
+    // A message is sent while the CLI continues on its own: by order the turn would be its answer.
     talk.sends("b", "B").init().says("o", "woke up");
     talk.json(&json!({"type": "result", "subtype": "success", "result": "woke up", "num_turns": 1, "origin": {"kind": "task-notification"}}));
     assert_eq!(talk.view().turns[2].cause, TurnCause::Unasked { origin: Some("task-notification".into()) });
@@ -56,8 +56,8 @@ fn a_turn_that_nobody_asked_for_is_nobodys_answer() {
 }
 
 #[test]
-fn an_empty_result_after_a_resume_answers_nobody() {
-    let mut talk = Conversation::new();
+fn an_empty_result_after_a_resume_answers_no_message() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init();
     talk.json(
         &json!({"type": "result", "subtype": "success", "result": "No response requested.", "num_turns": 0}),
@@ -69,24 +69,24 @@ fn an_empty_result_after_a_resume_answers_nobody() {
 }
 
 #[test]
-fn an_empty_result_after_words_is_the_answer() {
+fn an_empty_result_after_text_is_the_answer() {
     // 2.1.197 to `/compact` with nothing to compact; its results name no message.
     let empty = json!({"type": "result", "subtype": "success", "result": "", "num_turns": 0});
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "/compact").init().says("m", "Error: No messages to compact").json(&empty);
     assert_eq!(talk.view().turns[0].state, TurnState::Succeeded);
     let result = talk.view().turns[0].result.clone().unwrap();
     assert_eq!((result.text.as_deref(), result.degraded), (Some("Error: No messages to compact"), true));
     assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
-    // What is said to nobody after a resume is no answer, also if it is said in words.
-    let mut talk = Conversation::new();
+    // The CLI's empty answer after a resume is not an answer, even if it comes as text.
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "No response requested.").json(&empty);
     assert_eq!(deliveries(&talk)[0].1, Delivery::Sent);
 }
 
 #[test]
 fn a_result_that_is_held_back_belongs_to_the_older_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().says("m", "first").init().says("n", "second").result("first").result("second");
     let texts: Vec<_> =
         talk.view().turns.iter().map(|turn| turn.result.clone().unwrap().text.unwrap()).collect();
@@ -97,7 +97,7 @@ fn a_result_that_is_held_back_belongs_to_the_older_turn() {
 
 #[test]
 fn is_error_counts_whatever_the_subtype_says() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init()
         .json(&json!({"type": "result", "subtype": "success", "is_error": true, "result": "API Error"}));
     talk.init().json(&json!({"type": "result", "subtype": "error_max_turns", "is_error": false}));
@@ -106,7 +106,7 @@ fn is_error_counts_whatever_the_subtype_says() {
 
 #[test]
 fn an_interrupt_ends_the_turn_and_its_tools() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "Bash", &json!({"command": "sleep 60"})).host(&HostEvent::Interrupted);
     talk.json(
         &json!({"type": "result", "subtype": "error_during_execution", "is_error": false, "num_turns": 1}),
@@ -117,7 +117,7 @@ fn an_interrupt_ends_the_turn_and_its_tools() {
 
 #[test]
 fn when_the_cli_dies_everything_that_was_open_ends() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "working").calls(None, "t", "Task", &json!({"prompt": "go"}));
     talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Task","input":{},"tool_use_id":"t"}}"#);
     assert_eq!(talk.view().status, Status::WaitingForPerson);
@@ -139,8 +139,8 @@ fn when_the_cli_dies_everything_that_was_open_ends() {
 }
 
 #[test]
-fn a_conversation_goes_on_in_a_new_process() {
-    let mut talk = Conversation::new();
+fn a_session_continues_in_a_new_process() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().exits(Some(1), None, "");
     talk.host(&HostEvent::ProcessStarted { resumes: None });
     assert_eq!(talk.view().turns[0].state, TurnState::Lost);
@@ -150,22 +150,22 @@ fn a_conversation_goes_on_in_a_new_process() {
 }
 
 #[test]
-fn lifecycle_lines_tell_what_became_of_a_message() {
-    let mut talk = Conversation::new();
+fn lifecycle_lines_report_the_state_of_a_message() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").sends("b", "B").init();
     let lifecycle =
         |id: &str, state: &str| json!({"type": "command_lifecycle", "command_uuid": id, "state": state});
     talk.json(&lifecycle("a", "queued")).json(&lifecycle("a", "started")).json(&lifecycle("b", "cancelled"));
     let states =
-        |talk: &Conversation| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
+        |talk: &TestSession| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
     assert_eq!(states(&talk), [Delivery::Started, Delivery::Cancelled]);
     talk.json(&lifecycle("a", "completed"));
     assert_eq!(states(&talk), [Delivery::Answered, Delivery::Cancelled]);
 }
 
 #[test]
-fn while_something_runs_in_the_background_the_conversation_is_not_idle() {
-    let mut talk = Conversation::new();
+fn while_something_runs_in_the_background_the_session_is_not_idle() {
+    let mut talk = TestSession::new();
     talk.init().line(r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"x","task_type":"local_bash","description":"serve"}]}"#);
     talk.result("started");
     assert_eq!(talk.view().status, Status::Background);
@@ -175,7 +175,7 @@ fn while_something_runs_in_the_background_the_conversation_is_not_idle() {
 
 #[test]
 fn another_session_id_is_marked() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().result("x");
     assert!(!talk.view().session.forked);
     talk.line(r#"{"type":"system","subtype":"init","session_id":"s2"}"#);
@@ -185,11 +185,11 @@ fn another_session_id_is_marked() {
 
 #[test]
 fn a_message_that_was_taken_by_order_and_not_answered_waits_again() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A").sends("b", "B").init();
     talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "num_turns": 1, "user_message_uuids": ["b"]}));
     let states =
-        |talk: &Conversation| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
+        |talk: &TestSession| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
     assert_eq!(states(&talk), [Delivery::Sent, Delivery::Answered]);
     assert_eq!(talk.view().entries[1].turn.unwrap().0, 1);
     talk.init().result("y");
@@ -197,8 +197,8 @@ fn a_message_that_was_taken_by_order_and_not_answered_waits_again() {
 }
 
 #[test]
-fn a_result_that_nobody_asked_for_does_not_end_a_turn_that_somebody_did() {
-    let mut talk = Conversation::new();
+fn an_unasked_result_does_not_end_a_turn_that_was_asked_for() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "to A").init().says("n", "woke up");
     talk.json(&json!({"type": "result", "subtype": "success", "result": "woke up", "num_turns": 1, "origin": {"kind": "task-notification"}}));
     talk.json(&json!({"type": "result", "subtype": "success", "result": "to A", "num_turns": 1, "user_message_uuids": ["a"]}));
@@ -208,8 +208,8 @@ fn a_result_that_nobody_asked_for_does_not_end_a_turn_that_somebody_did() {
 }
 
 #[test]
-fn an_init_that_is_said_twice_is_one_turn() {
-    let mut talk = Conversation::new();
+fn a_repeated_init_is_one_turn() {
+    let mut talk = TestSession::new();
     talk.init().init().says("m", "hi").result("hi");
     assert_eq!(talk.view().turns.len(), 1);
     assert_eq!(talk.view().status, Status::Idle);
@@ -217,7 +217,7 @@ fn an_init_that_is_said_twice_is_one_turn() {
 
 #[test]
 fn a_process_that_starts_ends_what_the_one_before_left_open() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "half").host(&HostEvent::ProcessStarted { resumes: None });
     talk.sends("b", "B").init().says("n", "to B").result("to B");
     let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
@@ -227,7 +227,7 @@ fn a_process_that_starts_ends_what_the_one_before_left_open() {
 
 #[test]
 fn an_echo_in_a_recording_belongs_to_the_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init()
         .line(r#"{"type":"user","message":{"content":"hello"},"uuid":"a","isReplay":true}"#)
         .says("m", "hi")
@@ -237,7 +237,7 @@ fn an_echo_in_a_recording_belongs_to_the_turn() {
 
 #[test]
 fn a_reset_is_not_a_fork() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().result("x").line(r#"{"type":"conversation_reset","trigger":"clear","session_id":"s1"}"#);
     talk.line(r#"{"type":"system","subtype":"init","session_id":"s2"}"#);
     assert!(!talk.view().session.forked);
@@ -245,7 +245,7 @@ fn a_reset_is_not_a_fork() {
 
 #[test]
 fn a_message_that_is_sent_twice_is_one_message() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A")
         .host(&HostEvent::MessageSent { message: "a".into() })
         .init()
@@ -255,12 +255,12 @@ fn a_message_that_is_sent_twice_is_one_message() {
     assert_eq!(talk.view().turns[1].cause, TurnCause::Unasked { origin: None });
 }
 
-/// As 2.1.61 does it: the agent in the background ends after the last words of the turn that started it, and the CLI
-/// begins another turn before it has written the result. One result comes, with the words of the second.
+/// As in 2.1.61: the agent in the background ends after the last text of the turn that started it, and the CLI
+/// begins another turn before it has written the result. There is one result, with the text of the second turn.
 #[test]
 fn one_result_for_a_turn_and_for_the_one_that_the_cli_began_meanwhile() {
     for is_known in [true, false] {
-        let mut talk = Conversation::new();
+        let mut talk = TestSession::new();
         if is_known {
             talk.sends("a", "A");
         }
@@ -288,10 +288,10 @@ fn one_result_for_a_turn_and_for_the_one_that_the_cli_began_meanwhile() {
     }
 }
 
-/// 2.1.325 holds results back, says of each why its turn ended, and writes both.
+/// 2.1.325 delays results, says for each why its turn ended, and writes both.
 #[test]
 fn a_result_that_was_held_back_ends_its_own_turn_alone() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "to A").init().says("n", "woke up");
     talk.json(&json!({"type": "result", "subtype": "success", "result": "to A", "num_turns": 1,
         "terminal_reason": "completed"}));
@@ -302,23 +302,23 @@ fn a_result_that_was_held_back_ends_its_own_turn_alone() {
 }
 
 #[test]
-fn discarded_and_refused_are_ends_with_a_reason() {
+fn discarded_and_refused_messages_end_with_a_reason() {
     for (state, reason) in [("discarded", "discarded"), ("refused", "refused")] {
-        let mut talk = Conversation::new();
+        let mut talk = TestSession::new();
         talk.sends("a", "A");
         talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": state}));
         assert_eq!(deliveries(&talk)[0].1, Delivery::Failed);
         let EntryBody::User(user) = &talk.view().entries[0].body else { panic!("a message") };
         assert!(user.error.as_deref().unwrap().contains(reason));
-        // It takes no turn of another message.
+        // It does not take the turn of another message.
         talk.sends("b", "B").init().says("m", "to B").result("to B");
         assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
     }
 }
 
 #[test]
-fn an_empty_result_keeps_what_was_said() {
-    let mut talk = Conversation::new();
+fn an_empty_result_keeps_the_streamed_text() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "words").calls(
         None,
         "toolu_1",
@@ -330,7 +330,7 @@ fn an_empty_result_keeps_what_was_said() {
     let result = turn.result.as_ref().unwrap();
     assert_eq!((turn.state, result.degraded), (TurnState::Succeeded, true));
     assert_eq!(result.text.as_deref(), Some("words\n\nand more"));
-    // Something was done: no words are an answer, too.
+    // Something was done, so a result without text is an answer too.
     talk.sends("b", "B").init().calls(None, "toolu_2", "Bash", &json!({"command": "true"}));
     talk.returns(None, "toolu_2", "").result("");
     let turn = &talk.view().turns[1];
@@ -338,8 +338,8 @@ fn an_empty_result_keeps_what_was_said() {
 }
 
 #[test]
-fn a_result_of_nothing_at_all_is_an_error() {
-    let mut talk = Conversation::new();
+fn a_completely_empty_result_is_an_error() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init().result("");
     let turn = &talk.view().turns[0];
     assert_eq!(turn.state, TurnState::Failed);
@@ -348,9 +348,9 @@ fn a_result_of_nothing_at_all_is_an_error() {
 }
 
 #[test]
-fn a_turn_that_was_interrupted_does_not_take_its_message_back() {
-    // As 2.1.325 does it: the result, and then that the message is cancelled, although a tool may have run.
-    let mut talk = Conversation::new();
+fn an_interrupted_turn_does_not_cancel_its_message() {
+    // As in 2.1.325: the result, and then the message is reported as cancelled, although a tool may have run.
+    let mut talk = TestSession::new();
     talk.sends("a", "A").init();
     talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": "started"}));
     talk.host(&HostEvent::Interrupted);
@@ -365,8 +365,8 @@ fn a_turn_that_was_interrupted_does_not_take_its_message_back() {
 
 #[test]
 fn a_compaction_that_was_interrupted_is_not_a_failure() {
-    // As 2.1.9 does it: a success that says nothing.
-    let mut talk = Conversation::new();
+    // As in 2.1.9: a success without text.
+    let mut talk = TestSession::new();
     talk.sends("a", "/compact").host(&HostEvent::Interrupted).init();
     talk.json(
         &json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": ""}),
@@ -378,9 +378,9 @@ fn a_compaction_that_was_interrupted_is_not_a_failure() {
 }
 
 #[test]
-fn old_versions_tell_the_status_of_the_api_in_words_only() {
+fn old_versions_report_the_api_status_only_in_text() {
     let status = |is_error: bool, text: &str| {
-        let mut talk = Conversation::new();
+        let mut talk = TestSession::new();
         talk.sends("a", "A").init();
         talk.json(&json!({"type": "result", "subtype": "success", "is_error": is_error, "num_turns": 1,
             "result": text}));
@@ -388,15 +388,15 @@ fn old_versions_tell_the_status_of_the_api_in_words_only() {
     };
     let words = "API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}";
     assert_eq!(status(true, words), Some(429));
-    // The model may say the same.
+    // The model may write the same text.
     assert_eq!(status(false, words), None);
     assert_eq!(status(true, "API Error: 12 monkeys"), None);
     assert_eq!(status(true, "API Error: Request rejected (429)"), None);
 }
 
 #[test]
-fn an_interrupt_that_took_a_message_back_does_not_meet_the_next_turn() {
-    let mut talk = Conversation::new();
+fn an_interrupt_that_cancelled_a_message_does_not_hit_the_next_turn() {
+    let mut talk = TestSession::new();
     talk.sends("a", "A").host(&HostEvent::Interrupted);
     talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": "cancelled"}));
     talk.sends("b", "B").init();

@@ -1,4 +1,4 @@
-//! The normalised vocabularies, made from the same fold.
+//! The normalised vocabularies, derived from the same fold.
 
 use serde_json::json;
 use weir_transcript::{
@@ -7,9 +7,9 @@ use weir_transcript::{
 };
 use weir_wire::{Decoder, Framer};
 
-use crate::support::{Conversation, captures};
+use crate::support::{TestSession, captures};
 
-/// Names of the events of a capture, runs of the same one counted.
+/// Names of the events of a capture, with repeated names counted.
 fn names(version: &str, name: &str) -> (String, String) {
     let (mut agent, mut classic) = (Vec::new(), Vec::new());
     let (_, _, path) = captures().into_iter().find(|(v, n, _)| v == version && n == name).unwrap();
@@ -121,7 +121,7 @@ fn a_question_and_a_permission() {
 }
 
 #[test]
-fn errors_and_things_to_do() {
+fn errors_and_todos() {
     let (agent, classic) = names("2.1.325", "api-error-529");
     insta::assert_snapshot!(agent, @r"
     agent-process-start
@@ -161,7 +161,7 @@ fn a_cut_off_recording_ends_with_an_error_and_an_end() {
 }
 
 #[test]
-fn the_summary_tells_the_answer_that_was_asked_for() {
+fn the_summary_has_the_answer_that_was_asked_for() {
     let (_, _, path) =
         captures().into_iter().find(|(v, n, _)| v == "2.1.325" && n == "background-bash").unwrap();
     let mut summary = SummaryBuilder::default();
@@ -180,12 +180,12 @@ fn the_summary_tells_the_answer_that_was_asked_for() {
     assert!(!run.is_error && !run.degraded);
 }
 
-/// The events of a conversation that a test writes, in a short form.
-fn told(conversation: &Conversation) -> Vec<String> {
+/// The events of a test session, in a short form.
+fn short_events(session: &TestSession) -> Vec<String> {
     let mut words = AgentVocabulary::default();
     let mut view = View::default();
     let mut out = Vec::new();
-    for change in &conversation.changes {
+    for change in &session.changes {
         view.apply(change);
         words.translate(&view, change, &mut |event| {
             let detail = match &event.kind {
@@ -205,11 +205,11 @@ fn told(conversation: &Conversation) -> Vec<String> {
 }
 
 #[test]
-fn a_result_before_its_call_is_told_with_the_call_and_in_order() {
-    let mut talk = Conversation::new();
+fn a_result_before_its_call_is_reported_with_the_call_and_in_order() {
+    let mut talk = TestSession::new();
     talk.init().returns(None, "t", "early").calls(None, "t", "Bash", &json!({"command": "ls"})).result("x");
     assert_eq!(
-        told(&talk),
+        short_events(&talk),
         [
             "process-start",
             "message-start",
@@ -221,33 +221,33 @@ fn a_result_before_its_call_is_told_with_the_call_and_in_order() {
 }
 
 #[test]
-fn a_result_whose_call_never_comes_is_told_at_the_end_of_the_turn() {
-    let mut talk = Conversation::new();
+fn a_result_whose_call_never_comes_is_reported_at_the_end_of_the_turn() {
+    let mut talk = TestSession::new();
     talk.init().returns(None, "t", "early").result("x");
     assert_eq!(
-        told(&talk),
+        short_events(&talk),
         ["process-start", "message-start", "tool-end  Succeeded Some(\"early\")", "message-end"]
     );
 }
 
 #[test]
 fn a_denied_tool_ends_with_what_the_model_was_told() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "t", "Bash", &json!({}));
     talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}"#);
     let answer = RequestAnswer::Deny { message: "no".into() };
     talk.host(&HostEvent::RequestAnswered { request: "r".into(), answer, by: None });
-    assert!(!told(&talk).iter().any(|event| event.starts_with("tool-end")));
+    assert!(!short_events(&talk).iter().any(|event| event.starts_with("tool-end")));
     talk.line(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"no","is_error":true}]}}"#);
-    assert_eq!(told(&talk).last().unwrap(), "tool-end Bash Denied Some(\"no\")");
+    assert_eq!(short_events(&talk).last().unwrap(), "tool-end Bash Denied Some(\"no\")");
 }
 
 #[test]
 fn when_the_cli_dies_tools_and_agents_end_before_the_turn() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.init().calls(None, "a", "Task", &json!({"prompt": "go"})).calls(Some("a"), "t", "Bash", &json!({}));
     talk.exits(None, Some(9), "");
-    let ends: Vec<String> = told(&talk).into_iter().filter(|event| event.contains("-end")).collect();
+    let ends: Vec<String> = short_events(&talk).into_iter().filter(|event| event.contains("-end")).collect();
     assert_eq!(
         ends,
         [
@@ -261,8 +261,8 @@ fn when_the_cli_dies_tools_and_agents_end_before_the_turn() {
 }
 
 #[test]
-fn text_that_was_wrong_is_told_again_as_a_replacement() {
-    let mut talk = Conversation::new();
+fn wrong_text_is_sent_again_as_a_replacement() {
+    let mut talk = TestSession::new();
     talk.init().line(
         r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","content":[]}}}"#,
     );
@@ -270,7 +270,7 @@ fn text_that_was_wrong_is_told_again_as_a_replacement() {
     talk.line(r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hxl"}}}"#);
     talk.says("m", "Hello");
     assert_eq!(
-        told(&talk),
+        short_events(&talk),
         ["process-start", "message-start", "text-delta \"Hxl\" false", "text-delta \"Hello\" true"]
     );
 }
@@ -295,8 +295,8 @@ fn a_classic_result_has_the_total_of_its_own_turn() {
 }
 
 #[test]
-fn an_answer_that_was_cut_off_is_what_was_said_in_its_turn() {
-    let mut talk = Conversation::new();
+fn a_cut_off_answer_is_the_text_of_its_turn() {
+    let mut talk = TestSession::new();
     talk.init().says("m", "first").result("first").init().says("n", "sec").exits(Some(1), None, "");
     let mut summary = SummaryBuilder::new();
     let mut view = View::default();
@@ -310,7 +310,7 @@ fn an_answer_that_was_cut_off_is_what_was_said_in_its_turn() {
 }
 
 #[test]
-fn the_end_of_a_sub_agent_says_what_came_of_it() {
+fn the_end_of_a_sub_agent_has_its_outcome() {
     let (_, _, path) = captures().into_iter().find(|(v, n, _)| v == "2.1.325" && n == "subagent").unwrap();
     let mut words = AgentVocabulary::default();
     let (mut decoder, mut fold) = (Decoder::new(), Fold::new(FoldOptions::default()));
@@ -327,24 +327,24 @@ fn the_end_of_a_sub_agent_says_what_came_of_it() {
     assert_eq!(ends, [(Some("report of one".into()), Some(150))]);
 }
 
-/// The `classic` events of a conversation that a test writes.
-fn classic(conversation: &Conversation) -> Vec<ClassicEvent> {
+/// The `classic` events of a test session.
+fn classic(session: &TestSession) -> Vec<ClassicEvent> {
     let mut words = ClassicVocabulary::default();
     let mut view = View::default();
     let mut out = Vec::new();
-    for change in &conversation.changes {
+    for change in &session.changes {
         view.apply(change);
         words.translate(&view, change, &mut |event| out.push(event));
     }
     out
 }
 
-/// The `agent` events of a conversation that a test writes.
-fn agent(conversation: &Conversation) -> Vec<AgentEventKind> {
+/// The `agent` events of a test session.
+fn agent(session: &TestSession) -> Vec<AgentEventKind> {
     let mut words = AgentVocabulary::default();
     let mut view = View::default();
     let mut out = Vec::new();
-    for change in &conversation.changes {
+    for change in &session.changes {
         view.apply(change);
         words.translate(&view, change, &mut |event| out.push(event.kind));
     }
@@ -352,8 +352,8 @@ fn agent(conversation: &Conversation) -> Vec<AgentEventKind> {
 }
 
 #[test]
-fn done_is_told_after_each_answer_and_not_once_more_when_the_process_ends() {
-    let mut talk = Conversation::new();
+fn done_is_sent_after_each_answer_and_not_again_when_the_process_ends() {
+    let mut talk = TestSession::new();
     talk.init().says("m", "one").result("one").init().says("n", "two").result("two");
     talk.exits(Some(0), None, "");
     let names: Vec<&str> = classic(&talk).iter().map(|event| event.event).collect();
@@ -367,7 +367,7 @@ fn done_is_told_after_each_answer_and_not_once_more_when_the_process_ends() {
 
 #[test]
 fn a_process_that_ends_without_an_answer_is_done_as_well() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     talk.exits(Some(1), None, "no such session");
     let events = classic(&talk);
     let names: Vec<&str> = events.iter().map(|event| event.event).collect();
@@ -375,10 +375,10 @@ fn a_process_that_ends_without_an_answer_is_done_as_well() {
     assert!(matches!(&events[3].data, ClassicData::Done(done) if done.turn_id.is_none()));
 }
 
-/// The form of a design from before the CLI had ids everywhere: a call without one, and its result in the same line.
+/// A format from before the CLI had ids everywhere: a call without one, and its result in the same line.
 #[test]
 fn calls_without_an_id_are_shown_with_their_results() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     let content = json!([
         {"type": "text", "text": "Hello!"},
         {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
@@ -386,7 +386,7 @@ fn calls_without_an_id_are_shown_with_their_results() {
     ]);
     talk.init().json(&json!({"type": "assistant", "message": {"content": content}})).result("Hello!");
     assert_eq!(
-        told(&talk),
+        short_events(&talk),
         [
             "process-start",
             "message-start",
@@ -408,7 +408,7 @@ fn calls_without_an_id_are_shown_with_their_results() {
 
 #[test]
 fn two_calls_without_an_id_get_their_results_in_order() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     let call = |command: &str| json!({"type": "tool_use", "name": "Bash", "input": {"command": command}});
     let result = |text: &str| json!({"type": "tool_result", "content": text});
     talk.init().json(&json!({"type": "assistant", "message": {"content": [call("a"), call("b")]}}));
@@ -422,8 +422,8 @@ fn two_calls_without_an_id_get_their_results_in_order() {
 }
 
 #[test]
-fn a_call_of_which_nothing_more_is_heard_is_not_called_failed() {
-    let mut talk = Conversation::new();
+fn a_call_without_a_result_is_not_reported_as_failed() {
+    let mut talk = TestSession::new();
     talk.init().json(&json!({"type": "assistant", "message": {"content": [
         {"type": "tool_use", "name": "Bash", "input": {}}]}}));
     talk.result("x");
@@ -440,8 +440,8 @@ fn a_call_of_which_nothing_more_is_heard_is_not_called_failed() {
 }
 
 #[test]
-fn a_turn_says_where_it_works_and_with_what_and_what_it_cost_in_all() {
-    let mut talk = Conversation::new();
+fn a_turn_reports_its_folder_its_tools_and_the_total_cost() {
+    let mut talk = TestSession::new();
     talk.line(r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","tools":["Bash","Read"]}"#);
     talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "total_cost_usd": 0.5}));
     let events = agent(&talk);
@@ -454,7 +454,7 @@ fn a_turn_says_where_it_works_and_with_what_and_what_it_cost_in_all() {
 }
 
 #[test]
-fn a_host_tells_of_the_start_and_the_end_of_each_process() {
+fn a_host_reports_the_start_and_the_end_of_each_process() {
     let mut words = AgentVocabulary::default();
     let mut fold = Fold::new(FoldOptions::default());
     let mut out = Vec::new();
@@ -484,12 +484,12 @@ fn a_host_tells_of_the_start_and_the_end_of_each_process() {
 }
 
 #[test]
-fn a_recording_without_requests_tells_its_questions_from_the_calls() {
-    let mut talk = Conversation::new();
+fn a_recording_without_requests_derives_its_questions_from_the_calls() {
+    let mut talk = TestSession::new();
     let question = json!({"questions": [{"question": "Which?", "header": "h", "multiSelect": false,
         "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
     talk.init().calls(None, "q", "AskUserQuestion", &question);
-    let states = |talk: &Conversation| -> Vec<RequestState> {
+    let states = |talk: &TestSession| -> Vec<RequestState> {
         let states = agent(talk).into_iter().filter_map(|event| match event {
             AgentEventKind::Question { request_id: None, state, .. } => Some(state),
             _ => None,
@@ -506,11 +506,11 @@ fn a_recording_without_requests_tells_its_questions_from_the_calls() {
 }
 
 #[test]
-fn things_to_do_are_told_with_the_call_and_taken_back_if_it_fails() {
-    let mut talk = Conversation::new();
+fn todos_are_reported_with_the_call_and_reverted_if_it_fails() {
+    let mut talk = TestSession::new();
     let list =
         |status: &str| json!({"todos": [{"content": "build", "status": status, "activeForm": "building"}]});
-    let statuses = |talk: &Conversation| -> Vec<Vec<String>> {
+    let statuses = |talk: &TestSession| -> Vec<Vec<String>> {
         let lists = agent(talk).into_iter().filter_map(|event| match event {
             AgentEventKind::Todos { items } => Some(items.into_iter().map(|item| item.status).collect()),
             _ => None,
@@ -520,7 +520,7 @@ fn things_to_do_are_told_with_the_call_and_taken_back_if_it_fails() {
     talk.init().calls(None, "t", "TodoWrite", &list("pending"));
     assert_eq!(statuses(&talk), [["pending"]]);
     talk.returns(None, "t", "ok");
-    assert_eq!(statuses(&talk), [["pending"]], "the result says the same");
+    assert_eq!(statuses(&talk), [["pending"]], "the result has the same list");
     talk.calls(None, "u", "TodoWrite", &list("completed"));
     talk.line(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"u","content":"no","is_error":true}]}}"#);
     assert_eq!(statuses(&talk), [["pending"], ["completed"], ["pending"]]);
@@ -528,7 +528,7 @@ fn things_to_do_are_told_with_the_call_and_taken_back_if_it_fails() {
 
 #[test]
 fn a_sub_agent_has_a_description_and_is_corrected() {
-    let mut talk = Conversation::new();
+    let mut talk = TestSession::new();
     // Its first line comes before the call that started it.
     talk.init().json(&json!({"type": "assistant", "parent_tool_use_id": "a",
         "message": {"content": [{"type": "text", "text": "looking"}]}}));
@@ -537,7 +537,7 @@ fn a_sub_agent_has_a_description_and_is_corrected() {
     talk.json(&json!({"type": "user", "message": {"content": [result]},
         "tool_use_result": {"agentId": "x", "status": "completed", "content": []}}));
     talk.result("x");
-    let told: Vec<String> = agent(&talk)
+    let events: Vec<String> = agent(&talk)
         .into_iter()
         .filter_map(|event| match event {
             AgentEventKind::SubagentStart { description, background, .. } => {
@@ -551,7 +551,7 @@ fn a_sub_agent_has_a_description_and_is_corrected() {
         })
         .collect();
     assert_eq!(
-        told,
+        events,
         ["start sub-agent false", "update look around true", "update look around false", "end Completed"]
     );
 }

@@ -1,4 +1,4 @@
-//! Every recorded transcript becomes the conversation that it is, written down as Markdown for a person to review.
+//! Every recorded transcript is imported and exported as Markdown for a person to review.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn transcripts() -> Vec<(String, String, PathBuf)> {
 }
 
 #[test]
-fn every_transcript_becomes_its_reviewed_conversation() {
+fn every_transcript_gives_its_reviewed_markdown() {
     let transcripts = transcripts();
     assert!(transcripts.len() >= 14, "the recorded transcripts are missing");
     for (version, name, path) in transcripts {
@@ -83,7 +83,7 @@ fn find(version: &str, name: &str) -> PathBuf {
 }
 
 #[test]
-fn parallel_agents_keep_what_is_theirs() {
+fn parallel_agents_keep_their_own_entries() {
     for version in ["2.1.9", "2.1.325"] {
         let (view, _) = Files::read(&find(version, "agents")).view();
         assert_eq!(view.agents.len(), 2, "{version}");
@@ -102,7 +102,7 @@ fn parallel_agents_keep_what_is_theirs() {
 }
 
 #[test]
-fn a_branch_that_was_given_up_is_skipped_and_counted() {
+fn an_abandoned_branch_is_skipped_and_counted() {
     for version in ["2.1.9", "2.1.325"] {
         let reports: Vec<_> =
             ["branches", "branches-2"].map(|name| Files::read(&find(version, name)).view()).into();
@@ -114,7 +114,7 @@ fn a_branch_that_was_given_up_is_skipped_and_counted() {
 }
 
 #[test]
-fn what_it_cost_is_known_only_where_the_file_says_so() {
+fn the_cost_is_known_only_if_the_file_has_it() {
     let (view, _) = Files::read(&find("2.1.9", "tools")).view();
     assert_eq!(view.cost.usd, None);
     let (view, _) = Files::read(&find("2.1.325", "tools")).view();

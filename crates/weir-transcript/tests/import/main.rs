@@ -1,4 +1,4 @@
-//! The CLI's own transcripts as history.
+//! Import of the CLI's own transcripts.
 
 #[cfg(test)]
 mod files;

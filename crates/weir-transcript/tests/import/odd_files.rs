@@ -1,4 +1,4 @@
-//! Files that are damaged, old, or from versions to come.
+//! Files that are damaged, old, or from future versions.
 
 use proptest::prelude::*;
 use weir_transcript::import::{AgentTranscript, ImportReport, Transcript, import_view};
@@ -9,7 +9,7 @@ fn import(main: &str) -> (View, ImportReport) {
 }
 
 #[test]
-fn what_is_not_understood_is_kept_and_counted() {
+fn unknown_lines_are_kept_and_counted() {
     let (view, report) = import(
         r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"hi"}}
 {"type":"hologram","uuid":"2","parentUuid":"1","shape":"cube"}
@@ -30,7 +30,7 @@ not JSON at all
 }
 
 #[test]
-fn a_last_line_that_was_cut_is_no_success() {
+fn a_cut_last_line_is_not_a_success() {
     let (view, report) = import(
         r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"hi"}}
 {"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}
@@ -47,7 +47,7 @@ fn agents_in_the_file_of_the_session_are_found_by_their_task() {
 {"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Task","input":{"description":"d","prompt":"do it","subagent_type":"x"}}]}}
 {"type":"user","uuid":"a","parentUuid":null,"isSidechain":true,"message":{"role":"user","content":"do it"}}
 {"type":"assistant","uuid":"b","parentUuid":"a","isSidechain":true,"message":{"id":"n","content":[{"type":"text","text":"did it"}]}}
-{"type":"user","uuid":"z","parentUuid":null,"isSidechain":true,"message":{"role":"user","content":"nobody asked for this"}}
+{"type":"user","uuid":"z","parentUuid":null,"isSidechain":true,"message":{"role":"user","content":"started by no call"}}
 {"type":"user","uuid":"3","parentUuid":"2","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"did it"}]}}
 {"type":"assistant","uuid":"4","parentUuid":"3","message":{"id":"o","content":[{"type":"text","text":"done"}]}}"#,
     );
@@ -104,7 +104,7 @@ fn titles_retries_and_commands_have_their_places() {
 }
 
 #[test]
-fn an_empty_file_is_an_empty_conversation() {
+fn an_empty_file_is_an_empty_session() {
     for file in ["", "\n\n \n"] {
         let (view, report) = import(file);
         assert_eq!((view.entries.len(), report.lines), (0, 0));
@@ -114,7 +114,7 @@ fn an_empty_file_is_an_empty_conversation() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Lines that name each other in any way, and damaged bytes: no line of a conversation is lost without being counted.
+    /// Lines that name each other in any way, and damaged bytes: no message is lost without being counted.
     #[test]
     fn any_tree_is_read(
         lines in prop::collection::vec((0..3_u8, 0..8_u8, prop::option::of(0..8_u8), any::<bool>()), 0..12),

@@ -1,8 +1,8 @@
-//! From a line to a message. Cannot fail and cannot hide.
+//! Decodes lines into messages. Decoding never fails and never drops anything.
 //!
-//! Two steps: the envelope (`type` and `subtype`, wherever they stand in the object), then the body. A type
-//! that Weir does not know stays [`Body::UnknownType`]; a known type in a new shape is [`Body::Mismatch`] with
-//! the reason; neither is ever taken for the other.
+//! Two steps: the envelope (`type` and `subtype`, wherever they are in the object), then the body. A type that
+//! Weir does not know becomes [`Body::UnknownType`]; a known type in a new shape becomes [`Body::Mismatch`]
+//! with the reason; the two are never confused.
 
 pub(crate) mod object;
 mod shape;
@@ -19,13 +19,13 @@ use shape::Shapes;
 /// A line, decoded as far as it can be, with its bytes.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
-    /// The line as it came, without its line feed. For an oversize line, its first bytes.
+    /// The line as received, without its line feed. For an oversize line, its first bytes.
     pub raw: &'a [u8],
-    /// What it says.
+    /// The decoded content.
     pub body: Body<'a>,
 }
 
-/// What a line says.
+/// The decoded content of a line.
 #[derive(Debug, Clone)]
 pub enum Body<'a> {
     /// A line of the protocol.
@@ -39,15 +39,15 @@ pub enum Body<'a> {
         /// The object.
         json: RawJson<'a>,
     },
-    /// A line of a known type that does not fit it.
+    /// A line of a known type with fields that do not match the type.
     Mismatch {
         /// Its `type`, if that could be read.
         type_name: Option<Text<'a>>,
         /// Its `subtype`, if it has one.
         subtype: Option<Text<'a>>,
-        /// What does not fit, such as `num_turns: expected a whole number, found a string`.
+        /// What does not match, such as `num_turns: expected a whole number, found a string`.
         reason: String,
-        /// What could be read all the same; fields that do not fit are at their defaults.
+        /// What could be decoded nevertheless; fields that do not match have their default values.
         partial: Option<Message<'a>>,
         /// The object.
         json: RawJson<'a>,
@@ -59,15 +59,15 @@ pub enum Body<'a> {
     },
     /// Longer than the framer's limit.
     Oversize {
-        /// How long it was.
+        /// Length of the line.
         length: u64,
     },
-    /// Nothing but white space or terminal escape sequences. There is nothing to lose in it.
+    /// Nothing but whitespace or terminal escape sequences. It can be ignored without losing anything.
     Blank,
 }
 
 impl<'a> Body<'a> {
-    /// The message, also where some of it did not fit.
+    /// The message, even if parts of it did not match.
     pub fn message(&self) -> Option<&Message<'a>> {
         match self {
             Self::Known(message) | Self::Mismatch { partial: Some(message), .. } => Some(message),
@@ -77,7 +77,7 @@ impl<'a> Body<'a> {
 }
 
 /// Decodes lines. Keeps scratch memory and the shape of recent lines between calls, and nothing else: the
-/// answer for a line never depends on the lines before it.
+/// result for a line never depends on the lines before it.
 ///
 /// ```
 /// use weir_wire::{Body, Decoder, Message};
@@ -103,17 +103,17 @@ impl std::fmt::Debug for Decoder {
 }
 
 impl Decoder {
-    /// A decoder.
+    /// A new decoder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives back the memory that it keeps between lines. The next line costs a little more.
-    pub fn rest(&mut self) {
+    /// Releases the memory that it keeps between lines. The next line then costs slightly more.
+    pub fn release_memory(&mut self) {
         *self = Self::default();
     }
 
-    /// Decodes what the framer gave.
+    /// Decodes a frame from the framer.
     pub fn decode_frame<'a>(&mut self, frame: Frame<'a>) -> Line<'a> {
         match frame {
             Frame::Line(line) => self.decode(line),
@@ -181,7 +181,7 @@ fn decode_object<'a>(node: Node<'a, '_>) -> Body<'a> {
     }
 }
 
-/// The type of a line in a few words, for logs: `result/success`, `stream_event`.
+/// The type of a line as a short name for logs: `result/success`, `stream_event`.
 pub fn describe<'a>(type_name: Option<Text<'a>>, subtype: Option<Text<'a>>) -> Cow<'a, str> {
     match (type_name, subtype) {
         (None, _) => Cow::Borrowed("(no type)"),

@@ -1,17 +1,18 @@
-//! How the members of a JSON object become the fields of a struct.
+//! Decodes the members of a JSON object into the fields of a struct.
 //!
-//! `wire_struct!` writes the decoder of each message type. Every field is decoded on its own: one that has
-//! changed its shape is reported and left at its default, and its neighbours are still there.
+//! `wire_struct!` generates the decoder of each message type. Every field is decoded on its own: a field whose
+//! shape has changed is reported and left at its default, and the other fields are still decoded.
 
 use std::fmt;
 
 use crate::id::IdRef;
 use crate::json::{JsonKind, Node, RawJson, Text};
 
-/// What did not fit while one line was decoded, in the order of the line.
+/// The problems found while decoding one line, in the order of the line.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
-    /// Where decoding is: the first `depth` parts count. No message nests deeper than this.
+    /// The path to the value being decoded: only the first `depth` parts count. No message nests deeper than
+    /// this.
     path: [PathPart; 12],
     depth: usize,
     found: Vec<String>,
@@ -26,8 +27,8 @@ enum PathPart {
 }
 
 impl Problems {
-    /// Problems beyond this many say nothing new.
-    const MOST: usize = 8;
+    /// Maximum number of problems to report; further ones say nothing new.
+    const MAX_REPORTED: usize = 8;
 
     pub(crate) fn in_field<T>(&mut self, name: &'static str, decode: impl FnOnce(&mut Self) -> T) -> T {
         self.within(PathPart::Field(name), decode)
@@ -48,7 +49,7 @@ impl Problems {
     }
 
     pub(crate) fn report(&mut self, what: impl fmt::Display) {
-        if self.found.len() >= Self::MOST {
+        if self.found.len() >= Self::MAX_REPORTED {
             return;
         }
         let mut message = String::new();
@@ -148,7 +149,7 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<(Text<'a>, T)> {
 
 /// The object that a struct was decoded from, with the members that the struct has no field for.
 ///
-/// Serialising it gives back the object as it came, unknown members included.
+/// Serialising it writes the object as received, unknown members included.
 #[derive(Clone, Copy, Default)]
 pub struct Source<'a> {
     pub(crate) json: RawJson<'a>,
@@ -176,7 +177,7 @@ impl fmt::Debug for Source<'_> {
 
 /// Declares a struct that is decoded from a JSON object.
 ///
-/// A `required` field has to be there; an `optional` one may be absent or null; a `list` is empty when absent.
+/// A `required` field must be present; an `optional` one may be absent or null; a `list` is empty when absent.
 macro_rules! wire_struct {
     (
         $(#[$doc:meta])*
@@ -189,7 +190,7 @@ macro_rules! wire_struct {
         #[non_exhaustive]
         pub struct $name<'a> {
             $( $(#[$field_doc])* pub $field: $crate::decode::object::wire_field_type!($mode $type), )*
-            /// The object itself, with members that have no field here.
+            /// The object itself, including members that have no field here.
             pub source: $crate::decode::object::Source<'a>,
         }
 
@@ -197,7 +198,7 @@ macro_rules! wire_struct {
             const KEYS: &'static [&'static str] = &["type", "subtype", $($key),*];
         }
 
-        /// Gives the object as it came, unknown members included.
+        /// Writes the object as received, unknown members included.
         impl serde::Serialize for $name<'_> {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 self.source.json().serialize(serializer)
@@ -276,7 +277,7 @@ macro_rules! wire_field_check {
     };
 }
 
-/// Declares an enum for a string that has known values and will have more.
+/// Declares an enum for a string that has known values and may get more.
 macro_rules! open_enum {
     (
         $(#[$doc:meta])*
@@ -292,7 +293,7 @@ macro_rules! open_enum {
         }
 
         impl<'a> $name<'a> {
-            /// The value as it stands in the line.
+            /// The value as it appears in the line.
             pub fn as_str(&self) -> std::borrow::Cow<'a, str> {
                 match self {
                     $( Self::$variant => std::borrow::Cow::Borrowed($text), )*

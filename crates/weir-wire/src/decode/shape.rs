@@ -1,9 +1,10 @@
-//! Recognises a line that differs from an earlier one in two strings only.
+//! Recognises a line that differs from an earlier one only in two strings.
 //!
-//! While a message is being written the CLI sends one short line for each piece of text, and they are alike to
-//! the byte but for the text and the line's own id. Comparing the bytes around those two strings is far
-//! cheaper than parsing, and it is exact: if the bytes before, between and after are the same and each of the
-//! two is a complete JSON string, then the whole is parsed the same but for those two.
+//! While a message is being written, the CLI sends one short line for each piece of text. These lines are
+//! identical to the byte except for the text and the line's own id. Comparing the bytes around those two
+//! strings is far cheaper than parsing, and it is exact: if the bytes before, between and after are the same
+//! and each of the two is a complete JSON string, then both lines parse to the same message except for those
+//! two strings.
 
 use crate::id::IdRef;
 use crate::json::{RawJson, Text, string_end};
@@ -11,30 +12,31 @@ use crate::message::{BlockDelta, Delta, StreamEvent, StreamEventMessage};
 
 use super::Source;
 
-/// Streams that can alternate without forgetting each other: the main agent and sub-agents beside it.
-const REMEMBERED: usize = 4;
+/// Number of shapes that are remembered, so that interleaved streams (the main agent and its sub-agents) do not
+/// evict each other.
+const MAX_SHAPES: usize = 4;
 
-/// A longer line is parsed as usual, so that what is remembered stays small.
-const LONGEST: usize = 4 << 10;
+/// Longer lines are always parsed, so that the remembered shapes stay small.
+const MAX_LINE_LENGTH: usize = 4 << 10;
 
 /// The shapes of the last few kinds of delta lines.
 #[derive(Default)]
 pub(super) struct Shapes {
     shapes: Vec<Shape>,
-    /// The one that fitted last.
+    /// Position of the shape that matched last.
     recent: usize,
-    /// The one that is forgotten next.
+    /// Position of the shape that is replaced next.
     oldest: usize,
 }
 
-/// Where something lies in a line.
+/// A range of bytes in a line.
 #[derive(Clone, Copy)]
 struct Span {
     start: u32,
     end: u32,
 }
 
-/// A string with its place in a line, if it is there.
+/// Range of a string in a line and whether it is escaped; `None` if the line does not have it.
 type Place = Option<(Span, bool)>;
 
 struct Shape {
@@ -45,7 +47,7 @@ struct Shape {
     delta_first: bool,
     delta: DeltaKind,
     index: u64,
-    /// Objects whose source is kept: the line, the event, and the known keys of each.
+    /// Range of the event, whose source is kept like that of the line. The known keys of both follow.
     event: Span,
     keys: &'static [&'static str],
     event_keys: &'static [&'static str],
@@ -84,18 +86,18 @@ impl Shapes {
         let Some(shape) = Shape::of(json, message) else {
             return;
         };
-        if self.shapes.len() < REMEMBERED {
+        if self.shapes.len() < MAX_SHAPES {
             self.recent = self.shapes.len();
             self.shapes.push(shape);
         } else if let Some(place) = self.shapes.get_mut(self.oldest) {
             *place = shape;
             self.recent = self.oldest;
-            self.oldest = (self.oldest + 1) % REMEMBERED;
+            self.oldest = (self.oldest + 1) % MAX_SHAPES;
         }
     }
 }
 
-/// Where `part` lies in `whole`, of which it must be a slice.
+/// Range of `part` in `whole`, of which it must be a slice.
 fn span_in(whole: &[u8], part: &[u8]) -> Option<Span> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     let end = start + part.len();
@@ -104,7 +106,7 @@ fn span_in(whole: &[u8], part: &[u8]) -> Option<Span> {
 
 impl Shape {
     fn of(json: &[u8], message: &StreamEventMessage<'_>) -> Option<Self> {
-        if json.len() > LONGEST {
+        if json.len() > MAX_LINE_LENGTH {
             return None;
         }
         let StreamEvent::BlockDelta(block) = &message.event else {
@@ -153,7 +155,7 @@ impl Shape {
         let after = part(second.end, self.line.len() as u32)?;
 
         let rest = json.strip_prefix(before)?;
-        // The id of the line is the last of the three to differ between streams, so the cheap end is tried first.
+        // Comparing the end is cheap, so it is done before the strings are searched.
         rest.strip_suffix(after)?;
         let (first_length, first_escaped) = string_end(rest, 0).ok()?;
         let rest_after_first = rest.get(first_length..)?.strip_prefix(between)?;
@@ -199,7 +201,7 @@ impl Shape {
     }
 }
 
-/// A line of the same shape, in which the parts lie elsewhere because the two strings have other lengths.
+/// A line of the same shape, whose parts are at other positions because the two strings have other lengths.
 struct Moved<'a> {
     json: &'a [u8],
     holes: [Span; 2],
@@ -247,7 +249,7 @@ mod tests {
         .into_bytes()
     }
 
-    /// Everything that decoding gives, as text.
+    /// The complete result of decoding, as text.
     fn outcome(decoder: &mut Decoder, line: &[u8]) -> String {
         let decoded = decoder.decode(line);
         let Body::Known(message) = &decoded.body else {

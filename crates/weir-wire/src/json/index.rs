@@ -1,8 +1,8 @@
-//! One validating walk over a line that remembers where its upper values lie.
+//! One validating pass over a line that records where the values of its upper levels are.
 //!
-//! Typed decoding then reads fields wherever they stand without walking the line again. The index goes a few
-//! levels deep and holds a bounded number of values: what is deeper, stands under a key whose value is kept as
-//! raw JSON anyway, or is too numerous, is checked and remembered as one opaque span.
+//! Typed decoding then reads fields in any order without scanning the line again. The index is a few levels
+//! deep and holds a bounded number of values. A container that is deeper, has too many values, or belongs to a
+//! key whose value is kept as raw JSON anyway is validated and recorded as one opaque span.
 
 use super::raw::{JsonKind, RawJson};
 use super::syntax::{
@@ -10,14 +10,14 @@ use super::syntax::{
 };
 use super::text::Text;
 
-/// Deepest level whose values are indexed: the source of a picture inside a tool result is at level six, its
+/// Deepest level whose values are indexed: the source of an image inside a tool result is at level six, its
 /// members at level seven.
-const DEEPEST: usize = 7;
+const MAX_DEPTH: usize = 7;
 
-/// Most values remembered for one line; bounds the memory that a hostile line can take.
-const MOST: usize = 1 << 17;
+/// Maximum number of values recorded for one line; bounds the memory that a hostile line can take.
+const MAX_VALUES: usize = 1 << 17;
 
-/// Values under these keys are handed out as raw JSON, so nobody would look at an index of them.
+/// Values under these keys are handed out as raw JSON, so an index of them would never be read.
 fn is_opaque(key: &[u8]) -> bool {
     matches!(key, b"input" | b"tool_input" | b"updatedInput" | b"structured_output")
 }
@@ -58,7 +58,7 @@ impl RecordKind {
     }
 }
 
-/// The scratch memory of the walk, kept between lines so that a line costs no allocation.
+/// Scratch memory of the walk, kept between lines so that indexing a line does not allocate.
 #[derive(Default)]
 pub(crate) struct Index {
     records: Vec<Record>,
@@ -146,7 +146,7 @@ impl Index {
                 }
                 at = skip_space(json, at);
                 match byte_at(json, at) {
-                    Some(b',') if self.records.len() < MOST => {
+                    Some(b',') if self.records.len() < MAX_VALUES => {
                         (key, at) = child(json, skip_space(json, at + 1), around)?;
                         continue 'value;
                     }
@@ -178,7 +178,8 @@ impl Index {
         }
     }
 
-    /// There are too many values: forgets those of this container and remembers it as one span. Gives its end.
+    /// Called when there are too many values: drops those of this container, records it as one span and returns
+    /// its end.
     #[cold]
     fn make_opaque(&mut self, json: &[u8], at: u32) -> Scanned<usize> {
         self.records.truncate(at as usize + 1);
@@ -198,10 +199,10 @@ fn child(json: &[u8], at: usize, container: RecordKind) -> Scanned<(Key, usize)>
     if container == RecordKind::Object { member_value(json, at) } else { Ok((Key::default(), at)) }
 }
 
-/// The containers around the walk's position, by their place in the index.
+/// The containers around the walk's position, by their position in the index.
 #[derive(Default)]
 struct Open {
-    places: [u32; DEEPEST],
+    places: [u32; MAX_DEPTH],
     depth: usize,
 }
 
@@ -211,7 +212,7 @@ impl Open {
     }
 
     fn is_full(&self) -> bool {
-        self.depth == DEEPEST
+        self.depth == MAX_DEPTH
     }
 
     fn push(&mut self, place: u32) {
@@ -319,12 +320,12 @@ impl<'a, 'i> Node<'a, 'i> {
         })
     }
 
-    /// The member with this key; of repeated keys the last, as in JavaScript.
+    /// The member with this key; the last one if the key is repeated, as in JavaScript.
     pub(crate) fn get(&self, key: &str) -> Option<Node<'a, 'i>> {
         let end = self.record().after;
         let mut at = self.at + 1;
         let mut found = None;
-        // Comparing lengths in the records alone passes over most members without a look at their bytes.
+        // Comparing the recorded lengths skips most members without reading their bytes.
         while let Some(record) = self.records.get(at as usize).filter(|_| at < end) {
             let length = record.key_end.wrapping_sub(record.key_start) as usize;
             if length == key.len() || record.key_escaped {

@@ -1,9 +1,9 @@
 //! The JSON layer: a validating scanner, lazy borrowed values, and the index that typed decoding reads.
 //!
-//! Why not a ready parser: a line of the protocol must be classified whatever is in it (lone surrogates, ten
-//! thousand levels of nesting, numbers beyond `f64`, repeated keys), it must be walked once however deep the
-//! wanted field lies, and a tool result of many megabytes must not be unescaped or copied unless somebody
-//! asks for it. Nothing in here knows what a line means.
+//! Why not an off-the-shelf parser: every line of the protocol must be classified whatever it contains (lone
+//! surrogates, ten thousand levels of nesting, numbers beyond `f64`, repeated keys), it must be scanned only
+//! once however deep the wanted field is, and a tool result of many megabytes must not be unescaped or copied
+//! unless it is read. Nothing in this module knows what a line means.
 
 mod index;
 mod raw;

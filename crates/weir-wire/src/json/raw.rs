@@ -1,4 +1,4 @@
-//! A JSON value that is looked into only on demand.
+//! A JSON value that is parsed only on demand.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use super::rewrite::Rewritten;
 use super::syntax::{JsonFault, byte_at, fault, member_value, skip_space, string_end, trim, value_end};
 use super::text::Text;
 
-/// Deepest nesting that is turned into nested data; what lies deeper is given as a string of its JSON text, so
-/// that nobody who walks the data recursively can overflow a stack.
-const DEEPEST_DATA: usize = 120;
+/// Deepest nesting that is turned into nested data; anything deeper becomes a string of its JSON text, so that
+/// walking the data recursively cannot overflow the stack.
+const MAX_DATA_DEPTH: usize = 120;
 
 /// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,15 +57,15 @@ impl Default for RawJson<'_> {
 }
 
 impl<'a> RawJson<'a> {
-    /// Takes bytes that the scanner has already walked.
+    /// Wraps bytes that the scanner has already validated.
     pub(crate) const fn trusted(json: &'a [u8]) -> Self {
         Self { json }
     }
 
-    /// Checks that `bytes` hold one JSON value, with nothing but white space around it.
+    /// Checks that `bytes` hold one JSON value, with nothing but whitespace around it.
     ///
     /// # Errors
-    /// Says what is wrong and at which byte.
+    /// Returns what is wrong and at which byte.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, JsonFault> {
         let json = trim(bytes);
         let end = value_end(json, 0)?;
@@ -75,7 +75,7 @@ impl<'a> RawJson<'a> {
         Ok(Self { json: json.get(..end).unwrap_or_default() })
     }
 
-    /// The bytes as they stand in the line.
+    /// The bytes as they appear in the line.
     pub fn bytes(&self) -> &'a [u8] {
         self.json
     }
@@ -129,7 +129,7 @@ impl<'a> RawJson<'a> {
         number.is_finite().then_some(number)
     }
 
-    /// The number, if it is one that a `u64` can hold. A fraction is cut off.
+    /// The number, if it is one that a `u64` can hold. A fraction is truncated.
     pub fn as_u64(&self) -> Option<u64> {
         if let Some(integer) = small_integer(self.json) {
             return Some(integer);
@@ -141,7 +141,7 @@ impl<'a> RawJson<'a> {
         (0.0..18_446_744_073_709_551_616.0).contains(&number).then_some(number as u64)
     }
 
-    /// The number, if it is one that an `i64` can hold. A fraction is cut off.
+    /// The number, if it is one that an `i64` can hold. A fraction is truncated.
     pub fn as_i64(&self) -> Option<i64> {
         if let Some(integer) = std::str::from_utf8(self.json).ok().and_then(|text| text.parse().ok()) {
             return Some(integer);
@@ -162,7 +162,7 @@ impl<'a> RawJson<'a> {
         Elements { json: self.json, at }
     }
 
-    /// The member with this key; of repeated keys the last, as in JavaScript.
+    /// The member with this key; the last one if the key is repeated, as in JavaScript.
     pub fn get(&self, key: &str) -> Option<RawJson<'a>> {
         self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
     }
@@ -170,7 +170,7 @@ impl<'a> RawJson<'a> {
     /// The value as owned data.
     ///
     /// Lone surrogates become U+FFFD, a number that neither a 64-bit integer nor an `f64` can hold becomes a
-    /// string of its digits, and what is nested deeper than 120 levels becomes a string of its JSON text.
+    /// string of its digits, and anything nested deeper than 120 levels becomes a string of its JSON text.
     pub fn to_value(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or(serde_json::Value::Null)
     }
@@ -243,9 +243,9 @@ impl serde::Serialize for RawJson<'_> {
     }
 }
 
-/// A JSON value that can be kept, still as it stood in its line.
+/// An owned JSON value, verbatim as in its line.
 ///
-/// Keeping one costs a copy of its bytes, and cloning it nothing; it is turned into data when somebody asks.
+/// Creating one copies its bytes, and cloning it copies nothing; it is turned into data only on demand.
 #[derive(Clone)]
 pub struct OwnedJson {
     json: Arc<[u8]>,
@@ -321,7 +321,7 @@ impl serde::Serialize for Nested<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let inner = |value| Nested { value, depth: self.depth + 1 };
         match self.value.kind() {
-            JsonKind::Object | JsonKind::Array if self.depth >= DEEPEST_DATA => {
+            JsonKind::Object | JsonKind::Array if self.depth >= MAX_DATA_DEPTH => {
                 serializer.serialize_str(&self.value.to_json_string())
             }
             JsonKind::Object => {
@@ -380,7 +380,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_panic_and_what_serde_json_reads_is_read(
+        fn no_bytes_panic_and_everything_that_serde_json_accepts_is_accepted(
             bytes in proptest::collection::vec(prop_oneof![
                 Just(b'{'), Just(b'}'), Just(b'['), Just(b']'), Just(b'"'), Just(b':'), Just(b','), Just(b'\\'),
                 Just(b'u'), Just(b'0'), Just(b'1'), Just(b'e'), Just(b'.'), Just(b'-'), Just(b' '), any::<u8>(),
@@ -400,10 +400,10 @@ mod tests {
     fn deep_values_become_text_instead_of_overflowing_the_stack() {
         let text = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         let mut value = RawJson::parse(text.as_bytes()).unwrap().to_value();
-        for _ in 0..DEEPEST_DATA {
+        for _ in 0..MAX_DATA_DEPTH {
             value = value[0].take();
         }
-        assert_eq!(value.as_str().unwrap().len(), text.len() - 2 * DEEPEST_DATA);
+        assert_eq!(value.as_str().unwrap().len(), text.len() - 2 * MAX_DATA_DEPTH);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Turns data back into the JSON text that it came from: members stay in their order, repeated ones too.
+//! Turns data back into the JSON text that it came from: members keep their order, and repeated keys are kept.
 //!
-//! A map of values would sort them, and what is read back would look different from what was kept.
+//! A map of values would sort them, and the text read back would differ from the text that was stored.
 
 use std::fmt;
 
@@ -102,7 +102,7 @@ mod tests {
     use crate::OwnedJson;
 
     #[test]
-    fn members_stay_as_they_were() {
+    fn members_keep_their_order_and_repetitions() {
         for text in [
             r#"{"b":1,"a":[true,null,-2,0.25,"x\"\n",{}],"b":[]}"#,
             r#"[[],{"z":{"y":18446744073709551615}}]"#,

@@ -1,8 +1,8 @@
 //! Finds the bytes that matter inside a JSON string.
 //!
-//! Most of a transcript is string contents, so these loops decide the decoder's speed. They look at up to 64 bytes
-//! at a time: with AVX-512 or AVX2 where the processor has it, with the SSE2 that every x86-64 has, and elsewhere in a loop
-//! that compilers turn into such instructions themselves.
+//! Most of a transcript is string contents, so these loops decide the decoder's speed. They look at up to 64
+//! bytes at a time: with AVX-512 or AVX2 if the processor has it, with SSE2 on every other x86-64, and
+//! elsewhere in a loop that compilers vectorise themselves.
 
 /// Position of the first `"` or `\` at or after `from`.
 #[inline]
@@ -20,18 +20,18 @@ pub(super) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
     tail.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|offset| at + offset)
 }
 
-/// Position of the first `"` at or after `from` that no backslash escapes. `from` must not be inside an escape.
+/// Position of the first `"` at or after `from` that is not escaped. `from` must not be inside an escape.
 pub(super) fn closing_quote(bytes: &[u8], from: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512bw") {
         #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
-        // SAFETY: the processor was just asked.
+        // SAFETY: the feature was detected just above.
         return unsafe { avx512_closing_quote(bytes, from) };
     }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
-        // SAFETY: the processor was just asked.
+        // SAFETY: the feature was detected just above.
         return unsafe { avx2_closing_quote(bytes, from) };
     }
     closing_quote_by(bytes, from, masks64)
@@ -49,7 +49,8 @@ fn avx2_closing_quote(bytes: &[u8], from: usize) -> Option<usize> {
     closing_quote_by(bytes, from, |chunk| avx2_masks64(chunk))
 }
 
-/// The search, with masks as the processor can make them. Inlined, so that it is compiled for that processor.
+/// The search, given a function that computes the masks. Inlined, so that it is compiled with the caller's
+/// target features.
 #[inline(always)]
 fn closing_quote_by(bytes: &[u8], from: usize, masks: impl Fn(&[u8; 64]) -> (u64, u64)) -> Option<usize> {
     let mut at = from;
@@ -68,7 +69,7 @@ fn closing_quote_by(bytes: &[u8], from: usize, masks: impl Fn(&[u8; 64]) -> (u64
     (closing != 0).then(|| at + closing.trailing_zeros() as usize)
 }
 
-/// Follows escapes from one block of 64 bytes to the next.
+/// Tracks escapes from one block of 64 bytes to the next.
 #[derive(Default)]
 struct Escapes {
     /// One if the first byte of the next block is escaped by the last of this one.
@@ -76,7 +77,7 @@ struct Escapes {
 }
 
 impl Escapes {
-    /// One bit for each quote that no backslash escapes.
+    /// One bit for each unescaped quote.
     #[inline(always)]
     fn closing_quotes(&mut self, (quotes, backslashes): (u64, u64)) -> u64 {
         if backslashes == 0 {
@@ -88,8 +89,8 @@ impl Escapes {
     }
 
     /// One bit for each byte that a backslash escapes, without a branch for each: a run of backslashes escapes
-    /// what follows it if it is odd, and adding the run's first bit to the run carries out at its end, where the
-    /// parity of the position tells the parity of the length.
+    /// the byte after it if its length is odd, and adding the run's first bit to the run carries out at its
+    /// end, where the parity of the position gives the parity of the length.
     #[inline(always)]
     fn escaped(&mut self, backslashes: u64) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -225,7 +226,7 @@ mod tests {
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
                 #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
-                // SAFETY: the processor was just asked.
+                // SAFETY: the feature was detected just above.
                 let found = unsafe { avx2_closing_quote(&bytes, from) };
                 prop_assert_eq!(found, naive);
             }

@@ -1,9 +1,9 @@
-//! The grammar: where each JSON value ends, and what is wrong where it does not.
+//! The JSON grammar: finds where a value ends, or says what is wrong with it.
 //!
 //! Deliberately more tolerant than the standard inside strings, because the bytes are kept verbatim anyway and
-//! refusing them would cost a message: lone surrogates (`"\ud83d"`, which the CLI really writes), raw control
-//! characters, bytes that are not UTF-8, and escapes that JSON does not have all pass. No recursion: nesting
-//! depth is limited by memory (one bit a level), never by the stack.
+//! rejecting them would lose a message: lone surrogates (`"\ud83d"`, which the CLI really writes), raw control
+//! characters, bytes that are not UTF-8, and escapes that JSON does not define are all accepted. No recursion:
+//! nesting depth is limited by memory (one bit per level), never by the stack.
 
 use super::scan::{closing_quote, masks16, quote_or_backslash};
 use std::fmt;
@@ -35,10 +35,10 @@ pub(super) fn byte_at(bytes: &[u8], at: usize) -> Option<u8> {
     bytes.get(at).copied()
 }
 
-/// First position at or after `at` that is not JSON white space.
+/// First position at or after `at` that is not JSON whitespace.
 #[inline]
 pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    // The CLI writes none, so one comparison usually settles it.
+    // The CLI writes none, so one comparison is usually enough.
     while let Some(byte) = byte_at(bytes, at).filter(|byte| *byte <= b' ') {
         if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             break;
@@ -48,7 +48,7 @@ pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// End of a string whose opening quote stands just before `at`: the position of the closing quote, and
+/// End of a string whose opening quote is just before `at`: the position of the closing quote, and
 /// whether there is an escape in between.
 #[inline(always)]
 pub(crate) fn string_end(bytes: &[u8], at: usize) -> Result<(usize, bool), JsonFault> {
@@ -75,7 +75,7 @@ fn long_string_end(bytes: &[u8], at: usize) -> Scanned<(usize, bool)> {
     }
 }
 
-/// The same from the string's first backslash on.
+/// End of a string, searched from its first backslash on.
 #[inline(never)]
 fn escaped_string_end(bytes: &[u8], backslash: usize) -> Scanned<(usize, bool)> {
     match closing_quote(bytes, backslash) {
@@ -153,7 +153,7 @@ impl Nesting {
         self.depth += 1;
     }
 
-    /// Closes the innermost container and says whether another one is open around it.
+    /// Closes the innermost container and returns whether another one is open around it.
     fn close(&mut self) -> bool {
         self.top >>= 1;
         self.depth -= 1;
@@ -242,7 +242,7 @@ pub(super) struct Key {
     pub(super) escaped: bool,
 }
 
-/// Reads `"key" :` at `at`; gives the key and where its value starts.
+/// Reads `"key" :` at `at`; returns the key and where its value starts.
 #[inline(always)]
 pub(super) fn member_value(bytes: &[u8], at: usize) -> Scanned<(Key, usize)> {
     if byte_at(bytes, at) != Some(b'"') {
@@ -257,8 +257,8 @@ pub(super) fn member_value(bytes: &[u8], at: usize) -> Scanned<(Key, usize)> {
     Ok((Key { start, end, escaped }, skip_space(bytes, colon + 1)))
 }
 
-/// What is left of a line without what a terminal or an editor may put around it: white space, a byte order
-/// mark, NUL bytes and escape sequences.
+/// Strips what a terminal or an editor may put around a line: whitespace, a byte order mark, NUL bytes and
+/// escape sequences.
 pub(crate) fn trim(line: &[u8]) -> &[u8] {
     // The usual line begins and ends with a brace.
     if let (Some(b'{'), Some(b'}')) = (line.first(), line.last()) {
@@ -278,8 +278,8 @@ fn trim_start(mut rest: &[u8]) -> &[u8] {
     }
 }
 
-/// Length of a terminal escape sequence after its ESC: CSI to its final byte, OSC and its kin to their
-/// terminator, everything else as one byte with its intermediates.
+/// Length of a terminal escape sequence after its ESC: CSI up to its final byte, OSC and similar sequences up
+/// to their terminator, everything else as one byte with its intermediates.
 fn escape_sequence_length(tail: &[u8]) -> usize {
     match tail.first() {
         Some(b'[') => {
@@ -297,7 +297,7 @@ fn escape_sequence_length(tail: &[u8]) -> usize {
                     _ => at = end + 1,
                 }
             }
-            // It never ends, so it is no sequence; what follows may be a message and must not vanish.
+            // Without an end it is not a sequence; what follows may be a message and must not be lost.
             1
         }
         Some(0x20..=0x2F) => {
@@ -314,11 +314,11 @@ fn trim_end(mut rest: &[u8]) -> &[u8] {
         while let [head @ .., b' ' | b'\t' | b'\r' | b'\n' | 0] = rest {
             rest = head;
         }
-        // An object ends here, and what may look like an escape sequence is inside it.
+        // An object ends here; anything that looks like an escape sequence is inside it.
         if rest.last() == Some(&b'}') {
             return rest;
         }
-        // An escape sequence is short; one is looked for only near the end, so that a long line stays cheap.
+        // Escape sequences are short, so only the end of the line is searched; a long line stays cheap.
         let window = rest.len().saturating_sub(64);
         let escape = rest.iter().skip(window).rposition(|&b| b == 0x1B).map(|at| at + window);
         match escape {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_what_the_grammar_accepts() {
+    fn accepts_valid_and_tolerated_values() {
         for text in [
             "{}",
             "[]",
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_it_refuses() {
+    fn rejects_invalid_values() {
         for text in [
             "{",
             "[",

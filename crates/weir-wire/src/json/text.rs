@@ -1,4 +1,4 @@
-//! A JSON string that is not unescaped until somebody reads it.
+//! A JSON string that is unescaped only when it is read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,8 +8,8 @@ use super::scan::quote_or_backslash;
 
 /// The contents of a JSON string, borrowed from the line and still escaped.
 ///
-/// Reading never fails: a lone surrogate and bytes that are not UTF-8 become U+FFFD, and an escape that JSON does
-/// not have stands for the character after its backslash.
+/// Reading never fails: a lone surrogate and bytes that are not UTF-8 become U+FFFD, and an escape that JSON
+/// does not define stands for the character after its backslash.
 ///
 /// ```
 /// use weir_wire::RawJson;
@@ -30,18 +30,17 @@ impl<'a> Text<'a> {
         Self { raw, escaped }
     }
 
-    /// The bytes between the quotes, as they stand in the line.
+    /// The bytes between the quotes, as they appear in the line.
     pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
-    /// Whether nothing is between the quotes.
+    /// Whether the string is empty.
     pub fn is_empty(&self) -> bool {
         self.raw.is_empty()
     }
 
-    /// Whether the string is this one, for names: without a thought for bytes that are not UTF-8, of which no
-    /// name has any.
+    /// Whether the string equals `name`. Does not handle invalid UTF-8, which names never contain.
     #[inline]
     pub(crate) fn is(&self, name: &str) -> bool {
         if self.escaped {
@@ -50,7 +49,7 @@ impl<'a> Text<'a> {
         self.raw == name.as_bytes()
     }
 
-    /// The string. Borrowed where there is nothing to unescape.
+    /// The string, borrowed if there is nothing to unescape.
     #[inline]
     pub fn to_str(&self) -> Cow<'a, str> {
         if self.escaped {
@@ -62,7 +61,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The first `limit` bytes or a little less, cut between characters.
+    /// The first `limit` bytes or slightly fewer, cut at a character boundary.
     #[must_use]
     pub fn head(&self, limit: usize) -> Text<'a> {
         match self.raw.get(..limit) {
@@ -73,7 +72,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The last `limit` bytes or a little less, cut between characters.
+    /// The last `limit` bytes or slightly fewer, cut at a character boundary.
     #[must_use]
     pub fn tail(&self, limit: usize) -> Text<'a> {
         let cut = self.raw.len().saturating_sub(limit);
@@ -82,10 +81,10 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The contents of a JSON string that can be kept, still escaped.
+/// The contents of a JSON string as an owned value, still escaped.
 ///
-/// Keeping one costs a copy of its bytes and nothing else: it is unescaped each time that it is read, which for
-/// most of what tools print is never. Cloning it copies nothing.
+/// Creating one copies its bytes and does nothing else: it is unescaped each time it is read, which for most
+/// tool output is never. Cloning it copies nothing.
 #[derive(Clone, Default)]
 pub struct OwnedText {
     raw: Arc<[u8]>,
@@ -98,12 +97,12 @@ impl OwnedText {
         self.as_text().to_str()
     }
 
-    /// The same, borrowed.
+    /// The string, borrowed and still escaped.
     pub fn as_text(&self) -> Text<'_> {
         Text::new(&self.raw, self.escaped)
     }
 
-    /// Whether nothing is in it.
+    /// Whether the string is empty.
     pub fn is_empty(&self) -> bool {
         self.raw.is_empty()
     }
@@ -171,11 +170,12 @@ fn whole_characters(start: &[u8], escaped: bool) -> &[u8] {
     start.get(..end).unwrap_or_default()
 }
 
-/// How many bytes at the end belong to an escape sequence (or to the first half of a pair) that the cut broke.
+/// Number of bytes at the end that belong to an escape sequence (or to the first half of a surrogate pair) that
+/// was cut.
 fn unfinished_escape(start: &[u8]) -> usize {
     let window = start.len().saturating_sub(12);
     let mut at = window;
-    // Stand on a byte that is certainly not inside an escape: go back over a run of backslashes.
+    // Start at a byte that is certainly not inside an escape: go back over a run of backslashes.
     while at > 0 && start.get(at - 1) == Some(&b'\\') {
         at -= 1;
     }
@@ -223,7 +223,7 @@ fn character_start(raw: &[u8], cut: usize, escaped: bool) -> usize {
             };
         }
         at = from.max(cut).min(raw.len());
-        // The second half of a pair is not a character.
+        // The second half of a surrogate pair is not a character.
         if let Some([b'\\', b'u', b'd' | b'D', b'c'..=b'f' | b'C'..=b'F', ..]) = raw.get(at..) {
             at = raw.len().min(at + 6);
         }
@@ -249,7 +249,7 @@ fn unescape(raw: &[u8]) -> String {
     }
 }
 
-/// Writes the character whose escape starts at `at` and gives the position after it.
+/// Writes the character whose escape starts at `at` and returns the position after it.
 fn unescape_one(raw: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
     let plain = match raw.get(at + 1) {
         Some(b'n') => b'\n',

@@ -1,17 +1,17 @@
 //! Content blocks: the parts of a message.
 //!
-//! Each block is decoded on its own, so that one in a new shape does not cost its neighbours.
+//! Each block is decoded on its own, so that a block in a new shape does not affect its neighbours.
 
 use crate::decode::object::{Field, Problems, wire_struct};
 use crate::id::{IdRef, ToolUseId};
 use crate::json::{JsonKind, Node, RawJson, Text};
 
-/// What a message says: a plain string, or blocks.
+/// The content of a message: a plain string, or blocks.
 #[derive(Debug, Clone)]
 pub enum Content<'a> {
-    /// The short form.
+    /// The short form: a string.
     Text(Text<'a>),
-    /// The long form.
+    /// The long form: blocks.
     Blocks(Vec<ContentBlock<'a>>),
 }
 
@@ -30,7 +30,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// What it says, without everything that is not text.
+    /// The text, without any other content.
     pub fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.to_str().into_owned(),
@@ -71,15 +71,15 @@ pub enum ContentBlock<'a> {
     RedactedThinking(RedactedThinkingBlock<'a>),
     /// The model calls a tool of the CLI.
     ToolUse(ToolUseBlock<'a>),
-    /// What a tool gave back.
+    /// The result of a tool.
     ToolResult(ToolResultBlock<'a>),
-    /// A picture.
+    /// An image.
     Image(MediaBlock<'a>),
     /// A document such as a PDF.
     Document(MediaBlock<'a>),
     /// The model calls a tool that the API or an MCP server runs.
     ServerToolUse(ServerToolUseBlock<'a>),
-    /// What such a tool gave back (`web_search_tool_result` and its kin).
+    /// The result of such a tool (`web_search_tool_result` and similar).
     ServerToolResult(ServerToolResultBlock<'a>),
     /// A kind of block that this version of Weir does not know.
     Unknown {
@@ -88,11 +88,11 @@ pub enum ContentBlock<'a> {
         /// The block.
         json: RawJson<'a>,
     },
-    /// A known kind of block in a shape that does not fit.
+    /// A known kind of block whose fields do not match.
     Mismatch {
         /// Its `type`.
         kind: Text<'a>,
-        /// What does not fit.
+        /// What does not match.
         reason: String,
         /// The block.
         json: RawJson<'a>,
@@ -104,7 +104,7 @@ wire_struct! {
     TextBlock {
         /// The text.
         required text: Text<'a> = "text",
-        /// Where statements of the text come from.
+        /// Sources of statements in the text.
         optional citations: RawJson<'a> = "citations",
     }
 }
@@ -112,7 +112,7 @@ wire_struct! {
 wire_struct! {
     /// The model's thinking.
     ThinkingBlock {
-        /// The text; empty where the API gives only a signature.
+        /// The text; empty if the API gives only a signature.
         required thinking: Text<'a> = "thinking",
         /// Proves to the API that the thinking is its own.
         optional signature: Text<'a> = "signature",
@@ -122,7 +122,7 @@ wire_struct! {
 wire_struct! {
     /// Thinking that only the API can read.
     RedactedThinkingBlock {
-        /// The sealed text.
+        /// The encrypted text.
         required data: Text<'a> = "data",
     }
 }
@@ -130,7 +130,7 @@ wire_struct! {
 wire_struct! {
     /// The model calls a tool.
     ToolUseBlock {
-        /// Names the call; the result carries the same id. The CLI always has one; streams of other programs may not.
+        /// Id of the call; the result carries the same id. The CLI always sends it; other programs may not.
         optional id: IdRef<'a, ToolUseId> = "id",
         /// The tool.
         required name: Text<'a> = "name",
@@ -140,11 +140,11 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// What a tool gave back.
+    /// The result of a tool.
     ToolResultBlock {
-        /// The call that this answers. The CLI always names it; streams of other programs may not.
+        /// The call that this answers. The CLI always sends it; other programs may not.
         optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
-        /// What the model gets to see. Absent where a tool printed nothing.
+        /// What the model sees. Absent if a tool printed nothing.
         optional content: Content<'a> = "content",
         /// Whether the tool failed or was not run.
         optional is_error: bool = "is_error",
@@ -152,7 +152,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// A picture or a document.
+    /// An image or a document.
     MediaBlock {
         /// Where the bytes are.
         required media: MediaSource<'a> = "source",
@@ -162,11 +162,11 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// Where the bytes of a picture or document are.
+    /// Where the bytes of an image or document are.
     MediaSource {
         /// `base64`, `url`, `file` or `text`.
         required kind: Text<'a> = "type",
-        /// What the bytes are.
+        /// The MIME type of the bytes.
         optional media_type: Text<'a> = "media_type",
         /// The bytes, for `base64` and `text`.
         optional data: Text<'a> = "data",
@@ -178,7 +178,7 @@ wire_struct! {
 wire_struct! {
     /// The model calls a tool that the API or an MCP server runs.
     ServerToolUseBlock {
-        /// Names the call.
+        /// Id of the call.
         required id: IdRef<'a, ToolUseId> = "id",
         /// The tool.
         required name: Text<'a> = "name",
@@ -190,7 +190,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// What a tool that the API ran gave back.
+    /// The result of a tool that the API ran.
     ServerToolResultBlock {
         /// The kind of result, such as `web_search_tool_result`.
         required kind: Text<'a> = "type",

@@ -1,4 +1,4 @@
-//! The control protocol as the CLI speaks it: what it asks us, and how it answers us.
+//! The CLI's side of the control protocol: its requests to us, and its answers to ours.
 
 use crate::decode::object::{Field, Problems, wire_struct};
 use crate::form::{FormField, form_fields};
@@ -7,9 +7,9 @@ use crate::json::{Node, RawJson, Text};
 use crate::permission::{AskRule, McpServerName, PermissionContext, PermissionRule};
 
 wire_struct! {
-    /// The CLI asks for something and waits for the answer. Every request gets one.
+    /// The CLI asks for something and waits for the answer. Every request must be answered.
     ControlRequestMessage {
-        /// Names the request; the answer carries it.
+        /// Id of the request; the answer carries it.
         required request_id: IdRef<'a, RequestId> = "request_id",
         /// What it asks for.
         required request: ControlRequest<'a> = "request",
@@ -20,11 +20,11 @@ wire_struct! {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ControlRequest<'a> {
-    /// May this tool be used? Also how a question for the user arrives.
+    /// May this tool be used? Questions for the user also arrive this way.
     CanUseTool(Box<CanUseTool<'a>>),
-    /// A hook that we registered is due.
+    /// A hook that we registered must run.
     HookCallback(HookCallback<'a>),
-    /// A message for an MCP server that lives in our process.
+    /// A message for an MCP server in our process.
     McpMessage(McpMessage<'a>),
     /// An MCP server wants something from the user.
     Elicitation(Elicitation<'a>),
@@ -66,9 +66,9 @@ wire_struct! {
         required input: RawJson<'a> = "input",
         /// The call. Old versions leave it out.
         optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
-        /// Rules that would let it pass from now on.
+        /// Rules that would allow such calls from now on.
         list permission_suggestions: Vec<RawJson<'a>> = "permission_suggestions",
-        /// Set where only a person can answer: a question, a plan.
+        /// Set if only a person can decide: a question, a plan.
         optional requires_user_interaction: bool = "requires_user_interaction",
         /// What the call is about, in a few words.
         optional description: Text<'a> = "description",
@@ -78,39 +78,39 @@ wire_struct! {
         optional title: Text<'a> = "title",
         /// The path outside the allowed folders.
         optional blocked_path: Text<'a> = "blocked_path",
-        /// Why it is asked at all.
+        /// Why the CLI asks.
         optional decision_reason: Text<'a> = "decision_reason",
-        /// The sub-agent that asks, by the CLI's own name.
+        /// The CLI's own id of the sub-agent that asks.
         optional agent_id: Text<'a> = "agent_id",
         /// The kind of `decision_reason`, such as `rule`, `hook` or `safetyCheck`.
         optional decision_reason_type: Text<'a> = "decision_reason_type",
-        /// Set where a safety check is involved: whether a classifier may pass it, or only a person.
+        /// Set if a safety check is involved: whether a classifier may approve the call, or only a person.
         optional classifier_approvable: bool = "classifier_approvable",
-        /// Set where no rule may be offered that lets such calls pass from now on.
+        /// Set if a rule that always allows such calls must not be offered.
         optional suppress_always_allow_rule: bool = "suppress_always_allow_rule",
-        /// Set where a single stray key must not approve.
+        /// Set if a single stray key press must not approve the request.
         optional default_to_no: bool = "default_to_no",
-        /// The rule of the user's settings that demands a person's answer.
+        /// The rule in the user's settings that requires a person's decision.
         optional matched_ask_rule: MatchedRule<'a> = "matched_ask_rule",
-        /// The MCP server whose tool it is.
+        /// The MCP server that provides the tool.
         optional mcp_server: McpServer<'a> = "mcp_server",
     }
 }
 
 wire_struct! {
-    /// A rule of the user's settings that matched a call.
+    /// A rule in the user's settings that matched a call.
     MatchedRule {
-        /// Which settings have it, such as `userSettings`.
+        /// The settings that contain it, such as `userSettings`.
         optional origin: Text<'a> = "source",
-        /// The tool that it is about.
+        /// The tool that it applies to.
         optional tool_name: Text<'a> = "tool_name",
-        /// Which calls of the tool; all where it is left out.
+        /// Which calls of the tool; all if absent.
         optional rule_content: Text<'a> = "rule_content",
     }
 }
 
 wire_struct! {
-    /// An MCP server, as a permission request names it.
+    /// An MCP server named by a permission request.
     McpServer {
         /// Its name in the configuration.
         optional name: Text<'a> = "name",
@@ -120,7 +120,7 @@ wire_struct! {
 }
 
 impl Elicitation<'_> {
-    /// The fields of the form; none where there is no form, or one that Weir does not know.
+    /// The fields of the form; `None` without a form, or with one that Weir does not understand.
     pub fn form(&self) -> Option<Vec<FormField>> {
         let order: Vec<String> = self.property_order.iter().map(|name| name.to_str().into_owned()).collect();
         form_fields(&self.requested_schema?.to_value(), &order)
@@ -153,19 +153,19 @@ impl CanUseTool<'_> {
 }
 
 wire_struct! {
-    /// A hook that we registered in `initialize` is due.
+    /// A hook that we registered in `initialize` must run.
     HookCallback {
-        /// The name under which we registered it.
+        /// The id under which we registered it.
         required callback_id: Text<'a> = "callback_id",
-        /// What the hook gets to see.
+        /// The input of the hook.
         required input: RawJson<'a> = "input",
-        /// The tool call that it is about.
+        /// The tool call that it applies to.
         optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
     }
 }
 
 wire_struct! {
-    /// A message for an MCP server that lives in our process.
+    /// A message for an MCP server in our process.
     McpMessage {
         /// The server.
         required server_name: Text<'a> = "server_name",
@@ -179,11 +179,11 @@ wire_struct! {
     Elicitation {
         /// The server.
         required mcp_server_name: Text<'a> = "mcp_server_name",
-        /// What it says.
+        /// The text of the request.
         required message: Text<'a> = "message",
         /// `form` or `url`.
         optional mode: Text<'a> = "mode",
-        /// Where to go, for `url`.
+        /// The address to open, for `url`.
         optional url: Text<'a> = "url",
         /// The shape of the answer, for `form`.
         optional requested_schema: RawJson<'a> = "requested_schema",
@@ -207,11 +207,11 @@ wire_struct! {
         required subtype: Text<'a> = "subtype",
         /// The request that this answers.
         required request_id: IdRef<'a, RequestId> = "request_id",
-        /// What was asked for.
+        /// The result of the request.
         optional response: RawJson<'a> = "response",
         /// Why it could not be done.
         optional error: Text<'a> = "error",
-        /// Requests of the CLI that still wait for an answer.
+        /// Requests of the CLI that are still unanswered.
         list pending_permission_requests: Vec<RawJson<'a>> = "pending_permission_requests",
     }
 }

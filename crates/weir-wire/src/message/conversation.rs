@@ -1,4 +1,4 @@
-//! Lines that carry the conversation itself: `assistant` and `user`.
+//! Lines that carry the messages of a session: `assistant` and `user`.
 
 use super::content::Content;
 use super::usage::Usage;
@@ -8,31 +8,31 @@ use crate::json::{RawJson, Text};
 use crate::tool::ToolUseResult;
 
 wire_struct! {
-    /// A message as the Messages API has it.
+    /// A message in the form of the Messages API.
     ApiMessage {
-        /// The API's name for it. Several lines can carry parts of one message, one block each.
+        /// The API's id for it. Several lines can carry parts of one message, one block each.
         optional id: IdRef<'a, ApiMessageId> = "id",
         /// `assistant` or `user`.
         optional role: Text<'a> = "role",
-        /// The model; `<synthetic>` where the CLI wrote the message itself.
+        /// The model; `<synthetic>` if the CLI wrote the message itself.
         optional model: Text<'a> = "model",
-        /// What it says.
+        /// The content.
         required content: Content<'a> = "content",
-        /// Why the model stopped; null while it is still going.
+        /// Why the model stopped; null while it is still writing.
         optional stop_reason: Text<'a> = "stop_reason",
-        /// The stop sequence that was met.
+        /// The stop sequence that was reached.
         optional stop_sequence: Text<'a> = "stop_sequence",
-        /// Tokens so far. Not a basis for accounts: see [`super::ResultMessage::model_usage`].
+        /// Tokens so far. Do not use these for accounting: see [`super::ResultMessage::model_usage`].
         optional usage: Usage<'a> = "usage",
     }
 }
 
 wire_struct! {
-    /// An `assistant` line: one block, sometimes more, of a message of the model.
+    /// An `assistant` line: one block, sometimes more, of a message from the model.
     AssistantMessage {
         /// The message, or a part of it.
         required message: ApiMessage<'a> = "message",
-        /// The tool call whose sub-agent says this; null for the main agent.
+        /// The tool call whose sub-agent wrote this; null for the main agent.
         optional parent_tool_use_id: IdRef<'a, ToolUseId> = "parent_tool_use_id",
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
@@ -40,31 +40,31 @@ wire_struct! {
         optional uuid: Text<'a> = "uuid",
         /// When it was written.
         optional timestamp: Text<'a> = "timestamp",
-        /// What went wrong with the API, where the text only tells of an error.
+        /// The API error, if the text only reports an error.
         optional error: Text<'a> = "error",
-        /// Whether the text tells of an API error.
+        /// Whether the text reports an API error.
         optional is_api_error_message: bool = "is_api_error_message",
         /// The HTTP status of that error.
         optional api_error_status: u64 = "api_error_status",
-        /// The API's name for that error.
+        /// The API's type for that error.
         optional api_error_type: Text<'a> = "api_error_type",
-        /// Set where an interrupt cut the message off.
+        /// Set if an interrupt cut the message off.
         optional aborted: bool = "aborted",
         /// The messages that this answers.
         list user_message_uuids: Vec<IdRef<'a, MessageId>> = "user_message_uuids",
         /// The last of those.
         optional user_message_uuid: IdRef<'a, MessageId> = "user_message_uuid",
-        /// The sub-agent, by the CLI's own name.
+        /// The CLI's own id of the sub-agent.
         optional agent_id: Text<'a> = "agent_id",
         /// The kind of sub-agent.
         optional subagent_type: Text<'a> = "subagent_type",
-        /// What the sub-agent was started for.
+        /// What the sub-agent was started to do.
         optional task_description: Text<'a> = "task_description",
         /// How long the model thought.
         optional thinking_duration_ms: u64 = "thinking_duration_ms",
-        /// How thinking is meant to be shown.
+        /// How thinking should be shown.
         optional thinking_display: Text<'a> = "thinking_display",
-        /// Lines that this one takes the place of.
+        /// Lines that this one replaces.
         list supersedes: Vec<Text<'a>> = "supersedes",
         /// The API's id of the request.
         optional request_id: Text<'a> = "request_id",
@@ -72,7 +72,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// A `user` line: tool results, prompts of sub-agents, echoes of what we sent, notes of the CLI.
+    /// A `user` line: tool results, prompts of sub-agents, echoes of what we sent, notes from the CLI.
     UserMessage {
         /// The message.
         required message: ApiMessage<'a> = "message",
@@ -80,35 +80,35 @@ wire_struct! {
         optional parent_tool_use_id: IdRef<'a, ToolUseId> = "parent_tool_use_id",
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
-        /// This line's own id; for an echo, the id that we stamped on the message.
+        /// This line's own id; for an echo, the id that we gave the message.
         optional uuid: Text<'a> = "uuid",
         /// When it was written.
         optional timestamp: Text<'a> = "timestamp",
         /// A tool's result in its structured form.
         optional tool_use_result: ToolUseResult<'a> = "tool_use_result",
-        /// How each tool call came to be run, or not.
+        /// Why each tool call was run, or was not.
         list tool_result_meta: Vec<ToolResultMeta<'a>> = "tool_result_meta",
-        /// Set where this is an echo of a message that we sent.
+        /// Set if this is an echo of a message that we sent.
         optional is_replay: bool = "isReplay",
-        /// Set where the CLI wrote this itself.
+        /// Set if the CLI wrote this itself.
         optional is_synthetic: bool = "isSynthetic",
-        /// The sub-agent, by the CLI's own name.
+        /// The CLI's own id of the sub-agent.
         optional agent_id: Text<'a> = "agent_id",
         /// The kind of sub-agent.
         optional subagent_type: Text<'a> = "subagent_type",
-        /// What the sub-agent was started for.
+        /// What the sub-agent was started to do.
         optional task_description: Text<'a> = "task_description",
-        /// Who caused this message, where no person did.
+        /// What caused this message, if not a person.
         optional origin: RawJson<'a> = "origin",
     }
 }
 
 wire_struct! {
-    /// How a tool call came to be run, or not.
+    /// Why a tool call was run, or was not.
     ToolResultMeta {
         /// The call.
         required id: IdRef<'a, ToolUseId> = "id",
-        /// Who let it run.
+        /// Who allowed it.
         optional permission_decision: RawJson<'a> = "permission_decision",
         /// Why it was not run, such as `user-rejected`.
         optional non_execution_kind: Text<'a> = "non_execution_kind",

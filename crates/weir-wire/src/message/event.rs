@@ -1,11 +1,11 @@
-//! The remaining top-level lines: small events with a type of their own.
+//! The remaining top-level lines: small events with their own types.
 
 use crate::decode::object::{open_enum, wire_struct};
 use crate::id::{IdRef, MessageId, SessionId, ToolUseId};
 use crate::json::{RawJson, Text};
 
 wire_struct! {
-    /// What has become of a message that we sent.
+    /// The state of a message that we sent.
     CommandLifecycleMessage {
         /// The message.
         required command_uuid: IdRef<'a, MessageId> = "command_uuid",
@@ -21,23 +21,23 @@ wire_struct! {
 open_enum! {
     /// The state of a message that we sent.
     CommandState {
-        /// It waits.
+        /// It is waiting.
         Queued = "queued",
         /// The turn that answers it has begun.
         Started = "started",
         /// That turn has ended.
         Completed = "completed",
-        /// It was taken back and will not be answered.
+        /// It was cancelled and will not be answered.
         Cancelled = "cancelled",
-        /// The CLI has dropped it without an answer.
+        /// The CLI dropped it without an answer.
         Discarded = "discarded",
-        /// The CLI does not take it.
+        /// The CLI rejected it.
         Refused = "refused",
     }
 }
 
 wire_struct! {
-    /// How much of the account's allowance is used.
+    /// How much of the account's rate limit is used.
     RateLimitMessage {
         /// The limit.
         required rate_limit_info: RateLimitInfo<'a> = "rate_limit_info",
@@ -49,29 +49,29 @@ wire_struct! {
 wire_struct! {
     /// A limit of the account.
     RateLimitInfo {
-        /// Whether requests pass.
+        /// Whether requests are accepted.
         required status: RateLimitStatus<'a> = "status",
         /// When the limit is lifted, in seconds since 1970.
         optional resets_at: u64 = "resetsAt",
         /// Which limit: `five_hour`, `seven_day` and the like.
         optional rate_limit_type: Text<'a> = "rateLimitType",
-        /// How much is used: one is all of it.
+        /// The fraction used: 1.0 is all of it.
         optional utilization: f64 = "utilization",
         /// Whether paid overage is used.
         optional is_using_overage: bool = "isUsingOverage",
-        /// Whether requests pass by paid overage.
+        /// Whether requests are accepted through paid overage.
         optional overage_status: Text<'a> = "overageStatus",
     }
 }
 
 open_enum! {
-    /// Whether requests pass.
+    /// Whether requests are accepted.
     RateLimitStatus {
-        /// They do.
+        /// They are.
         Allowed = "allowed",
-        /// They do, but not for long.
+        /// They are, but the limit is close.
         AllowedWarning = "allowed_warning",
-        /// They do not.
+        /// They are not.
         Rejected = "rejected",
     }
 }
@@ -93,9 +93,9 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// What a run of tool calls came to, in a sentence.
+    /// A summary of a run of tool calls, in a sentence.
     ToolUseSummaryMessage {
-        /// The sentence.
+        /// The summary.
         required summary: Text<'a> = "summary",
         /// The calls.
         list preceding_tool_use_ids: Vec<IdRef<'a, ToolUseId>> = "preceding_tool_use_ids",
@@ -105,9 +105,9 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// The CLI logs in.
+    /// The CLI is logging in.
     AuthStatusMessage {
-        /// Whether it is at it.
+        /// Whether the login is in progress.
         optional is_authenticating: bool = "isAuthenticating",
         /// What to show the user.
         list output: Vec<Text<'a>> = "output",
@@ -119,7 +119,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// Nothing; keeps the connection open.
+    /// Carries nothing; keeps the connection open.
     KeepAliveMessage {
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
@@ -137,11 +137,11 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// The conversation starts over, for example after `/clear`.
+    /// The session starts over, for example after `/clear`.
     ConversationResetMessage {
-        /// The new conversation.
+        /// The CLI's id of the new session.
         optional new_conversation_id: IdRef<'a, SessionId> = "new_conversation_id",
-        /// Why.
+        /// What caused the reset.
         optional trigger: Text<'a> = "trigger",
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
@@ -151,7 +151,7 @@ wire_struct! {
 wire_struct! {
     /// What the session is working towards.
     ActiveGoalMessage {
-        /// The goal; null where there is none.
+        /// The goal; null if there is none.
         optional value: RawJson<'a> = "value",
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",

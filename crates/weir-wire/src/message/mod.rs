@@ -1,8 +1,8 @@
 //! The lines that the CLI writes, as types.
 //!
-//! They mirror the CLI and nothing else: a view of a conversation is made from them in `weir-transcript`.
-//! Everything is borrowed from the line. Strings are unescaped when they are read; what Weir has no field for
-//! is in each struct's `source`.
+//! They mirror the CLI and nothing else: `weir-transcript` builds the view of a session from them. Everything
+//! is borrowed from the line. Strings are unescaped when they are read; members that Weir has no field for are
+//! in each struct's `source`.
 
 mod content;
 mod control;
@@ -54,7 +54,7 @@ macro_rules! messages {
         #[derive(Debug, Clone)]
         #[non_exhaustive]
         pub enum Message<'a> {
-            /// What happens around the conversation.
+            /// An event of the session other than its messages.
             System(SystemMessage<'a>),
             /// The end of a turn.
             Result(Box<ResultMessage<'a>>),
@@ -65,7 +65,7 @@ macro_rules! messages {
             /// Every top-level type that has a Rust type of its own.
             pub const TYPES: &'static [&'static str] = &["system", "result", $($name),*];
 
-            /// Nothing where the type (or a system line's subtype) is unknown, or where nothing could be read.
+            /// `None` if the type (or a system line's subtype) is unknown, or if nothing could be decoded.
             pub(crate) fn read(
                 name: &str,
                 subtype: Option<&str>,
@@ -80,7 +80,7 @@ macro_rules! messages {
                 }
             }
 
-            /// The `type` as it stands in the line.
+            /// The `type` as it appears in the line.
             pub fn type_name(&self) -> &'static str {
                 match self {
                     Self::System(_) => "system",
@@ -89,7 +89,7 @@ macro_rules! messages {
                 }
             }
 
-            /// The line as it came.
+            /// The line as received.
             pub fn json(&self) -> RawJson<'a> {
                 match self {
                     Self::System(message) => message.json(),
@@ -102,40 +102,40 @@ macro_rules! messages {
 }
 
 messages! {
-    /// A message of the model, or a part of one.
+    /// A message from the model, or a part of one.
     Assistant(AssistantMessage) = "assistant",
     /// Tool results, prompts of sub-agents, echoes of what we sent.
     User(UserMessage) = "user",
-    /// A message of the model while it is being written.
+    /// A message from the model while it is being written.
     StreamEvent(StreamEventMessage) = "stream_event",
     /// The CLI asks for something.
     ControlRequest(ControlRequestMessage) = "control_request",
-    /// The CLI answers us.
+    /// The CLI answers a request of ours.
     ControlResponse(ControlResponseMessage) = "control_response",
     /// The CLI no longer wants an answer.
     ControlCancel(ControlCancelMessage) = "control_cancel_request",
-    /// What has become of a message that we sent.
+    /// The state of a message that we sent.
     CommandLifecycle(CommandLifecycleMessage) = "command_lifecycle",
-    /// How much of the account's allowance is used.
+    /// How much of the account's rate limit is used.
     RateLimit(RateLimitMessage) = "rate_limit_event",
     /// A tool is still running.
     ToolProgress(ToolProgressMessage) = "tool_progress",
-    /// What a run of tool calls came to.
+    /// A summary of a run of tool calls.
     ToolUseSummary(ToolUseSummaryMessage) = "tool_use_summary",
-    /// The CLI logs in.
+    /// The CLI is logging in.
     AuthStatus(AuthStatusMessage) = "auth_status",
-    /// Nothing.
+    /// Carries nothing; keeps the connection open.
     KeepAlive(KeepAliveMessage) = "keep_alive",
     /// What the user may want to say next.
     PromptSuggestion(PromptSuggestionMessage) = "prompt_suggestion",
-    /// The conversation starts over.
+    /// The session starts over.
     ConversationReset(ConversationResetMessage) = "conversation_reset",
     /// What the session is working towards.
     ActiveGoal(ActiveGoalMessage) = "active_goal",
 }
 
 impl<'a> Message<'a> {
-    /// The session that the line belongs to, where it says so.
+    /// The session that the line belongs to, if it says so.
     pub fn session_id(&self) -> Option<IdRef<'a, SessionId>> {
         match self {
             Self::System(message) => message.session_id(),
@@ -157,7 +157,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Gives the line as it came, unknown members included.
+/// Writes the line as received, unknown members included.
 impl serde::Serialize for Message<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.json().serialize(serializer)

@@ -1,4 +1,4 @@
-//! The `result` line: the end of a turn, not of the conversation.
+//! The `result` line: the end of a turn, not of the session.
 
 use super::content::Content;
 use super::conversation::ApiMessage;
@@ -10,13 +10,13 @@ use crate::json::{JsonKind, Node, RawJson, Text};
 wire_struct! {
     /// The end of a turn.
     ResultMessage {
-        /// `success` also where the API failed: look at `is_error`.
+        /// May be `success` even if the API failed: check `is_error`.
         required subtype: Text<'a> = "subtype",
         /// Whether the turn failed, whatever the subtype says.
         optional is_error: bool = "is_error",
-        /// The last text, or for some programs the last message. Absent on error subtypes.
+        /// The last text, or from some programs the last message. Absent on error subtypes.
         optional result: ResultText<'a> = "result",
-        /// What an error says, for some programs that speak the protocol.
+        /// The text of an error, from some programs that speak the protocol.
         optional content: Content<'a> = "content",
         /// Why the turn failed.
         list errors: Vec<Text<'a>> = "errors",
@@ -30,17 +30,17 @@ wire_struct! {
         optional duration_ms: u64 = "duration_ms",
         /// How long the API took.
         optional duration_api_ms: u64 = "duration_api_ms",
-        /// Until the first token.
+        /// Time to the first token.
         optional ttft_ms: u64 = "ttft_ms",
-        /// Money so far: cumulative over the process, and over the sessions that it resumes.
+        /// Cost so far: cumulative over the process, and over the sessions that it resumes.
         optional total_cost_usd: f64 = "total_cost_usd",
         /// Tokens of the turn's main loop.
         optional usage: Usage<'a> = "usage",
         /// What each model has used, cumulative like the cost.
         list model_usage: Vec<(Text<'a>, ModelUsage<'a>)> = "modelUsage",
-        /// What each model has used since the result before, on newer versions.
+        /// What each model has used since the previous result, on newer versions.
         optional model_usage_since_last_result: Vec<(Text<'a>, ModelUsage<'a>)> = "model_usage_since_last_result",
-        /// Tool calls that were not allowed, those denied by our own answer included.
+        /// Tool calls that were not allowed, including those denied by our own decision.
         list permission_denials: Vec<PermissionDenial<'a>> = "permission_denials",
         /// Why the model stopped.
         optional stop_reason: Text<'a> = "stop_reason",
@@ -48,31 +48,31 @@ wire_struct! {
         optional terminal_reason: Text<'a> = "terminal_reason",
         /// The HTTP status of the API error that ended the turn.
         optional api_error_status: u64 = "api_error_status",
-        /// The API's name for that error.
+        /// The API's type for that error.
         optional api_error_type: Text<'a> = "api_error_type",
         /// The messages that this result answers.
         list user_message_uuids: Vec<IdRef<'a, MessageId>> = "user_message_uuids",
         /// The last of those.
         optional user_message_uuid: IdRef<'a, MessageId> = "user_message_uuid",
-        /// Messages that still wait.
+        /// Number of messages that are still waiting.
         optional queued_turn_count: u64 = "queued_turn_count",
-        /// Counts the results of the process from zero.
+        /// Number of this result in the process, counted from zero.
         optional result_index: u64 = "result_index",
-        /// Who caused the turn, where no message of ours did.
+        /// What caused the turn, if no message of ours did.
         optional origin: TurnOrigin<'a> = "origin",
-        /// The answer in the form of a JSON schema that was asked for.
+        /// The answer in the form of the requested JSON schema.
         optional structured_output: RawJson<'a> = "structured_output",
-        /// Sub-agents of the turn.
+        /// Statistics about the sub-agents of the turn.
         optional subagent_stats: RawJson<'a> = "subagent_stats",
     }
 }
 
 wire_struct! {
-    /// Who caused a turn that no message of ours did.
+    /// What caused a turn that no message of ours did.
     TurnOrigin {
         /// Such as `task-notification` or `auto-continuation`; `human` for a person.
         optional kind: Text<'a> = "kind",
-        /// The run that ended.
+        /// Id of the run that ended.
         optional run_id: Text<'a> = "runId",
     }
 }

@@ -1,4 +1,4 @@
-//! `stream_event` lines: a message of the model while it is being written.
+//! `stream_event` lines: a message from the model while it is being written.
 
 use super::content::ContentBlock;
 use super::conversation::ApiMessage;
@@ -8,7 +8,7 @@ use crate::id::{ApiMessageId, IdRef, SessionId, ToolUseId};
 use crate::json::{Node, RawJson, Text};
 
 wire_struct! {
-    /// A piece of a message of the model. The same text comes again in an `assistant` line.
+    /// A piece of a message from the model. The same text is repeated in an `assistant` line.
     StreamEventMessage {
         /// The piece.
         required event: StreamEvent<'a> = "event",
@@ -20,7 +20,7 @@ wire_struct! {
         optional uuid: Text<'a> = "uuid",
         /// The message that this is a piece of, on newer versions.
         optional api_message_id: IdRef<'a, ApiMessageId> = "api_message_id",
-        /// Until the first token.
+        /// Time to the first token.
         optional ttft_ms: u64 = "ttft_ms",
     }
 }
@@ -35,16 +35,16 @@ pub enum StreamEvent<'a> {
     BlockStart(BlockStart<'a>),
     /// A block grows.
     BlockDelta(BlockDelta<'a>),
-    /// A block is whole.
+    /// A block is complete.
     BlockStop(BlockStop<'a>),
     /// The message's own fields change.
     MessageDelta(MessageDelta<'a>),
-    /// The message is whole.
+    /// The message is complete.
     MessageStop,
-    /// Nothing; keeps the connection open.
+    /// Carries nothing; keeps the connection open.
     #[default]
     Ping,
-    /// The API broke off.
+    /// The API aborted the message.
     Error(StreamError<'a>),
     /// A kind of event that this version of Weir does not know.
     Unknown {
@@ -84,7 +84,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// A block is whole.
+    /// A block is complete.
     BlockStop {
         /// Its place in the message.
         required index: u64 = "index",
@@ -104,17 +104,17 @@ wire_struct! {
 wire_struct! {
     /// Why the model stopped.
     StopDelta {
-        /// The reason; null where the message was cut off.
+        /// The reason; null if the message was cut off.
         optional stop_reason: Text<'a> = "stop_reason",
-        /// The stop sequence that was met.
+        /// The stop sequence that was reached.
         optional stop_sequence: Text<'a> = "stop_sequence",
     }
 }
 
 wire_struct! {
-    /// The API broke off.
+    /// The API aborted the message.
     StreamError {
-        /// What it said.
+        /// The API's error.
         optional error: RawJson<'a> = "error",
     }
 }
@@ -131,7 +131,7 @@ pub enum Delta<'a> {
     Signature(Text<'a>),
     /// A piece of a tool's arguments: part of a JSON text.
     InputJson(Text<'a>),
-    /// A kind of delta that this version of Weir does not know, or one without meaning for a reader.
+    /// A kind of delta that this version of Weir does not know, or one that means nothing to a reader.
     Other {
         /// Its `type`, if it has one.
         kind: Option<Text<'a>>,

@@ -1,4 +1,4 @@
-//! `system` lines: what happens around the conversation.
+//! `system` lines: events of the session other than its messages.
 
 use crate::decode::object::{Field, Problems, open_enum, wire_struct};
 use crate::id::{IdRef, MessageId, RequestId, SessionId, TaskId, ToolUseId};
@@ -15,10 +15,10 @@ macro_rules! system_messages {
         }
 
         impl<'a> SystemMessage<'a> {
-            /// Every subtype that has a type of its own.
+            /// Every subtype that has its own type.
             pub const SUBTYPES: &'static [&'static str] = &[$($subtype),*];
 
-            /// Nothing where the subtype is unknown or the line does not fit it at all.
+            /// `None` if the subtype is unknown or the line does not match it at all.
             pub(crate) fn read(subtype: &str, node: Node<'a, '_>, problems: &mut Problems) -> Option<Self> {
                 match subtype {
                     $( $subtype => Field::decode(node, problems).map(Self::$variant), )*
@@ -26,7 +26,7 @@ macro_rules! system_messages {
                 }
             }
 
-            /// The subtype as it stands in the line.
+            /// The subtype as it appears in the line.
             pub fn subtype(&self) -> &'static str {
                 match self {
                     $( Self::$variant(_) => $subtype, )*
@@ -40,7 +40,7 @@ macro_rules! system_messages {
                 }
             }
 
-            /// The line as it came.
+            /// The line as received.
             pub fn json(&self) -> RawJson<'a> {
                 match self {
                     $( Self::$variant(message) => message.source.json(), )*
@@ -63,17 +63,17 @@ system_messages! {
     HookResponse(HookMessage) = "hook_response",
     /// A sub-agent or a background command begins.
     TaskStarted(TaskStartedMessage) = "task_started",
-    /// How far it is.
+    /// A task makes progress.
     TaskProgress(TaskProgressMessage) = "task_progress",
-    /// Its state changes.
+    /// The state of a task changes.
     TaskUpdated(TaskUpdatedMessage) = "task_updated",
-    /// It has ended.
+    /// A task has ended.
     TaskNotification(TaskNotificationMessage) = "task_notification",
-    /// What runs in the background now.
+    /// The list of background tasks has changed.
     BackgroundTasksChanged(BackgroundTasksChangedMessage) = "background_tasks_changed",
-    /// A tool was denied without asking anybody.
+    /// A tool was denied without asking.
     PermissionDenied(PermissionDeniedMessage) = "permission_denied",
-    /// The API failed and will be tried again.
+    /// The API failed and the request will be retried.
     ApiRetry(ApiRetryMessage) = "api_retry",
     /// How long the model has been thinking, in tokens.
     ThinkingTokens(ThinkingTokensMessage) = "thinking_tokens",
@@ -83,46 +83,46 @@ system_messages! {
     CompactBoundary(CompactBoundaryMessage) = "compact_boundary",
     /// What a slash command printed.
     LocalCommandOutput(LocalCommandOutputMessage) = "local_command_output",
-    /// Something to tell the user.
+    /// Information for the user.
     Informational(InformationalMessage) = "informational",
-    /// Something to show the user for a while.
+    /// A notification to show to the user for a while.
     Notification(NotificationMessage) = "notification",
-    /// Idle, running, or waiting for a person.
+    /// The session is now idle, running, or waiting for a person.
     SessionStateChanged(SessionStateChangedMessage) = "session_state_changed",
     /// Files were stored.
     FilesPersisted(FilesPersistedMessage) = "files_persisted",
     /// Memories were read.
     MemoryRecall(MemoryRecallMessage) = "memory_recall",
-    /// There are other slash commands now.
+    /// The list of slash commands has changed.
     CommandsChanged(CommandsChangedMessage) = "commands_changed",
     /// A plugin is being installed.
     PluginInstall(PluginInstallMessage) = "plugin_install",
-    /// A control request of ours takes long.
+    /// A control request of ours is taking long.
     ControlRequestProgress(ControlRequestProgressMessage) = "control_request_progress",
     /// The model refused, and another one takes over.
     ModelRefusalFallback(ModelRefusalFallbackMessage) = "model_refusal_fallback",
 }
 
 wire_struct! {
-    /// A turn begins. The id in here is the truth about which session this is.
+    /// A turn begins. The id in this message is authoritative for which session this is.
     InitMessage {
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
-        /// Where the CLI works.
+        /// The CLI's working directory.
         optional cwd: Text<'a> = "cwd",
         /// The model.
         optional model: Text<'a> = "model",
         /// The CLI's version.
         optional claude_code_version: Text<'a> = "claude_code_version",
-        /// Who pays: where the key comes from.
+        /// Where the API key comes from, which tells who pays.
         optional api_key_source: Text<'a> = "apiKeySource",
-        /// What is allowed without asking.
+        /// The permission mode: what is allowed without asking.
         optional permission_mode: Text<'a> = "permissionMode",
         /// The tools that the model has.
         list tools: Vec<Text<'a>> = "tools",
-        /// The MCP servers and how they are.
+        /// The MCP servers and their status.
         list mcp_servers: Vec<McpServer<'a>> = "mcp_servers",
-        /// The slash commands that work.
+        /// The available slash commands.
         list slash_commands: Vec<Text<'a>> = "slash_commands",
         /// The sub-agents that can be started.
         list agents: Vec<Text<'a>> = "agents",
@@ -130,7 +130,7 @@ wire_struct! {
         list skills: Vec<Text<'a>> = "skills",
         /// The plugins that are loaded.
         list plugins: Vec<RawJson<'a>> = "plugins",
-        /// What this version can do, for hosts to ask about.
+        /// Features of this version that hosts can check for.
         list capabilities: Vec<Text<'a>> = "capabilities",
         /// How answers are written.
         optional output_style: Text<'a> = "output_style",
@@ -142,7 +142,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// An MCP server and how it is.
+    /// An MCP server and its status.
     McpServer {
         /// Its name.
         required name: Text<'a> = "name",
@@ -166,19 +166,19 @@ wire_struct! {
 wire_struct! {
     /// A hook begins, prints, or ends.
     HookMessage {
-        /// Names the run of the hook.
+        /// Id of this run of the hook.
         required hook_id: Text<'a> = "hook_id",
         /// The hook, such as `PreToolUse:Bash`.
         optional hook_name: Text<'a> = "hook_name",
         /// The event, such as `PreToolUse`.
         optional hook_event: Text<'a> = "hook_event",
-        /// What it printed, all together.
+        /// Everything it printed.
         optional output: Text<'a> = "output",
         /// What it printed on its standard output.
         optional stdout: Text<'a> = "stdout",
         /// What it printed on its standard error.
         optional stderr: Text<'a> = "stderr",
-        /// How it exited.
+        /// Its exit code.
         optional exit_code: i64 = "exit_code",
         /// `success`, `error` or `cancelled`.
         optional outcome: Text<'a> = "outcome",
@@ -198,13 +198,13 @@ wire_struct! {
         optional description: Text<'a> = "description",
         /// The kind of sub-agent.
         optional subagent_type: Text<'a> = "subagent_type",
-        /// Whether the conversation goes on beside it.
+        /// Whether the session continues while it runs.
         optional is_backgrounded: bool = "is_backgrounded",
-        /// One for a sub-agent of the main agent, two for its sub-agents.
+        /// One for a sub-agent of the main agent, two for a sub-agent of that one.
         optional spawn_depth: u64 = "spawn_depth",
         /// `local_agent`, `local_bash` and the like.
         optional task_type: Text<'a> = "task_type",
-        /// What it was asked.
+        /// The prompt of the sub-agent.
         optional prompt: Text<'a> = "prompt",
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
@@ -212,13 +212,13 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// How far a task is.
+    /// The progress of a task.
     TaskProgressMessage {
         /// The task.
         required task_id: IdRef<'a, TaskId> = "task_id",
         /// The tool call that started it.
         optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
-        /// What it does now.
+        /// What it is doing now.
         optional description: Text<'a> = "description",
         /// What it has used.
         optional usage: TaskUsage<'a> = "usage",
@@ -238,9 +238,9 @@ wire_struct! {
     TaskUsage {
         /// Tokens of all kinds.
         optional total_tokens: u64 = "total_tokens",
-        /// Tool calls.
+        /// Number of tool calls.
         optional tool_uses: u64 = "tool_uses",
-        /// Time.
+        /// Run time in milliseconds.
         optional duration_ms: u64 = "duration_ms",
     }
 }
@@ -268,7 +268,7 @@ wire_struct! {
         optional end_time: u64 = "end_time",
         /// Why it failed.
         optional error: Text<'a> = "error",
-        /// Whether the conversation goes on beside it.
+        /// Whether the session continues while it runs.
         optional is_backgrounded: bool = "is_backgrounded",
     }
 }
@@ -276,19 +276,19 @@ wire_struct! {
 open_enum! {
     /// The state of a task.
     TaskStatus {
-        /// Not begun.
+        /// Not started.
         Pending = "pending",
-        /// At work.
+        /// Running.
         Running = "running",
         /// Done.
         Completed = "completed",
-        /// Given up.
+        /// Failed.
         Failed = "failed",
         /// Ended from outside.
         Killed = "killed",
         /// Ended from outside, in notifications.
         Stopped = "stopped",
-        /// Held.
+        /// Paused.
         Paused = "paused",
     }
 }
@@ -302,9 +302,9 @@ wire_struct! {
         optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
         /// How it ended.
         required status: TaskStatus<'a> = "status",
-        /// What came of it.
+        /// A summary of the outcome.
         optional summary: Text<'a> = "summary",
-        /// Where all of its output is.
+        /// Path of its full output.
         optional output_file: Text<'a> = "output_file",
         /// What it has used.
         optional usage: TaskUsage<'a> = "usage",
@@ -314,7 +314,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// What runs in the background now. While this is not empty the conversation is not finished.
+    /// The list of background tasks has changed. While it is not empty, the session is not finished.
     BackgroundTasksChangedMessage {
         /// The tasks.
         required tasks: Vec<BackgroundTask<'a>> = "tasks",
@@ -338,13 +338,13 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// A tool was denied without asking anybody.
+    /// A tool was denied without asking.
     PermissionDeniedMessage {
         /// The tool.
         required tool_name: Text<'a> = "tool_name",
         /// The call.
         optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
-        /// What the model is told.
+        /// Message for the model.
         optional message: Text<'a> = "message",
         /// Why it was denied.
         optional decision_reason: Text<'a> = "decision_reason",
@@ -354,15 +354,15 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// The API failed and will be tried again.
+    /// The API failed and the request will be retried.
     ApiRetryMessage {
-        /// Which try comes next, from one.
+        /// Number of the next attempt, from one.
         required attempt: u64 = "attempt",
-        /// How many tries there are.
+        /// Maximum number of attempts.
         optional max_retries: u64 = "max_retries",
-        /// How long it waits before.
+        /// The delay before the attempt.
         optional retry_delay_ms: u64 = "retry_delay_ms",
-        /// The HTTP status; null where there was no answer.
+        /// The HTTP status; null without a response.
         optional error_status: u64 = "error_status",
         /// The error in a word, such as `overloaded`.
         optional error: Text<'a> = "error",
@@ -376,7 +376,7 @@ wire_struct! {
     ThinkingTokensMessage {
         /// Tokens so far.
         optional estimated_tokens: u64 = "estimated_tokens",
-        /// Tokens since the last such line.
+        /// Tokens since the previous such line.
         optional estimated_tokens_delta: u64 = "estimated_tokens_delta",
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
@@ -396,7 +396,7 @@ wire_struct! {
 wire_struct! {
     /// The history was replaced by a summary.
     CompactBoundaryMessage {
-        /// How it came about.
+        /// Details of the compaction.
         optional compact_metadata: CompactMetadata<'a> = "compact_metadata",
         /// The session.
         optional session_id: IdRef<'a, SessionId> = "session_id",
@@ -404,7 +404,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// How a compaction came about.
+    /// Details of a compaction.
     CompactMetadata {
         /// `manual` or `auto`.
         optional trigger: Text<'a> = "trigger",
@@ -428,7 +428,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// Something to tell the user.
+    /// Information for the user.
     InformationalMessage {
         /// The text.
         required content: Text<'a> = "content",
@@ -442,9 +442,9 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// Something to show the user for a while.
+    /// A notification to show to the user for a while.
     NotificationMessage {
-        /// Names the notification, so that it can be replaced.
+        /// Key of the notification, so that it can be replaced.
         optional key: Text<'a> = "key",
         /// The text.
         required text: Text<'a> = "text",
@@ -456,7 +456,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// Idle, running, or waiting for a person.
+    /// The session is now idle, running, or waiting for a person.
     SessionStateChangedMessage {
         /// `idle`, `running` or `requires_action`.
         required state: Text<'a> = "state",
@@ -490,7 +490,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// There are other slash commands now.
+    /// The list of slash commands has changed.
     CommandsChangedMessage {
         /// The commands.
         list commands: Vec<RawJson<'a>> = "commands",
@@ -514,7 +514,7 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// A control request of ours takes long.
+    /// A control request of ours is taking long.
     ControlRequestProgressMessage {
         /// The request.
         required request_id: IdRef<'a, RequestId> = "request_id",

@@ -1,12 +1,12 @@
-//! Tokens and money.
+//! Token counts and costs.
 
 use crate::decode::object::wire_struct;
 use crate::json::{RawJson, Text};
 
 wire_struct! {
-    /// Tokens of a message, or of a turn's main loop. Sub-agents are not in it.
+    /// Tokens of a message, or of a turn's main loop. Sub-agents are not included.
     Usage {
-        /// Tokens read that were in no cache.
+        /// Tokens read that were not in a cache.
         optional input_tokens: u64 = "input_tokens",
         /// Tokens written.
         optional output_tokens: u64 = "output_tokens",
@@ -18,9 +18,9 @@ wire_struct! {
         optional server_tool_use: RawJson<'a> = "server_tool_use",
         /// The tier that served the request.
         optional service_tier: Text<'a> = "service_tier",
-        /// The cached tokens by lifetime.
+        /// The cached tokens, by lifetime.
         optional cache_creation: RawJson<'a> = "cache_creation",
-        /// The written tokens by kind.
+        /// The written tokens, by kind.
         optional output_tokens_details: RawJson<'a> = "output_tokens_details",
     }
 }
@@ -28,7 +28,7 @@ wire_struct! {
 wire_struct! {
     /// What one model has used, sub-agents included, cumulative over the process's turns.
     ModelUsage {
-        /// Tokens read that were in no cache.
+        /// Tokens read that were not in a cache.
         optional input_tokens: u64 = "inputTokens",
         /// Tokens written.
         optional output_tokens: u64 = "outputTokens",
@@ -40,9 +40,9 @@ wire_struct! {
         optional web_search_requests: u64 = "webSearchRequests",
         /// The CLI's estimate of the price in dollars.
         optional cost_usd: f64 = "costUSD",
-        /// How many tokens the model can look at.
+        /// Size of the model's context window in tokens.
         optional context_window: u64 = "contextWindow",
-        /// How many tokens the model can write at once.
+        /// Maximum number of tokens that the model can write at once.
         optional max_output_tokens: u64 = "maxOutputTokens",
         /// Tokens spent on thinking.
         optional thinking_tokens: u64 = "thinkingTokens",

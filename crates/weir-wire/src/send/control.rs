@@ -1,48 +1,48 @@
-//! Control requests of ours, and our answers to those of the CLI.
+//! Our control requests, and our answers to those of the CLI.
 
 use serde_json::{Map, Value, json};
 
 use crate::id::{MessageId, RequestId, TaskId};
 use crate::json::RawJson;
 
-/// What we ask the CLI for. A version that does not know a request answers with an error, or not at all.
+/// A request to the CLI. A version that does not know a request answers with an error, or not at all.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum HostRequest {
-    /// Says who we are; answered before any message, so also the way to know that the CLI is ready.
+    /// Introduces the host. It is answered before any message, so the answer also shows that the CLI is ready.
     Initialize(InitializeRequest),
-    /// Ends the running turn, with every message that the CLI has got and not answered.
+    /// Ends the running turn, and drops every message that the CLI has received but not answered.
     Interrupt,
-    /// Another model from the next request on; none for the default.
+    /// Changes the model from the next request on; `None` for the default.
     SetModel {
         /// The model.
         model: Option<String>,
     },
-    /// Another permission mode from now on.
+    /// Changes the permission mode.
     SetPermissionMode {
         /// The mode.
         mode: String,
     },
-    /// How the MCP servers are.
+    /// Asks for the status of the MCP servers.
     McpStatus,
-    /// Which models there are.
+    /// Asks for the available models.
     ListModels,
-    /// What the context is filled with.
+    /// Asks what fills the context.
     GetContextUsage,
-    /// What the session has cost.
+    /// Asks what the session has cost.
     GetSessionCost,
-    /// How much of the account's allowance is used.
+    /// Asks how much of the account's rate limits is used.
     GetUsage,
     /// Gives the session a title.
     RenameSession {
         /// The title.
         title: String,
     },
-    /// Puts files back to how they were at a message of ours.
+    /// Restores files to their state at a message of ours.
     RewindFiles {
         /// The message.
         user_message_id: MessageId,
-        /// Whether to say only what would change.
+        /// Whether to only report what would change.
         dry_run: bool,
     },
     /// Ends a task that runs in the background.
@@ -50,7 +50,7 @@ pub enum HostRequest {
         /// The task.
         task_id: TaskId,
     },
-    /// Takes back a message that still waits.
+    /// Cancels a message that is still waiting.
     CancelMessage {
         /// The message.
         message: MessageId,
@@ -66,25 +66,25 @@ pub enum HostRequest {
     },
 }
 
-/// What we say at the start.
+/// The first request to the CLI.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct InitializeRequest {
     /// Hooks that we run.
     pub hooks: Vec<HookRegistration>,
-    /// MCP servers that live in our process.
+    /// MCP servers in our process.
     pub sdk_mcp_servers: Vec<String>,
     /// Members that have no field here.
     pub extra: Map<String, Value>,
 }
 
-/// A hook that we run when the CLI says so.
+/// A hook that we run when the CLI calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookRegistration {
     /// The event, such as `PreToolUse`.
     pub event: String,
-    /// Which tools; none for all.
+    /// Which tools; `None` for all.
     pub matcher: Option<String>,
-    /// The names that the CLI calls back with.
+    /// The ids that the CLI calls back with.
     pub callback_ids: Vec<String>,
 }
 
@@ -93,7 +93,8 @@ impl HostRequest {
         let subtype = |name: &str| json!({"subtype": name});
         match self {
             Self::Initialize(request) => request.to_value(),
-            // Without the member, newer versions put back what they took into the turn, and carry it out afterwards.
+            // Without `cancel_queued`, newer versions put the turn's messages back into the queue and run them
+            // afterwards.
             Self::Interrupt => json!({"subtype": "interrupt", "cancel_queued": true}),
             Self::SetModel { model } => json!({"subtype": "set_model", "model": model}),
             Self::SetPermissionMode { mode } => json!({"subtype": "set_permission_mode", "mode": mode}),
@@ -134,7 +135,7 @@ impl InitializeRequest {
         }
         let mut request = self.extra.clone();
         request.insert("subtype".into(), json!("initialize"));
-        // We can end each task by itself, so an interrupt need not end them all.
+        // We can stop each task separately, so an interrupt need not stop them all.
         request.insert("perTaskStopAffordance".into(), json!(true));
         request.insert("hooks".into(), if hooks.is_empty() { Value::Null } else { Value::Object(hooks) });
         if !self.sdk_mcp_servers.is_empty() {
@@ -148,23 +149,24 @@ impl InitializeRequest {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum HostAnswer {
-    /// The tool may be used. To answer a question use [`HostAnswer::questions`]: a plain allow answers nothing.
+    /// The tool may be used. To answer a question, use [`HostAnswer::questions`]: a plain allow carries no
+    /// answers.
     Allow {
-        /// The arguments to use: those of the request, or changed ones. Old versions insist on them.
+        /// The arguments to use: those of the request, or changed ones. Old versions require them.
         updated_input: Value,
-        /// Rules to add, so that it is not asked again.
+        /// Rules to add, so that the CLI does not ask again.
         updated_permissions: Vec<PermissionUpdate>,
     },
     /// The tool may not be used.
     Deny {
-        /// What the model is told.
+        /// Message for the model.
         message: String,
         /// Whether the turn ends as well.
         interrupt: bool,
     },
-    /// What a hook of ours decided.
+    /// The output of a hook of ours.
     Hook(Value),
-    /// What an MCP server of ours replied.
+    /// The reply of an MCP server of ours.
     Mcp(Value),
     /// Any other answer.
     Success(Value),
@@ -200,7 +202,7 @@ impl HostAnswer {
     /// Answers an `AskUserQuestion`: allows it with its own arguments (`input`) and the answers in them.
     ///
     /// # Errors
-    /// Every question needs an answer, and only questions that were asked can have one.
+    /// Every question needs an answer, and only questions that were asked may have one.
     pub fn questions(input: RawJson<'_>, answers: &QuestionAnswers) -> Result<Self, AnswerError> {
         let mut updated_input = input.to_value();
         let asked: Vec<String> = updated_input
@@ -236,14 +238,14 @@ impl QuestionAnswers {
         Self::default()
     }
 
-    /// Answers a question with the label of one choice, or with words of one's own.
+    /// Answers a question with the label of one choice, or with free text.
     #[must_use]
     pub fn choose(mut self, question: impl Into<String>, label: impl Into<String>) -> Self {
         self.0.insert(question.into(), Value::String(label.into()));
         self
     }
 
-    /// Answers a question that takes several choices. The CLI wants them in one string, with commas.
+    /// Answers a question that takes several choices. The CLI expects them in one string, separated by commas.
     #[must_use]
     pub fn choose_all<L: AsRef<str>>(
         self,
@@ -259,7 +261,7 @@ impl QuestionAnswers {
     }
 }
 
-/// Why questions cannot be answered like this.
+/// Why the answers to questions are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
@@ -269,18 +271,18 @@ pub enum AnswerError {
         /// The question.
         question: String,
     },
-    /// An answer belongs to no question.
+    /// An answer does not belong to any question.
     #[error("the question {question:?} was not asked: answers are given by the question's exact text")]
     NotAsked {
         /// The question.
         question: String,
     },
     /// The request has no questions.
-    #[error("the request holds no questions: allow or deny it instead")]
+    #[error("the request has no questions: allow or deny it instead")]
     NoQuestions,
 }
 
-/// A change of what is allowed without asking.
+/// A change to what is allowed without asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionUpdate(Value);
 
@@ -289,18 +291,18 @@ impl PermissionUpdate {
         Self(update)
     }
 
-    /// The change in the CLI's form.
+    /// The change in the CLI's format.
     pub fn as_value(&self) -> &Value {
         &self.0
     }
 
-    /// The permission mode that it sets; none for other changes.
+    /// The permission mode that it sets; `None` for other changes.
     pub fn mode(&self) -> Option<&str> {
         let sets = self.0.get("type").and_then(Value::as_str) == Some("setMode");
         self.0.get("mode").and_then(Value::as_str).filter(|_| sets)
     }
 
-    /// Takes a suggestion of the CLI as it came.
+    /// Takes a suggestion of the CLI unchanged.
     pub fn suggested(suggestion: RawJson<'_>) -> Self {
         Self(suggestion.to_value())
     }

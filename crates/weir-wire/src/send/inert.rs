@@ -1,8 +1,8 @@
-//! Keeps the CLI from acting on what a text says.
+//! Prevents the CLI from acting on the contents of a text.
 //!
-//! To the CLI a user message is a language: `@path` makes it read a file and send it to the model, and a text that
-//! begins with `/` runs a command. Since 2.1.248 the member `client_composed` switches both off. Older versions ignore
-//! that member, so for them the text itself is written in a way that they find nothing in.
+//! The CLI interprets user messages: `@path` makes it read a file and send it to the model, and a text that
+//! begins with `/` runs a command. Since 2.1.248 the member `client_composed` switches both off. Older versions
+//! ignore that member, so for them the text itself is escaped.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ pub enum TextHandling {
     Escaped,
     /// Nothing, on a version that is known to honour the mark: the text reaches the model as it is.
     Marked,
-    /// Everything, as if a person had typed the text at the CLI's own prompt: `@path` reads files and `/name` runs
-    /// commands. Only for a text whose author may do all that the CLI may do.
+    /// Everything, as if a person had typed the text at the CLI's own prompt: `@path` reads files and `/name`
+    /// runs commands. Only for a text whose author may do everything that the CLI may do.
     Interpreted,
 }
 
@@ -35,10 +35,11 @@ impl TextHandling {
     }
 }
 
-/// A slash command with its arguments, as the text of a message that is sent with [`TextHandling::Interpreted`].
-/// Nothing in the arguments names a file to the CLI: an `@` is written as the wide one (U+FF20), as the CLI does it itself
-/// with text that must name none. A backslash would not last, because newer versions take arguments apart in the way of a
-/// shell before they put them into the command's text. None where the name could be anything but the name of a command.
+/// A slash command with its arguments, as the text of a message that is sent with
+/// [`TextHandling::Interpreted`]. The arguments cannot refer to files: an `@` is written as its full-width form
+/// (U+FF20), as the CLI itself does with text that must not refer to files. A backslash would not survive,
+/// because newer versions split arguments like a shell before they put them into the command's text. `None` if
+/// the name could be anything but the name of a command.
 pub fn slash_command(name: &str, arguments: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':');
     if name.is_empty() || !name.bytes().all(is_plain) {
@@ -50,8 +51,8 @@ pub fn slash_command(name: &str, arguments: &str) -> Option<String> {
 
 fn escape(text: &str) -> Cow<'_, str> {
     let escaped = escape_mentions(text);
-    // The versions that were tried want the slash to be the first character. One that trimmed the text first would find
-    // the backslash, too.
+    // The tested versions expect the slash to be the first character. A version that trimmed the text first
+    // would also find the backslash.
     match escaped.char_indices().find(|(_, character)| !is_invisible(*character)) {
         Some((slash, '/')) => {
             let (blank, rest) = escaped.split_at(slash);
@@ -61,7 +62,7 @@ fn escape(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// White space in the widest sense: what a version might skip before it looks for the slash.
+/// Whitespace in the widest sense: whatever a version might skip before it looks for the slash.
 fn is_invisible(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()
@@ -69,10 +70,10 @@ fn is_invisible(character: char) -> bool {
         || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Puts a backslash before every `@` that the CLI could take for the beginning of a file's name. Seen on all versions:
-/// it does so at the start of a text and after white space. Here it is after anything but a letter, a digit or an
-/// underscore, so that addresses such as `ann@example.org` stay as they are and nothing depends on what a version
-/// counts as white space.
+/// Puts a backslash before every `@` that the CLI could take for the start of a file name. All observed
+/// versions do so at the start of a text and after whitespace. This function escapes it after anything but a
+/// letter, a digit or an underscore, so that addresses such as `ann@example.org` stay as they are and nothing
+/// depends on what a version counts as whitespace.
 fn escape_mentions(text: &str) -> Cow<'_, str> {
     let is_mention = |at: usize| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
@@ -134,7 +135,7 @@ mod tests {
     }
 
     proptest! {
-        /// What the versions look for, with the widest idea of white space.
+        /// Checks what the versions look for, with the widest definition of whitespace.
         #[test]
         fn no_escaped_text_is_acted_upon(text in "[@/ a\\n\\t\u{a0}\u{2028}\u{feff}\u{200b}\"'~.(\\\\]{0,24}") {
             let escaped = TextHandling::Escaped.apply(&text).into_owned();

@@ -1,5 +1,5 @@
-//! What we write to the CLI. One line each, always: everything goes through a JSON serialiser, which escapes
-//! line feeds, because a line that is not JSON ends the CLI.
+//! What we write to the CLI. Each item is exactly one line: everything goes through a JSON serialiser, which
+//! escapes line feeds, because the CLI exits on a line that is not JSON.
 
 mod control;
 mod inert;
@@ -37,9 +37,9 @@ pub enum Outgoing {
     User(OutgoingMessage),
     /// We ask the CLI for something.
     Request {
-        /// Names the request; the answer carries it.
+        /// Id of the request; the answer carries it.
         id: RequestId,
-        /// What we ask for.
+        /// The request.
         request: HostRequest,
     },
     /// We answer a request of the CLI.
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_inert_unless_it_is_said_otherwise() {
+    fn a_text_is_inert_by_default() {
         let sent = |handling| {
             let content = OutgoingContent::Blocks(vec![
                 OutgoingBlock::Text("look".into()),

@@ -9,24 +9,24 @@ use crate::id::{MessageId, SessionId, ToolUseId};
 /// A message for the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutgoingMessage {
-    /// What it says.
+    /// The content.
     pub content: OutgoingContent,
-    /// Our id for it: results say by it which messages they answer.
+    /// Our id for it: results use it to say which messages they answer.
     pub uuid: Option<MessageId>,
-    /// The session; `default` is sent where none is known yet.
+    /// The session; `default` is sent if none is known yet.
     pub session_id: Option<SessionId>,
-    /// The tool call that it belongs to; none for an ordinary message.
+    /// The tool call that it belongs to; `None` for an ordinary message.
     pub parent_tool_use_id: Option<ToolUseId>,
-    /// What the CLI may do with the text, apart from giving it to the model: nothing, unless it says otherwise.
+    /// What the CLI may do with the text, apart from giving it to the model: by default nothing.
     pub handling: TextHandling,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutgoingContent {
-    /// Text alone.
+    /// Text only.
     Text(String),
-    /// Text and pictures, in order.
+    /// Text and images, in order.
     Blocks(Vec<OutgoingBlock>),
 }
 
@@ -35,7 +35,7 @@ pub enum OutgoingContent {
 pub enum OutgoingBlock {
     /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image {
         /// Such as `image/png`.
         media_type: String,
@@ -45,7 +45,7 @@ pub enum OutgoingBlock {
 }
 
 impl OutgoingMessage {
-    /// A message of text alone.
+    /// A message of text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             content: OutgoingContent::Text(text.into()),
@@ -56,7 +56,8 @@ impl OutgoingMessage {
         }
     }
 
-    /// Always the full form: every version takes it, and some programs that speak the protocol take no other.
+    /// Always the full form: every version accepts it, and some programs that speak the protocol accept nothing
+    /// else.
     pub(super) fn to_value(&self) -> Value {
         let content = match &self.content {
             OutgoingContent::Text(text) => json!(self.handling.apply(text)),

@@ -1,14 +1,14 @@
 //! The arguments of the common tools, as owned data that can be changed and sent back.
 //!
-//! A permission answer may carry changed arguments, so members without a field here are kept and written out
-//! again.
+//! A permission decision may carry changed arguments, so members without a field here are kept and written
+//! back.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::json::RawJson;
 
-/// Declares the enum of tool inputs together with the names under which the CLI knows the tools.
+/// Declares the enum of tool inputs together with the CLI's names of the tools.
 macro_rules! tool_inputs {
     ($( $(#[$doc:meta])* $variant:ident($type:ident) = $($name:literal)|+, )*) => {
         /// A tool's arguments.
@@ -18,9 +18,9 @@ macro_rules! tool_inputs {
             $( $(#[$doc])* $variant($type), )*
             /// A tool that Weir has no type for.
             Other(Value),
-            /// A known tool with arguments that do not fit.
+            /// A known tool with arguments that do not match its type.
             Mismatch {
-                /// What does not fit.
+                /// What does not match.
                 reason: String,
                 /// The arguments.
                 input: Value,
@@ -73,17 +73,17 @@ tool_inputs! {
     Glob(GlobInput) = "Glob",
     /// Finds text in files.
     Grep(GrepInput) = "Grep",
-    /// Reads a page.
+    /// Reads a web page.
     WebFetch(WebFetchInput) = "WebFetch",
     /// Searches the web.
     WebSearch(WebSearchInput) = "WebSearch",
     /// Starts a sub-agent.
     Agent(AgentInput) = "Task" | "Agent",
-    /// Replaces the list of things to do.
+    /// Replaces the to-do list.
     TodoWrite(TodoWriteInput) = "TodoWrite",
-    /// Adds one thing to do.
+    /// Adds a to-do item.
     TaskCreate(TaskCreateInput) = "TaskCreate",
-    /// Changes one thing to do.
+    /// Changes a to-do item.
     TaskUpdate(TaskUpdateInput) = "TaskUpdate",
     /// Asks the user.
     AskUserQuestion(AskUserQuestionInput) = "AskUserQuestion",
@@ -147,9 +147,9 @@ input! {
         ;
         /// What it is for, in a few words.
         description: String,
-        /// Milliseconds until it is ended.
+        /// Timeout in milliseconds.
         timeout: Number,
-        /// Whether the conversation goes on beside it.
+        /// Whether the session continues while it runs.
         run_in_background: bool,
     }
 }
@@ -172,7 +172,7 @@ input! {
     WriteInput {
         /// The file.
         file_path: String,
-        /// What is in it afterwards.
+        /// The new contents.
         content: String,
         ;
     }
@@ -183,9 +183,9 @@ input! {
     EditInput {
         /// The file.
         file_path: String,
-        /// The text that is there.
+        /// The text to replace.
         old_string: String,
-        /// The text that takes its place.
+        /// The replacement.
         new_string: String,
         ;
         /// Whether every occurrence is replaced.
@@ -207,9 +207,9 @@ input! {
 input! {
     /// One replacement.
     InputEdit {
-        /// The text that is there.
+        /// The text to replace.
         old_string: String,
-        /// The text that takes its place.
+        /// The replacement.
         new_string: String,
         ;
         /// Whether every occurrence is replaced.
@@ -222,7 +222,7 @@ input! {
     NotebookEditInput {
         /// The notebook.
         notebook_path: String,
-        /// What is in the cell afterwards.
+        /// The new contents of the cell.
         new_source: String,
         ;
         /// The cell.
@@ -240,7 +240,7 @@ input! {
         /// The pattern.
         pattern: String,
         ;
-        /// The folder to look in.
+        /// The folder to search.
         path: String,
     }
 }
@@ -251,25 +251,25 @@ input! {
         /// The regular expression.
         pattern: String,
         ;
-        /// The file or folder to look in.
+        /// The file or folder to search.
         path: String,
-        /// Which files.
+        /// Pattern of the files to search.
         glob: String,
         /// `content`, `files_with_matches` or `count`.
         output_mode: String,
-        /// Which kind of files.
+        /// Type of the files to search.
         file_type: String = "type",
-        /// Whether upper and lower case are the same.
+        /// Whether to ignore case.
         ignore_case: bool = "-i",
-        /// How many results at the most.
+        /// Maximum number of results.
         head_limit: Number,
     }
 }
 
 input! {
-    /// Reads a page.
+    /// Reads a web page.
     WebFetchInput {
-        /// The page.
+        /// The address of the page.
         url: String,
         ;
         /// What to find out from it.
@@ -293,7 +293,7 @@ input! {
 input! {
     /// Starts a sub-agent.
     AgentInput {
-        /// What it is asked.
+        /// The prompt of the sub-agent.
         prompt: String,
         ;
         /// What it is for, in a few words.
@@ -302,13 +302,13 @@ input! {
         subagent_type: String,
         /// The model that it uses.
         model: String,
-        /// Whether the conversation goes on beside it.
+        /// Whether the session continues while it runs.
         run_in_background: bool,
     }
 }
 
 input! {
-    /// Replaces the list of things to do.
+    /// Replaces the to-do list.
     TodoWriteInput {
         /// The list.
         todos: Vec<TodoItem>,
@@ -317,44 +317,44 @@ input! {
 }
 
 input! {
-    /// One thing to do.
+    /// A to-do item.
     TodoItem {
         /// What is to be done.
         content: String,
         /// `pending`, `in_progress` or `completed`.
         status: String,
         ;
-        /// The same in words for while it is being done.
+        /// Wording for while the item is in progress.
         active_form: String = "activeForm",
     }
 }
 
 input! {
-    /// Adds one thing to do.
+    /// Adds a to-do item.
     TaskCreateInput {
         /// What is to be done, in a few words.
         subject: String,
         ;
-        /// The same at length.
+        /// The full description.
         description: String,
-        /// The same in words for while it is being done.
+        /// Wording for while the item is in progress.
         active_form: String = "activeForm",
     }
 }
 
 input! {
-    /// Changes one thing to do.
+    /// Changes a to-do item.
     TaskUpdateInput {
-        /// Which.
+        /// Id of the item to change.
         task_id: String = "taskId",
         ;
         /// `pending`, `in_progress`, `completed` or `deleted`.
         status: String,
         /// What is to be done, in a few words.
         subject: String,
-        /// The same at length.
+        /// The full description.
         description: String,
-        /// The same in words for while it is being done.
+        /// Wording for while the item is in progress.
         active_form: String = "activeForm",
     }
 }
@@ -376,11 +376,11 @@ input! {
         /// The question.
         question: String,
         ;
-        /// The same in a word or two.
+        /// A label of a word or two for the question.
         header: String,
         /// The choices.
         options: Vec<QuestionOption>,
-        /// Whether several may be chosen.
+        /// Whether more than one choice is allowed.
         multi_select: bool = "multiSelect",
     }
 }
@@ -391,7 +391,7 @@ input! {
         /// The choice.
         label: String,
         ;
-        /// What it means.
+        /// What the choice means.
         description: String,
     }
 }
@@ -402,7 +402,7 @@ input! {
         ;
         /// The plan, in Markdown.
         plan: String,
-        /// Where the plan is.
+        /// Path of the plan file.
         plan_file_path: String = "planFilePath",
     }
 }

@@ -1,9 +1,9 @@
-//! `tool_use_result`: the structured form of what a tool gave back, recognised by its members.
+//! `tool_use_result`: the structured form of a tool's result, recognised by its members.
 
 use crate::decode::object::{Field, Problems, wire_struct};
 use crate::json::{JsonKind, Node, RawJson, Text};
 
-/// What a tool gave back, for programs.
+/// The structured result of a tool.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ToolUseResult<'a> {
@@ -17,13 +17,13 @@ pub enum ToolUseResult<'a> {
     Notebook(Box<NotebookResult<'a>>),
     /// A sub-agent was started, or has ended.
     Agent(Box<AgentResult<'a>>),
-    /// The list of things to do was replaced.
+    /// The to-do list was replaced.
     Todos(TodosResult<'a>),
-    /// One thing to do was added.
+    /// A to-do item was added.
     TaskCreated(TaskCreatedResult<'a>),
-    /// One thing to do was changed.
+    /// A to-do item was changed.
     TaskUpdated(Box<TaskUpdatedResult<'a>>),
-    /// The things to do were listed.
+    /// The to-do items were listed.
     TaskList(TaskListResult<'a>),
     /// The user has answered.
     Answers(AnswersResult<'a>),
@@ -33,9 +33,9 @@ pub enum ToolUseResult<'a> {
     Text(Text<'a>),
     /// Something that Weir has no type for.
     Other(RawJson<'a>),
-    /// Something that looks like one of the above and does not fit it.
+    /// Something that looks like one of the above but does not match it.
     Mismatch {
-        /// What does not fit.
+        /// What does not match.
         reason: String,
         /// The result.
         json: RawJson<'a>,
@@ -43,7 +43,7 @@ pub enum ToolUseResult<'a> {
 }
 
 impl<'a> Field<'a> for ToolUseResult<'a> {
-    /// Never fails: a result in a new shape does not cost the line.
+    /// Never fails: a result in a new shape does not make the whole line a mismatch.
     fn decode(node: Node<'a, '_>, _: &mut Problems) -> Option<Self> {
         if let Some(text) = node.text() {
             return Some(Self::Text(text));
@@ -99,17 +99,17 @@ wire_struct! {
         required stdout: Text<'a> = "stdout",
         /// What it printed on its standard error.
         required stderr: Text<'a> = "stderr",
-        /// Whether it was ended early.
+        /// Whether it was interrupted.
         optional interrupted: bool = "interrupted",
-        /// Whether what it printed is a picture.
+        /// Whether its output is an image.
         optional is_image: bool = "isImage",
-        /// The task that it became, where it goes on in the background.
+        /// The task that it became, if it continues in the background.
         optional background_task_id: Text<'a> = "backgroundTaskId",
-        /// What its exit code means, where that is not simply success or failure.
+        /// What its exit code means, if that is not simply success or failure.
         optional return_code_interpretation: Text<'a> = "returnCodeInterpretation",
-        /// Where all of its output is, if it was long.
+        /// Path of its full output, if that was long.
         optional persisted_output_path: Text<'a> = "persistedOutputPath",
-        /// How long that is.
+        /// Size of the full output.
         optional persisted_output_size: u64 = "persistedOutputSize",
     }
 }
@@ -121,27 +121,27 @@ wire_struct! {
         required file_path: Text<'a> = "filePath",
         /// `create` or `update` for a written file; absent for an edit.
         optional kind: Text<'a> = "type",
-        /// What was in it before; null for a new file.
+        /// The old contents; null for a new file.
         optional original_file: Text<'a> = "originalFile",
-        /// What is in it now, for a written file.
+        /// The new contents, for a written file.
         optional content: Text<'a> = "content",
         /// The changes.
         list structured_patch: Vec<PatchHunk<'a>> = "structuredPatch",
-        /// Whether a person changed the edit.
+        /// Whether the user changed the edit.
         optional user_modified: bool = "userModified",
     }
 }
 
 wire_struct! {
-    /// A run of changed lines.
+    /// A hunk of changed lines.
     PatchHunk {
-        /// The first line before.
+        /// First line before the change.
         required old_start: u64 = "oldStart",
-        /// How many lines before.
+        /// Number of lines before the change.
         required old_lines: u64 = "oldLines",
-        /// The first line after.
+        /// First line after the change.
         required new_start: u64 = "newStart",
-        /// How many lines after.
+        /// Number of lines after the change.
         required new_lines: u64 = "newLines",
         /// The lines, each with a space, a plus or a minus before it.
         required lines: Vec<Text<'a>> = "lines",
@@ -163,13 +163,13 @@ wire_struct! {
     ReadFile {
         /// The file.
         optional file_path: Text<'a> = "filePath",
-        /// What is in it.
+        /// The contents.
         optional content: Text<'a> = "content",
-        /// How many lines were read.
+        /// Number of lines that were read.
         optional num_lines: u64 = "numLines",
         /// The first line that was read.
         optional start_line: u64 = "startLine",
-        /// How many lines there are.
+        /// Number of lines in the file.
         optional total_lines: u64 = "totalLines",
     }
 }
@@ -183,13 +183,13 @@ wire_struct! {
         optional cell_id: Text<'a> = "cell_id",
         /// `replace`, `insert` or `delete`.
         optional edit_mode: Text<'a> = "edit_mode",
-        /// What is in the cell now.
+        /// The new contents of the cell.
         optional new_source: Text<'a> = "new_source",
-        /// What was in the cell before.
+        /// The old contents of the cell.
         optional old_source: Text<'a> = "old_source",
-        /// What was in the notebook before.
+        /// The old contents of the notebook.
         optional original_file: Text<'a> = "original_file",
-        /// What is in the notebook now.
+        /// The new contents of the notebook.
         optional updated_file: Text<'a> = "updated_file",
         /// Why it failed.
         optional error: Text<'a> = "error",
@@ -199,15 +199,15 @@ wire_struct! {
 wire_struct! {
     /// A sub-agent was started, or has ended.
     AgentResult {
-        /// The sub-agent, by the CLI's own name.
+        /// The CLI's own id of the sub-agent.
         required agent_id: Text<'a> = "agentId",
         /// `completed`, `async_launched` and the like.
         optional status: Text<'a> = "status",
-        /// Whether it goes on in the background.
+        /// Whether it continues in the background.
         optional is_async: bool = "isAsync",
         /// What it is for.
         optional description: Text<'a> = "description",
-        /// What it was asked.
+        /// The prompt of the sub-agent.
         optional prompt: Text<'a> = "prompt",
         /// The kind of sub-agent.
         optional agent_type: Text<'a> = "agentType",
@@ -217,13 +217,13 @@ wire_struct! {
         optional total_duration_ms: u64 = "totalDurationMs",
         /// Tokens of all kinds.
         optional total_tokens: u64 = "totalTokens",
-        /// Tool calls.
+        /// Number of tool calls.
         optional total_tool_use_count: u64 = "totalToolUseCount",
     }
 }
 
 wire_struct! {
-    /// The list of things to do was replaced.
+    /// The to-do list was replaced.
     TodosResult {
         /// The list now.
         required new_todos: Vec<TodoRecord<'a>> = "newTodos",
@@ -231,41 +231,41 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// One thing to do.
+    /// A to-do item.
     TodoRecord {
         /// What is to be done.
         required content: Text<'a> = "content",
         /// `pending`, `in_progress` or `completed`.
         required status: Text<'a> = "status",
-        /// The same in words for while it is being done.
+        /// Wording for while the item is in progress.
         optional active_form: Text<'a> = "activeForm",
     }
 }
 
 wire_struct! {
-    /// One thing to do was added, or looked up.
+    /// A to-do item was added or looked up.
     TaskCreatedResult {
-        /// It; null where there is none.
+        /// The item; null if there is none.
         optional task: TaskRecord<'a> = "task",
     }
 }
 
 wire_struct! {
-    /// The things to do were listed.
+    /// The to-do items were listed.
     TaskListResult {
-        /// They.
+        /// The items.
         required tasks: Vec<TaskRecord<'a>> = "tasks",
     }
 }
 
 wire_struct! {
-    /// One thing to do, of the kind with ids.
+    /// A to-do item with an id.
     TaskRecord {
         /// Its id.
         required id: Text<'a> = "id",
         /// What is to be done, in a few words.
         optional subject: Text<'a> = "subject",
-        /// The same at length.
+        /// The full description.
         optional description: Text<'a> = "description",
         /// `pending`, `in_progress` or `completed`.
         optional status: Text<'a> = "status",
@@ -273,13 +273,13 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// One thing to do was changed.
+    /// A to-do item was changed.
     TaskUpdatedResult {
-        /// Which.
+        /// Id of the item.
         required task_id: Text<'a> = "taskId",
-        /// Whether it was.
+        /// Whether the change succeeded.
         required success: bool = "success",
-        /// Why not.
+        /// Why the change failed.
         optional error: Text<'a> = "error",
     }
 }
@@ -299,7 +299,7 @@ wire_struct! {
     PlanResult {
         /// The plan, in Markdown.
         optional plan: Text<'a> = "plan",
-        /// Where the plan is.
+        /// Path of the plan file.
         optional file_path: Text<'a> = "filePath",
     }
 }

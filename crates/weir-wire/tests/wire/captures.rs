@@ -1,4 +1,4 @@
-//! Every line that the real CLI was seen to write.
+//! Every recorded line of the real CLI.
 
 use std::path::{Path, PathBuf};
 
@@ -94,7 +94,7 @@ fn no_recorded_block_input_or_result_is_a_mismatch() {
 }
 
 #[test]
-fn init_tells_who_is_there() {
+fn init_reports_the_session_the_model_and_the_tools() {
     let mut seen = 0;
     let mut decoder = Decoder::new();
     each_line(|_, line| {

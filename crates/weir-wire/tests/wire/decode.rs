@@ -1,4 +1,4 @@
-//! Odd lines have a defined meaning.
+//! Unusual lines have a defined meaning.
 
 use proptest::prelude::*;
 use weir_wire::{Body, ContentBlock, Decoder, Message, ResultText, SystemMessage};
@@ -8,7 +8,7 @@ fn body(line: &str) -> Body<'_> {
 }
 
 #[test]
-fn the_type_is_found_wherever_it_stands() {
+fn the_type_is_found_anywhere_in_the_line() {
     let line = r#"{"duration_ms":1,"usage":{"type":"no","subtype":"no"},"subtype":"success","result":"ok","type":"result"}"#;
     assert!(matches!(body(line), Body::Known(Message::Result(_))), "{:?}", body(line));
     let line = r#"{"message":{"type":"message","content":[]},"type":"assistant"}"#;
@@ -22,7 +22,7 @@ fn spaces_and_escaped_keys_make_no_difference() {
 }
 
 #[test]
-fn of_repeated_keys_the_last_counts() {
+fn the_last_of_repeated_keys_counts() {
     let line = r#"{"type":"assistant","type":"result","subtype":"error","subtype":"success","result":"a","result":"b"}"#;
     let Body::Known(Message::Result(result)) = body(line) else { panic!() };
     assert_eq!(result.subtype, "success");
@@ -70,7 +70,7 @@ fn bytes_that_are_not_utf_8_are_replaced_in_text() {
 }
 
 #[test]
-fn what_surrounds_a_line_is_passed_over() {
+fn what_surrounds_a_line_is_ignored() {
     for line in [
         "\u{feff}{\"type\":\"keep_alive\"}",
         "{\"type\":\"keep_alive\"}\r",
@@ -82,7 +82,7 @@ fn what_surrounds_a_line_is_passed_over() {
         assert_eq!(decoded.raw, line.as_bytes());
     }
     for line in ["\x1b]0;title{\"type\":\"keep_alive\"}", "\x1bX{\"type\":\"keep_alive\"}"] {
-        assert!(!matches!(body(line), Body::Blank), "a sequence that never ends hides nothing: {line:?}");
+        assert!(!matches!(body(line), Body::Blank), "an unterminated sequence hides nothing: {line:?}");
     }
     for line in ["", "  \r", "\x1b[?25h", "\u{feff}"] {
         assert!(matches!(body(line), Body::Blank), "{line:?}");
@@ -105,7 +105,7 @@ fn an_object_without_a_type_is_unknown_and_one_with_a_strange_type_a_mismatch() 
 }
 
 #[test]
-fn a_bad_block_does_not_cost_its_neighbours() {
+fn a_bad_block_does_not_affect_its_neighbours() {
     let line = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"a"},{"type":"tool_use","id":5},{"type":"hologram"},17,{"type":"text","text":"b"}]}}"#;
     let Body::Known(Message::Assistant(message)) = body(line) else { panic!() };
     let [
@@ -144,7 +144,7 @@ fn unknown_fields_are_listed_and_survive_a_round_trip() {
     assert_eq!(serde_json::to_value(&message).unwrap(), original);
 }
 
-/// The least that each type needs, so that a forgotten one shows up.
+/// The minimum that each type needs, so that a forgotten type is noticed.
 fn smallest(type_name: &str) -> &'static str {
     match type_name {
         "assistant" | "user" => r#""message":{"content":"x"}"#,
@@ -202,9 +202,9 @@ fn every_subtype_of_system_is_known() {
 }
 
 #[test]
-fn a_hostile_number_of_values_is_told_and_not_stored() {
+fn a_hostile_number_of_values_is_reported_and_not_stored() {
     let line = format!(r#"{{"type":"keep_alive","many":[{}1]}}"#, "1,".repeat(300_000));
-    assert!(matches!(body(&line), Body::Known(_)), "a long list that nobody reads is no problem");
+    assert!(matches!(body(&line), Body::Known(_)), "a long list in an unknown member does no harm");
     let line = format!(r#"{{"type":"system","subtype":"init","tools":["x"{}]}}"#, r#","x""#.repeat(300_000));
     let Body::Mismatch { reason, .. } = body(&line) else { panic!() };
     assert_eq!(reason, "tools: holds too many values to be decoded");

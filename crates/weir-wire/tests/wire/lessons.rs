@@ -1,4 +1,4 @@
-//! What broke for others, one test each.
+//! Bugs seen in other programs, one test each.
 
 use weir_wire::{
     Body, Content, ContentBlock, ControlRequest, Decoder, Delta, Frame, Framer, Message, StreamEvent,
@@ -42,7 +42,7 @@ fn a_known_type_whose_field_changed_its_type_is_a_mismatch_with_the_reason() {
     let line = br#"{"type":"result","subtype":"success","is_error":false,"num_turns":"three","result":"Hi"}"#;
     let Body::Mismatch { reason, partial, .. } = Decoder::new().decode(line).body else { panic!() };
     assert_eq!(reason, "num_turns: expected a whole number, found a string");
-    // What did fit is still there: a result that is not recognised would leave somebody waiting.
+    // The fields that matched are still there: an unrecognised result would leave a caller waiting.
     let Some(Message::Result(result)) = partial else { panic!() };
     assert_eq!(result.result.unwrap().to_text(), "Hi");
 }
@@ -62,7 +62,7 @@ fn a_deep_field_is_named_with_its_path() {
 }
 
 #[test]
-fn a_broken_line_is_kept_and_the_stream_goes_on() {
+fn a_broken_line_is_kept_and_the_stream_continues() {
     let mut decoder = Decoder::new();
     for line in
         ["{\"type\":\"assistant\",\"mess", "[SandboxDebug] größer 😀", "{}{}", "{\"a\":1,}", "nul", "…"]
@@ -86,7 +86,7 @@ fn a_line_of_two_mebibytes_is_decoded() {
 }
 
 #[test]
-fn a_line_over_the_limit_is_told_with_its_length_and_the_next_one_is_read() {
+fn a_line_over_the_limit_is_reported_with_its_length_and_the_next_one_is_read() {
     let mut framer = Framer::with_limit(1000);
     framer.push(&vec![b'x'; 5000]);
     framer.push(b"\n{\"type\":\"keep_alive\"}\n");

@@ -1,4 +1,4 @@
-//! The wire crate from outside.
+//! Tests of the wire crate's public API.
 
 #[cfg(test)]
 mod captures;

@@ -1,4 +1,4 @@
-// The token: it comes in the fragment, which no server and no log ever sees, and leaves the address bar at once.
+// The token: it comes in the fragment, which no server or log ever sees, and is removed from the address bar at once.
 
 const KEY = "weir.token";
 
@@ -24,6 +24,6 @@ export function storeToken(token: string | null): void {
     if (token === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, token);
   } catch {
-    // A browser that keeps nothing: the token lives as long as the page.
+    // Without storage the token lives as long as the page.
   }
 }

@@ -1,4 +1,4 @@
-// Requests to the server. Addresses are relative to the page, so a base path in front of it needs no setting.
+// Requests to the server. URLs are relative to the page, so a base path needs no configuration.
 
 import type {
   Accepted,
@@ -17,7 +17,7 @@ import type {
   TranscriptPage,
 } from "./types.ts";
 
-/** The server said no. */
+/** The server refused the request. */
 export class RequestError extends Error {
   readonly problem: Problem;
 
@@ -32,7 +32,7 @@ export class RequestError extends Error {
   }
 }
 
-/** Nobody answered: the network is away or the server is. Worth trying again. */
+/** No response: the network or the server is down. Worth retrying. */
 export class OfflineError extends Error {
   constructor() {
     super("The server cannot be reached.");
@@ -131,7 +131,7 @@ export class Client {
     return this.#json("POST", `${at(id)}/permissions/${encodeURIComponent(request)}`, answer);
   }
 
-  /** What a call would do to the file that it writes. */
+  /** What a call would do to the file it writes. */
   preview(id: string, request: string): Promise<FilePreview> {
     return this.#json("GET", `${at(id)}/permissions/${encodeURIComponent(request)}/preview`);
   }
@@ -152,7 +152,7 @@ export class Client {
     return this.#json("PUT", `${at(id)}/permission-mode`, { mode });
   }
 
-  /** Files of the session's folder whose path has these letters. */
+  /** Files of the session's folder whose path contains these letters. */
   files(id: string, query: string): Promise<{ files: string[] }> {
     return this.#json("GET", `${at(id)}/files?${new URLSearchParams({ query })}`);
   }
@@ -181,12 +181,12 @@ export class Client {
     return typeof value === "object" && value !== null && "output" in value ? String(value.output) : text;
   }
 
-  /** Where the pictures of a message are, without their number. */
+  /** Base path of a message's pictures, without their number. */
   messagePictures(id: string, message: string): string {
     return `${at(id)}/messages/${encodeURIComponent(message)}/images`;
   }
 
-  /** Where the pictures that a tool gave back are, without their number. */
+  /** Base path of the pictures that a tool returned, without their number. */
   toolPictures(id: string, tool: string): string {
     return `${at(id)}/tools/${encodeURIComponent(tool)}/images`;
   }

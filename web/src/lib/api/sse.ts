@@ -6,7 +6,7 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Takes text in any pieces and gives the events that are complete. */
+/** Takes text in arbitrary chunks and returns the complete events. */
 export class EventParser {
   #rest = "";
   #name = "";
@@ -33,7 +33,7 @@ export class EventParser {
       const code = this.#rest.charCodeAt(at);
       if (code === 10) return { at, next: at + 1 };
       if (code === 13) {
-        // The line feed of a pair may still be on its way.
+        // The line feed of a CRLF pair may still be on its way.
         if (at + 1 === this.#rest.length) return null;
         return { at, next: this.#rest.charCodeAt(at + 1) === 10 ? at + 2 : at + 1 };
       }

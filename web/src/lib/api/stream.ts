@@ -1,4 +1,4 @@
-// A stream of events that comes back by itself. It knows nothing of what the events mean.
+// An event stream that reconnects by itself. It does not know what the events mean.
 
 import { type Client, OfflineError, RequestError } from "./client.ts";
 import { EventParser, type ServerEvent } from "./sse.ts";
@@ -7,15 +7,15 @@ export type LinkState = "connecting" | "open" | "waiting" | "refused" | "closed"
 
 export interface StreamHandlers {
   event(event: ServerEvent): void;
-  /** `status` where the server refused it. */
+  /** `status` is set if the server refused the stream. */
   state(state: LinkState, why: string | null, status?: number): void;
 }
 
 const DELAYS = [250, 500, 1000, 2000, 4000, 8000];
-/** A heartbeat comes every 15 s by default; a stream that is silent for much longer is dead, whatever TCP thinks. */
-const PATIENCE = 2.5;
-/** Silence after which a link is doubted when somebody looks at it. */
-const MISSED = 1.3;
+/** In heartbeats (15 s by default): a stream that is silent for longer is dead, whatever TCP thinks. */
+const MAX_SILENCE = 2.5;
+/** In heartbeats: silence after which a connection is dropped when the page wakes up. */
+const MAX_SILENCE_ON_WAKE = 1.3;
 
 export class EventStream {
   readonly #client: Client;
@@ -37,12 +37,12 @@ export class EventStream {
     void this.#run();
   }
 
-  /** Tries at once if it is waiting: the network is back, or somebody looks at the page again. */
+  /** Retries at once if it is waiting: the network is back, or the page is visible again. */
   wake(): void {
     if (this.#closed) return;
     if (this.#retry === null) {
-      // A machine that slept has missed heartbeats, and nobody told it that the link is gone.
-      if (Date.now() - this.#heard > this.#heartbeat * MISSED) this.#abort?.abort();
+      // A machine that slept has missed heartbeats without noticing that the connection is gone.
+      if (Date.now() - this.#heard > this.#heartbeat * MAX_SILENCE_ON_WAKE) this.#abort?.abort();
       return;
     }
     clearTimeout(this.#retry);
@@ -119,7 +119,7 @@ export class EventStream {
   #watch(abort: AbortController): void {
     this.#heard = Date.now();
     if (this.#watchdog !== null) clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => abort.abort(), this.#heartbeat * PATIENCE);
+    this.#watchdog = setTimeout(() => abort.abort(), this.#heartbeat * MAX_SILENCE);
   }
 }
 

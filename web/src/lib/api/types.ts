@@ -1,5 +1,5 @@
-// What the server promises over HTTP: the types of its description under the names that the page uses, and the events of
-// its streams, which the description has only in words.
+// Types of the server's API: those of the OpenAPI document under the names that the page uses, and the events of its
+// streams, which the document only describes in words.
 
 import type { Change, MessageInfo, SessionInfo, View } from "./schema.ts";
 

@@ -1,5 +1,5 @@
-// Which attributes markup may have, by tag. Their values are checked here: they are not addresses, so the sanitizer's
-// check of addresses does not fit them.
+// Which attributes markup may have, by tag. Their values are checked here: they are not URLs, so the sanitizer's URL
+// check does not apply.
 
 const ALLOWED: Record<string, Record<string, RegExp>> = {
   OL: { start: /^\d{1,9}$/ },

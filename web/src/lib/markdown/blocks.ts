@@ -1,8 +1,8 @@
-// Markdown that grows: only what may still change is parsed again.
+// Incremental Markdown: only blocks that may still change are parsed again.
 //
-// A text is a list of blocks. While it streams, the blocks that something already follows are final; the last two stay
-// open, because a list may go on after a blank line. When the text is complete it is parsed once as a whole, so that
-// what depends on the end (link definitions) is right as well.
+// A text is a list of blocks. While it streams, all but the last two blocks are final; those stay open, because a list
+// may continue after a blank line. The complete text is parsed once as a whole, so that what depends on the end (link
+// definitions) is right too.
 
 import { marked, type Token } from "marked";
 
@@ -21,7 +21,7 @@ export class GrowingMarkdown {
     this.#render = render;
   }
 
-  /** The blocks of this text. Cheap where it continues the one before. */
+  /** The blocks of this text. Cheap if it continues the previous one. */
   update(text: string, complete: boolean): Block[] {
     if (complete || !text.startsWith(this.#text)) {
       this.#closed = [];
@@ -56,9 +56,9 @@ export class GrowingMarkdown {
 type Links = ReturnType<typeof marked.lexer>["links"];
 
 const renderer = new marked.Renderer();
-// A picture from elsewhere would be a request that leaves the origin.
+// A picture from elsewhere would send a request to another origin.
 renderer.image = ({ href, text }) => `<a href="${escape(href)}">${escape(text || href)}</a>`;
-// Raw HTML is shown as it was written.
+// Raw HTML is shown as text.
 renderer.html = ({ text }) => escape(text);
 
 const OPTIONS = { gfm: true, breaks: false, renderer } as const;

@@ -1,14 +1,14 @@
-// Colours for code. The highlighter is a chunk of its own that is fetched with the first piece of code.
+// Syntax highlighting. The highlighter is a separate chunk that is fetched with the first code block.
 
 type Highlighter = typeof import("./languages.ts");
 
 let loading: Promise<Highlighter> | null = null;
-/** Colouring takes time that grows with the text; a page-long listing is readable without it. */
-const MOST = 60_000;
+/** Highlighting time grows with the text; very long listings are shown without it. */
+const MAX_LENGTH = 60_000;
 
-/** Safe markup: the highlighter escapes the code and adds spans with classes. None where the language is not known. */
+/** Safe markup: the highlighter escapes the code and adds spans with classes. Null if the language is unknown. */
 export async function highlight(code: string, language: string): Promise<string | null> {
-  if (language === "" || code.length > MOST) return null;
+  if (language === "" || code.length > MAX_LENGTH) return null;
   loading ??= import("./languages.ts");
   const { hljs, aliasOf } = await loading;
   const name = aliasOf(language.toLowerCase());

@@ -1,4 +1,4 @@
-// The languages that code is coloured in. This file and all that it imports is one chunk.
+// The highlighted languages. This file and everything it imports is one chunk.
 
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
@@ -54,7 +54,7 @@ for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(
 
 export { hljs };
 
-/** The name under which a language is registered. */
+/** The registered name of a language. */
 export function aliasOf(language: string): string | null {
   return hljs.getLanguage(language) ? language : null;
 }

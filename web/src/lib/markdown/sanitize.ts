@@ -1,4 +1,4 @@
-// The last gate before markup reaches the page. Everything that is not plain prose is taken out.
+// The last check before markup reaches the page. Everything but plain prose is removed.
 
 import DOMPurify from "dompurify";
 import { ATTRIBUTES, isAllowed } from "./attributes.ts";
@@ -11,7 +11,7 @@ purify.addHook("uponSanitizeAttribute", (node, attribute) => {
 
 purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "INPUT") {
-    // The box of a task list. Nothing can be entered into it, whatever it was before.
+    // The checkbox of a task list. It is read-only, whatever it was before.
     node.setAttribute("type", "checkbox");
     node.setAttribute("disabled", "");
     node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "not done");

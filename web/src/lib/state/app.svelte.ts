@@ -1,4 +1,4 @@
-// The page as a whole: who looks at it, which conversations are open, and what lies around them.
+// The page as a whole: who is signed in, which sessions are open, and the layout around them.
 
 import { Client, RequestError } from "../api/client.ts";
 import type { Me, NewSession, Role, SessionInfo } from "../api/types.ts";
@@ -24,8 +24,8 @@ export interface Toast {
   tone: "info" | "error";
 }
 
-/** More would use up the connections that a browser gives to one server. */
-const MOST_PANES = 3;
+/** More panes would exhaust the browser's connections per server. */
+const MAX_PANES = 3;
 const HIDDEN_PAUSE_MS = 20_000;
 const RANK: Record<Role, number> = { viewer: 0, approver: 1, driver: 2, admin: 3 };
 
@@ -38,14 +38,14 @@ export class App {
   active = $state(0);
   leftOpen = $state(recall("left", true));
   rightOpen = $state(recall("right", true));
-  /** On a narrow screen the sides are drawers and shut at first. */
+  /** On a narrow screen the sides are drawers, closed at first. */
   drawer = $state<"left" | "right" | null>(null);
   tab = $state<PanelTab>(recall<PanelTab>("tab", "changes"));
   dialog = $state<Dialog>(null);
   toasts = $state.raw<Toast[]>([]);
   now = $state(Date.now());
   online = $state(navigator.onLine);
-  /** Requests that were answered here; others were answered by somebody else. */
+  /** Requests that were answered on this page; others were answered elsewhere. */
   readonly mine = new Set<string>();
 
   client!: Client;
@@ -67,7 +67,7 @@ export class App {
     await this.enter(known, session, token === null ? "ended" : "link");
   }
 
-  /** Begins with this token. `refusal` is what is said where the server does not know it. */
+  /** Signs in with this token. `refusal` is shown if the server does not accept it. */
   async enter(token: string, session: string | null = null, refusal: Refusal = "typed"): Promise<void> {
     this.client = new Client(token);
     try {
@@ -96,7 +96,7 @@ export class App {
     this.phase = "ready";
     const first = session ?? this.me.session;
     const open = first != null ? [first] : (panesHere() ?? recall<string[]>("panes", []));
-    for (const id of open.slice(0, MOST_PANES)) this.openBeside(id);
+    for (const id of open.slice(0, MAX_PANES)) this.openInNewPane(id);
     this.active = 0;
     this.#listen();
   }
@@ -122,7 +122,7 @@ export class App {
     return this.panes[this.active] ?? null;
   }
 
-  /** Shows a session in the pane that is active. */
+  /** Shows a session in the active pane. */
   open(id: string): void {
     this.drawer = null;
     const there = this.panes.findIndex((pane) => pane.id === id);
@@ -136,10 +136,10 @@ export class App {
     this.#rememberPanes(stepTo);
   }
 
-  /** Shows a session beside the others. */
-  openBeside(id: string): void {
+  /** Shows a session in a new pane next to the others. */
+  openInNewPane(id: string): void {
     if (this.panes.some((pane) => pane.id === id)) return this.open(id);
-    if (this.panes.length >= MOST_PANES) return this.open(id);
+    if (this.panes.length >= MAX_PANES) return this.open(id);
     this.panes = [...this.panes, this.#conversation(id)];
     this.active = this.panes.length - 1;
     this.#rememberPanes();
@@ -164,7 +164,7 @@ export class App {
     return info;
   }
 
-  /** Goes to the next or previous session of the list. */
+  /** Switches to the next or previous session of the list. */
   step(by: number): void {
     const list = this.sessions.all;
     const at = list.findIndex((info) => info.id === this.current?.id);
@@ -200,7 +200,7 @@ export class App {
     remember("tab", tab);
   }
 
-  /** Says something for a while. The id takes it back earlier. */
+  /** Shows a message for a while. The returned id can dismiss it earlier. */
   toast(text: string, tone: Toast["tone"] = "info", ms = tone === "error" ? 10_000 : 6000): number {
     const id = this.#nextToast;
     this.#nextToast += 1;
@@ -217,7 +217,7 @@ export class App {
     this.toasts = this.toasts.filter((toast) => toast.id !== id);
   }
 
-  /** Does something and says what went wrong, if it did. */
+  /** Runs an action and shows what went wrong, if anything. */
   async attempt<T>(what: string, step: () => Promise<T>): Promise<T | null> {
     try {
       return await step();
@@ -243,7 +243,7 @@ export class App {
     keep(panes);
   }
 
-  /** Shows what this place of the browser's history showed. */
+  /** Shows the panes of the current history entry. */
   #goBack(): void {
     const wanted = panesHere() ?? [];
     if (this.phase !== "ready" || this.shared) return;
@@ -259,10 +259,10 @@ export class App {
     const { kind } = request.kind;
     const what = request.kind.kind === "permission" ? request.kind.tool_name : kind[0]?.toUpperCase() + kind.slice(1);
     const state = request.state;
-    if (state.state === "allowed") this.toast(`${what}: answered by ${state.by ?? "somebody else"}.`);
-    else if (state.state === "denied") this.toast(`${what}: denied by ${state.by ?? "somebody else"}.`);
-    else if (state.state === "expired") this.toast(`${what}: nobody answered in time, so it was denied.`);
-    else if (state.state === "cancelled") this.toast(`${what}: the agent no longer asks.`);
+    if (state.state === "allowed") this.toast(`${what}: answered by ${state.by ?? "someone else"}.`);
+    else if (state.state === "denied") this.toast(`${what}: denied by ${state.by ?? "someone else"}.`);
+    else if (state.state === "expired") this.toast(`${what}: not answered in time, so it was denied.`);
+    else if (state.state === "cancelled") this.toast(`${what}: the request was cancelled.`);
   }
 
   #turned(info: SessionInfo, before: SessionInfo): void {
@@ -281,7 +281,7 @@ export class App {
     this.leave();
   }
 
-  /** A reload says it again. */
+  /** Kept over a reload. */
   #say(refusal: Refusal): void {
     this.failure = refusalWords[refusal];
     keepInTab("refusal", refusal === "typed" ? null : refusal);
@@ -307,7 +307,7 @@ export class App {
       if (this.#pause !== null) clearTimeout(this.#pause);
       this.#pause = null;
       if (!document.hidden) wake();
-      // Hidden pages give their connections back; the list of sessions stays live for notifications.
+      // Hidden pages close their connections; the list of sessions stays live for notifications.
       else this.#pause = setTimeout(() => this.panes.forEach((pane) => pane.pause()), HIDDEN_PAUSE_MS);
     });
     setInterval(() => (this.now = Date.now()), 1000);

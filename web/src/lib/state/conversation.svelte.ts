@@ -1,7 +1,7 @@
-// One conversation as this page knows it: the server's bounded view, older entries that were paged in, and the link.
+// One session as this page knows it: the server's bounded view, older entries that were loaded, and the connection.
 //
-// Changes are applied as they come and shown a few times a second. Components read through getters that depend on a version,
-// so a piece of text costs one comparison for each row on the screen and a repaint of one.
+// Changes are applied as they arrive and shown a few times a second. Components read through getters that depend on a
+// version, so new text costs one comparison per visible row and a repaint of one.
 
 import { SvelteSet } from "svelte/reactivity";
 import type { Client } from "../api/client.ts";
@@ -12,14 +12,14 @@ import { apply, emptyView, placeOf } from "../view/apply.ts";
 import { type Layout, layOut } from "../view/rows.ts";
 import type { Agent, Change, Entry, Request, Turn, View } from "../view/types.ts";
 
-/** Entries in a page of older ones. */
+/** Entries per page of older ones. */
 const PAGE = 400;
-/** Text that grows is drawn this often at the most: fluent to the eye, and the rest of the time is the reader's. */
+/** Minimum pause between redraws of growing text: smooth, and leaves time for the reader's input. */
 const PAUSE_MS = 50;
-/** A page that takes long to draw is drawn less often, so that drawing takes no more than one part of so many. */
+/** A page that is slow to draw is drawn less often, so that drawing takes at most one part in this many. */
 const SHARE = 10;
-const LONGEST_PAUSE_MS = 400;
-/** Changes that alter which rows there are, not only what is in one. */
+const MAX_PAUSE_MS = 400;
+/** Changes that affect which rows there are, not only the content of one. */
 const STRUCTURAL = new Set<Change["change"]>([
   "entry_added",
   "entry_replaced",
@@ -47,11 +47,11 @@ export class Conversation {
   loaded = $state(false);
   loadingOlder = $state(false);
   seq = $state(0);
-  /** Counts what was shown; whoever reads the view depends on it. */
+  /** Counts redraws; readers of the view depend on it. */
   version = $state(0);
   layout = $state.raw<Layout>({ rows: [], children: new Map() });
 
-  /** Rows that the reader has opened. */
+  /** Rows that the reader has expanded. */
   readonly opened = new SvelteSet<string>();
 
   readonly #client: Client;
@@ -62,7 +62,7 @@ export class Conversation {
   #epoch: string | null = null;
   #stale = false;
   #shown = 0;
-  /** How long drawing took last time, with the browser's own work. */
+  /** How long the last redraw took, including the browser's own work. */
   #took = 0;
   #frame: number | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -75,7 +75,7 @@ export class Conversation {
 
   open(): void {
     if (this.#stream !== null) return;
-    // However long nobody looked, the link is late only from now on.
+    // The connection counts as late only from now on, however long the page was hidden.
     this.linkSince = Date.now();
     this.#stream = new EventStream(this.#client, `v1/sessions/${encodeURIComponent(this.id)}/events?format=view`, {
       event: (event) => this.#take(event),
@@ -88,7 +88,7 @@ export class Conversation {
     });
   }
 
-  /** Lets go of the link but not of what is known. */
+  /** Closes the connection but keeps the data. */
   pause(): void {
     this.#stream?.close();
     this.#stream = null;
@@ -123,7 +123,7 @@ export class Conversation {
     return this.#view.agents.findLast((agent) => agent.id === id) ?? null;
   }
 
-  /** Whether a turn runs or is about to. Something that runs in the background is no turn. */
+  /** Whether a turn is running or about to. Background work is not a turn. */
   get inTurn(): boolean {
     const status = this.info?.status ?? "idle";
     return (
@@ -131,7 +131,7 @@ export class Conversation {
     );
   }
 
-  /** What a person has to answer. Calls of a client's tools are answered by a program. */
+  /** Requests for a person. Calls of client tools are answered by a program. */
   get openRequests(): Request[] {
     void this.version;
     return this.#view.requests.filter(
@@ -160,7 +160,7 @@ export class Conversation {
       const before = this.firstEntry;
       const page = await this.#client.transcript(this.id, before, PAGE);
       const entries = page.entries.filter((entry) => entry.id < before).sort((a, b) => a.id - b.id);
-      // Whatever came in between, only what fits without a gap is taken.
+      // Only use the page if it fits without a gap, whatever arrived in between.
       if (entries.length > 0 && this.firstEntry === before) this.#older = [...entries, ...this.#older];
       this.#stale = true;
       this.#show();
@@ -192,7 +192,7 @@ export class Conversation {
 
   #takeHello({ resume, epoch }: Hello): void {
     this.bye = null;
-    // Another log: its numbers have nothing to do with those that are known.
+    // Another log: its numbers are unrelated to the known ones.
     if (resume === "gap" || (this.#epoch !== null && this.#epoch !== epoch)) {
       this.#older = [];
       this.#view = emptyView();
@@ -203,7 +203,7 @@ export class Conversation {
   #takeSnapshot(snapshot: Snapshot): void {
     const before = this.#view;
     const first = snapshot.view.entries[0]?.id ?? 1;
-    // What scrolled out of the server's window stays, as long as nothing is missing in between.
+    // Entries that left the server's window stay, as long as nothing is missing in between.
     const known = [...this.#older, ...before.entries].filter((entry) => entry.id < first);
     const last = known.at(-1)?.id ?? null;
     this.#older = last !== null && last === first - 1 ? known : [];
@@ -250,12 +250,12 @@ export class Conversation {
 
   #schedule(): void {
     if (this.#frame !== null || this.#timer !== null) return;
-    // A hidden page gets no frames, and still has to keep its title and its notifications true.
+    // A hidden page gets no animation frames, but its title and notifications must stay current.
     if (document.hidden) {
       this.#timer = setTimeout(() => this.#show(), 250);
       return;
     }
-    const pause = Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE_MS, this.#took * SHARE));
+    const pause = Math.min(MAX_PAUSE_MS, Math.max(PAUSE_MS, this.#took * SHARE));
     const wait = this.#shown + pause - performance.now();
     const frame = () => {
       this.#timer = null;
@@ -285,7 +285,7 @@ export class Conversation {
   }
 }
 
-/** Calls when the browser has laid out and painted what was changed. Called in a frame; one at a time is enough. */
+/** Calls back when the browser has painted the change. Call it in a frame; one at a time is enough. */
 const afterDrawing = (() => {
   const channel = new MessageChannel();
   let waiting: ((ended: number) => void)[] = [];

@@ -1,4 +1,4 @@
-// What the device at hand is like.
+// Properties of the device.
 
-/** A finger, and no keyboard with Ctrl: Enter starts a new line there, and buttons send. */
+/** A touch device without a Ctrl key: Enter starts a new line, and buttons send. */
 export const hasTouchOnly = matchMedia("(pointer: coarse)").matches;

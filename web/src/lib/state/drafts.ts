@@ -1,14 +1,14 @@
-// What was typed and not sent yet: it survives a reload and a switch of session.
+// Unsent text, which survives a reload and switching sessions.
 
 import type { Picture } from "../api/types.ts";
 import { inTab, keepInTab, openShelf, recall, remember, type Shelf } from "./keep.ts";
 
-/** Requests that are over are forgotten as newer ones come. */
+/** The oldest drafts are dropped as newer ones are added. */
 const MAX_DRAFTS = 40;
 
 type Drafts = [id: string, draft: unknown][];
 
-/** What was typed into a card, by request. */
+/** Text typed into a card, by request. */
 export function recallDraft<T>(id: string): T | null {
   const found = recall<Drafts>("cards", []).find(([other]) => other === id);
   return (found?.[1] as T | undefined) ?? null;
@@ -31,19 +31,19 @@ interface Pictures {
   images: Picture[];
 }
 
-/** As many tabs keep a draft of one session. */
+/** Maximum number of tabs that keep a draft of one session. */
 const MAX_TABS = 8;
 
 /**
- * The message that is being written to a session, by tab: one tab that sends or empties its message leaves those of the
- * others alone. A tab that has none takes up what another one left, as after that one was closed.
+ * The unsent message to a session, by tab: a tab that sends or clears its message does not affect those of other tabs.
+ * A tab without a draft takes over one that another tab left behind, for instance by being closed.
  */
 export class MessageDraft {
   readonly text: string;
   readonly files: string[];
   readonly #session: string;
   readonly #tab: string;
-  /** What was taken up from another tab; it is this one's from now on. */
+  /** A draft taken over from another tab; it belongs to this one from now on. */
   #adopted: Text | null = null;
   #shelf: Promise<Shelf<Pictures>> | null = null;
   #adoptedPictures: string | null = null;
@@ -90,7 +90,7 @@ export class MessageDraft {
       if (images.length === 0) await shelf.remove(key(this.#tab));
       else await shelf.put(key(this.#tab), { id: this.#session, tab: this.#tab, images });
     } catch {
-      // Full or forbidden.
+      // Storage is full or blocked.
     }
   }
 
@@ -109,7 +109,7 @@ export class MessageDraft {
   }
 }
 
-/** The same over a reload, and another one in each tab. */
+/** Stable over a reload, and different in each tab. */
 function tabId(): string {
   const known = inTab<string>("tab");
   if (known !== undefined) return known;

@@ -1,17 +1,17 @@
 import { flushSync } from "svelte";
 
-/** Puts the cursor into a field that a press has just brought up, at once: what is typed next belongs into it. */
+/** Focuses a field that was just opened, immediately: what is typed next belongs in it. */
 export function focusNow(find: () => HTMLElement | null | undefined) {
   flushSync();
   find()?.focus();
 }
 
-/** Puts the cursor where the next message is written. */
+/** Focuses the composer. */
 export function focusComposer() {
   document.querySelector<HTMLElement>(".pane.active textarea[aria-label='Message to the agent']")?.focus();
 }
 
-/** The same after a dialog. Not where a keyboard would come up on the screen for it. */
+/** Focuses the composer after a dialog, except where that would open an on-screen keyboard. */
 export function focusComposerAfterDialog() {
   if (!matchMedia("(pointer: coarse)").matches) requestAnimationFrame(focusComposer);
 }

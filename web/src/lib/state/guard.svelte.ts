@@ -1,18 +1,18 @@
-// Keeps a card from being answered by a press that was not meant for it.
+// Prevents a card from being answered by an accidental press.
 //
-// A card that has just appeared or moved takes nothing for a moment. A click counts only if the button was pressed while
-// the card was ready, and a key only if it was not held.
+// A card that has just appeared or moved ignores input for a moment. A click counts only if the button was pressed
+// while the card was ready, and a key only if it was not held down.
 
-/** Long enough to see what has come under the pointer, short enough not to be in the way. */
+/** Long enough to see what is under the pointer, short enough not to get in the way. */
 const PAUSE_MS = 500;
 
 export class Guard {
-  /** Whether answers are taken. */
+  /** Whether answers are accepted. */
   ready = $state(false);
   #timer: ReturnType<typeof setTimeout> | null = null;
   #pressed: EventTarget | null = null;
 
-  /** The card has appeared, changed its size or moved. */
+  /** Called when the card has appeared, resized or moved. */
   pause(): void {
     this.ready = false;
     this.#pressed = null;
@@ -20,7 +20,7 @@ export class Guard {
     this.#timer = setTimeout(() => (this.ready = true), PAUSE_MS);
   }
 
-  /** Watches an element and what decides where it stands. */
+  /** Watches an element and everything that affects its position. */
   watch(card: HTMLElement): () => void {
     const observer = new ResizeObserver(() => this.pause());
     for (const element of [card, card.closest(".column"), card.closest(".pane")]) {
@@ -37,7 +37,7 @@ export class Guard {
     this.#pressed = this.ready ? buttonOf(event) : null;
   }
 
-  /** Whether a click may act. Those without a pointer come from the keyboard or from assistive technology. */
+  /** Whether a click counts. Clicks without a pointer come from the keyboard or assistive technology. */
   takes(event: MouseEvent): boolean {
     const byPointer = event.detail > 0;
     const wasPressed = this.#pressed !== null && this.#pressed === buttonOf(event);

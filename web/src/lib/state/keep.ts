@@ -1,5 +1,5 @@
-// What has to survive a reload. Small things are in localStorage; what may be large is in IndexedDB. Where the browser
-// keeps neither (a private window may not), memory has to do.
+// Data that survives a reload. Small values are in localStorage, possibly large ones in IndexedDB. If the browser
+// stores neither (as in some private windows), memory is used.
 
 export function recall<T>(key: string, fallback: T): T {
   try {
@@ -15,11 +15,11 @@ export function remember(key: string, value: unknown): void {
     if (value === null || value === undefined || value === "") localStorage.removeItem(`weir.${key}`);
     else localStorage.setItem(`weir.${key}`, JSON.stringify(value));
   } catch {
-    // Full or forbidden.
+    // Storage is full or blocked.
   }
 }
 
-/** What this tab keeps over a reload, apart from the other tabs. */
+/** What this tab keeps over a reload, separate from other tabs. */
 export function inTab<T>(key: string): T | undefined {
   try {
     const text = sessionStorage.getItem(`weir.${key}`);
@@ -34,7 +34,7 @@ export function keepInTab(key: string, value: unknown): void {
     if (value === null) sessionStorage.removeItem(`weir.${key}`);
     else sessionStorage.setItem(`weir.${key}`, JSON.stringify(value));
   } catch {
-    // Full or forbidden.
+    // Storage is full or blocked.
   }
 }
 
@@ -75,6 +75,6 @@ function request<T>(start: () => IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const asked = start();
     asked.onsuccess = () => resolve(asked.result);
-    asked.onerror = () => reject(asked.error ?? new Error("The browser keeps no data."));
+    asked.onerror = () => reject(asked.error ?? new Error("This browser does not store data."));
   });
 }

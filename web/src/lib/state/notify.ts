@@ -1,4 +1,4 @@
-// Notifications of the browser: asked for only when somebody turns them on.
+// Browser notifications: permission is requested only when the user turns them on.
 
 import { recall, remember } from "./keep.ts";
 
@@ -19,7 +19,7 @@ export async function turnNotifications(on: boolean): Promise<boolean> {
 export function notify(title: string, body: string, tag: string, click: () => void): void {
   if (!notifies() || !document.hidden) return;
   try {
-    // One for each session; what is new about it is told aloud again.
+    // One per session; an update alerts again.
     const options: NotificationOptions & { renotify: boolean } = { body, tag, renotify: true };
     const shown = new Notification(title, options);
     shown.onclick = () => {

@@ -1,5 +1,5 @@
-// Messages on their way to the server. What was sent here is kept until the server has said that it has it; the client
-// id makes a second try harmless.
+// Messages on their way to the server. A message is kept until the server has confirmed it; the client id makes a retry
+// harmless.
 
 import { type Client, OfflineError, RequestError } from "../api/client.ts";
 import type { MessageMode, NewMessage, Picture, SlashCommand } from "../api/types.ts";
@@ -11,9 +11,9 @@ export interface Outgoing {
   text: string;
   images: Picture[];
   mode: MessageMode;
-  /** Files of the session's folder whose content goes with the text. */
+  /** Files of the session's folder whose content is sent with the text. */
   files?: string[];
-  /** The slash command that the text is, where the server lets it run. */
+  /** The slash command in the text, if the server allows it. */
   command?: SlashCommand;
   at: number;
   state: "waiting" | "sending" | "accepted" | "refused";
@@ -22,8 +22,8 @@ export interface Outgoing {
 }
 
 const RETRY_MS = 3000;
-/** What passes by itself: a busy server, one that restarts, one whose disk is full. */
-const PASSING = [408, 425, 429, 500, 502, 503, 504, 507];
+/** Statuses of temporary failures: the server is busy, restarting, or its disk is full. */
+const RETRIED = [408, 425, 429, 500, 502, 503, 504, 507];
 
 export class Outbox {
   items = $state.raw<Outgoing[]>([]);
@@ -41,7 +41,7 @@ export class Outbox {
     return this.items.filter((item) => item.session === session);
   }
 
-  /** Takes a message. It is kept before the first try. */
+  /** Adds a message. It is stored before the first attempt. */
   async send(
     session: string,
     text: string,
@@ -66,7 +66,7 @@ export class Outbox {
     await this.flush();
   }
 
-  /** Tries everything that waits, in order for each session. */
+  /** Sends all waiting messages, in order per session. */
   async flush(): Promise<void> {
     const sessions = new Set(this.items.filter((item) => item.state === "waiting").map((item) => item.session));
     await Promise.all([...sessions].map((session) => this.#flushSession(session)));
@@ -119,13 +119,13 @@ export class Outbox {
       const accepted = await this.#client.send(item.session, message);
       this.#change(item.clientId, { state: "accepted", messageId: accepted.message_id });
       await this.#shelf.remove(item.clientId).catch(() => undefined);
-      // It stays in sight until the conversation shows it, and not for ever if that never comes.
+      // It stays visible until the session shows it, but not forever if that never happens.
       setTimeout(() => void this.discard(item.clientId), 5000);
       return true;
     } catch (error) {
-      const again = error instanceof OfflineError || (error instanceof RequestError && PASSING.includes(error.status));
+      const again = error instanceof OfflineError || (error instanceof RequestError && RETRIED.includes(error.status));
       const said = error instanceof Error ? error.message : String(error);
-      // That nobody answers is said by the page itself.
+      // The page itself shows that the server cannot be reached.
       const why = error instanceof OfflineError ? null : said;
       this.#change(item.clientId, again ? { state: "waiting", why } : { state: "refused", why });
       if (!again) {

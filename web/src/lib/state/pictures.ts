@@ -1,22 +1,22 @@
-// Pictures that go with a message.
+// Pictures sent with a message.
 
 import type { Picture } from "../api/types.ts";
 
 const KINDS = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-const MOST_BYTES = 5 * 1024 * 1024;
-/** The server takes 32 MiB a message, as JSON; the text needs some of it. */
-const MOST_TOGETHER = 30 * 1024 * 1024;
+const MAX_BYTES = 5 * 1024 * 1024;
+/** The server accepts 32 MiB per message, as JSON; the text needs some of it. */
+const MAX_TOTAL = 30 * 1024 * 1024;
 
 /** Whether another picture still fits into the message. */
 export function checkRoom(pictures: Picture[], more: Picture): void {
   const size = [...pictures, more].reduce((sum, picture) => sum + picture.data.length, 0);
-  if (size > MOST_TOGETHER) throw new Error("These are too many for one message. Send the others with the next one.");
+  if (size > MAX_TOTAL) throw new Error("Too many pictures for one message. Send the rest with the next one.");
 }
 
-/** Reads a file, or says why it cannot be sent. */
+/** Reads a file, or throws why it cannot be sent. */
 export async function readPicture(file: File): Promise<Picture> {
   if (!KINDS.has(file.type)) throw new Error(`${file.name || "This file"} is not a PNG, JPEG, GIF or WebP image.`);
-  if (file.size > MOST_BYTES) throw new Error(`${file.name || "This picture"} is larger than 5 MB.`);
+  if (file.size > MAX_BYTES) throw new Error(`${file.name || "This picture"} is larger than 5 MB.`);
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result as string);

@@ -6,7 +6,7 @@ import { EventStream, type LinkState } from "../api/stream.ts";
 import type { SessionInfo } from "../api/types.ts";
 
 export interface SessionEvents {
-  /** A session is in another state than before. */
+  /** A session has changed its state. */
   turned(info: SessionInfo, before: SessionInfo): void;
   linked(): void;
   refused(why: string | null, status: number | undefined): void;
@@ -50,7 +50,7 @@ export class Sessions {
     return this.all.find((info) => info.id === id) ?? this.archived.find((info) => info.id === id) ?? null;
   }
 
-  /** Sessions of which somebody should know. */
+  /** Sessions that need attention. */
   get waiting(): SessionInfo[] {
     return this.all.filter((info) => info.status === "waiting");
   }
@@ -75,7 +75,7 @@ export class Sessions {
     this.archived = byAge((await this.#client.sessions({ archived: "true", limit: "100" })).sessions);
   }
 
-  /** Asks the server, which knows more than the newest hundred. */
+  /** Searches on the server, which knows more than the newest hundred. */
   async search(text: string): Promise<SessionInfo[]> {
     return (await this.#client.sessions({ search: text, limit: "50" })).sessions;
   }
@@ -95,7 +95,7 @@ export class Sessions {
   }
 }
 
-/** The newest first, behind those that are pinned. */
+/** Pinned sessions first, then the newest. */
 export function byAge(sessions: SessionInfo[]): SessionInfo[] {
   return [...sessions].sort(
     (a, b) => Number(b.pinned) - Number(a.pinned) || b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1),

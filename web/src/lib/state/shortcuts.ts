@@ -1,4 +1,4 @@
-// Keys that work everywhere on the page. Keys of cards and of the composer are with them.
+// Keyboard shortcuts of the whole page. Those of cards and the composer are defined there.
 
 import type { App, PanelTab } from "./app.svelte.ts";
 import { focusComposer, focusNow } from "./focus.ts";
@@ -8,7 +8,7 @@ export interface Shortcut {
   what: string;
 }
 
-/** What the help shows, and docs/page.md. */
+/** Shown in the help, and listed in docs/page.md. */
 export const SHORTCUTS: { title: string; list: Shortcut[] }[] = [
   {
     title: "Everywhere",
@@ -78,7 +78,7 @@ export function shortcut(app: App, event: KeyboardEvent): void {
 }
 
 function actionOf(app: App, key: string, target: HTMLElement): (() => void) | null {
-  // Numbers answer a question first; the card has already taken those.
+  // Numbers answer a question first; the card has already handled those.
   const tab = TABS[Number(key) - 1];
   if (tab !== undefined) return () => app.toggleRight(tab);
   switch (key) {

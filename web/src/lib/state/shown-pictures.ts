@@ -1,28 +1,28 @@
-// Pictures that were fetched, so that scrolling does not fetch them again. The oldest are given back.
+// A cache of fetched pictures, so that scrolling does not fetch them again. The oldest are released.
 
-/** So many are kept. What is in sight is far less. */
-const MOST = 60;
+/** Maximum number of cached pictures. Far fewer are visible at once. */
+const MAX_CACHED = 60;
 
 export class PictureShelf {
   readonly #kept = new Map<string, Promise<string>>();
-  readonly #most: number;
+  readonly #max: number;
 
-  constructor(most: number = MOST) {
-    this.#most = most;
+  constructor(max: number = MAX_CACHED) {
+    this.#max = max;
   }
 
-  /** The address of a picture that an `img` can show. */
+  /** A URL of the picture that an `img` can show. */
   get(path: string, fetch: (path: string) => Promise<Blob>): Promise<string> {
     const known = this.#kept.get(path);
     if (known !== undefined) {
-      // The one that was used last goes last.
+      // The most recently used one is dropped last.
       this.#kept.delete(path);
       this.#kept.set(path, known);
       return known;
     }
     const url = fetch(path).then((blob) => URL.createObjectURL(blob));
     this.#kept.set(path, url);
-    // What failed may be tried again.
+    // A failed fetch may be retried.
     url.catch(() => this.#kept.delete(path));
     this.#trim();
     return url;
@@ -30,7 +30,7 @@ export class PictureShelf {
 
   #trim(): void {
     for (const [path, url] of this.#kept) {
-      if (this.#kept.size <= this.#most) return;
+      if (this.#kept.size <= this.#max) return;
       this.#kept.delete(path);
       void url.then((address) => URL.revokeObjectURL(address)).catch(() => undefined);
     }

@@ -1,4 +1,4 @@
-// Errors with what to do about them.
+// Errors, and what to do about them.
 
 import type { Turn } from "../view/types.ts";
 
@@ -17,7 +17,7 @@ export function adviceFor(status: number | null, error: string): string | null {
   return null;
 }
 
-/** Why a turn ended badly, and what helps. None where it ended well. */
+/** Why a turn failed, and what helps. Null if it succeeded. */
 export function turnFailure(turn: Turn): { title: string; advice: string | null } | null {
   const result = turn.result ?? null;
   switch (turn.state) {
@@ -26,12 +26,12 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
     case "degraded":
       return {
         title: "Incomplete response",
-        advice: "The CLI said nothing more. What it did is above; ask it to continue.",
+        advice: "The CLI gave no result. What it did is above; ask it to continue.",
       };
     case "lost":
       return {
-        title: "The CLI ended before it answered",
-        advice: "Send the message again. The raw view has its last lines.",
+        title: "The CLI exited before answering",
+        advice: "Send the message again. The raw view shows its last lines.",
       };
     case "failed": {
       const title = result?.errors?.[0] ?? result?.text ?? result?.subtype ?? "The turn failed";
@@ -39,7 +39,7 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
         case "error_max_turns":
           return {
             title: "Turn limit reached",
-            advice: "Ask it to continue; each message has a limit of its own.",
+            advice: "Ask it to continue; each message has its own limit.",
           };
         case "error_max_budget_usd":
           return { title: "Cost limit reached", advice: "Fork this session, or start one with a higher limit." };

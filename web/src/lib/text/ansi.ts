@@ -1,4 +1,4 @@
-// Terminal output: colours and weights become spans with classes, everything else that a terminal would obey is left out.
+// Terminal output: colours and weights become spans with classes; all other control sequences are dropped.
 
 export interface Span {
   text: string;
@@ -36,7 +36,7 @@ export function hasAnsi(text: string): boolean {
   return text.includes(ESCAPE);
 }
 
-/** The text in spans. Carriage returns overwrite the line, as progress bars mean them to. */
+/** The text in spans. Carriage returns overwrite the line, as progress bars intend. */
 export function ansiSpans(text: string): Span[] {
   const spans: Span[] = [];
   let style = plain();
@@ -104,7 +104,7 @@ function restyle(before: Style, codes: string): Style {
   return style;
 }
 
-/** One of the sixteen colours that is nearest to an extended one; the page's own palette keeps the contrast. */
+/** The nearest of the sixteen basic colours to an extended one; the page's own palette keeps the contrast. */
 function extended(numbers: number[]): [number | null, number] {
   if (numbers[0] === 5) return [nearest256(numbers[1] ?? 0), 2];
   if (numbers[0] === 2) return [nearest(numbers[1] ?? 0, numbers[2] ?? 0, numbers[3] ?? 0), 4];

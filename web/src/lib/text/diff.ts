@@ -24,7 +24,7 @@ export function parseDiff(unified: string): Hunk[] {
   let hunk: Hunk | null = null;
   let oldNumber = 0;
   let newNumber = 0;
-  // How many lines the heading announced: a removed line that reads "-- x" is none of the file's headings.
+  // Line counts from the hunk header: a removed line that reads "-- x" is not a file header.
   let oldLeft = 0;
   let newLeft = 0;
   for (const line of unified.split("\n")) {
@@ -59,7 +59,7 @@ export function parseDiff(unified: string): Hunk[] {
   return hunks;
 }
 
-/** The lines of a hunk in two columns: what was removed beside what was added in its place. */
+/** The lines of a hunk in two columns: removed lines next to the added ones that replace them. */
 export function sideBySide(hunk: Hunk): SidePair[] {
   const pairs: SidePair[] = [];
   let removed: DiffLine[] = [];
@@ -85,7 +85,7 @@ export function sideBySide(hunk: Hunk): SidePair[] {
   return pairs;
 }
 
-/** What two lines have in common at the beginning and at the end, so that the middle can be marked. */
+/** Lengths of the common start and end of two lines, so that the middle can be marked. */
 export function changedMiddle(before: string, after: string): { head: number; tail: number } {
   const most = Math.min(before.length, after.length);
   let head = 0;

@@ -1,4 +1,4 @@
-// Forms of MCP servers: what was entered, whether it fits, and what is sent. The server checks it again.
+// Forms of MCP servers: what was entered, whether it is valid, and what is sent. The server validates it again.
 
 import type { FormField } from "../view/types.ts";
 
@@ -19,7 +19,7 @@ function initialOf({ kind, default: value }: FormField): string | boolean | stri
   }
 }
 
-/** What is wrong with an entry; null where nothing is. */
+/** What is wrong with an entry; null if it is valid. */
 export function faultOf(field: FormField, entry: Entered[string] | undefined): string | null {
   const { kind, required } = field;
   switch (kind.type) {
@@ -34,11 +34,11 @@ export function faultOf(field: FormField, entry: Entered[string] | undefined): s
     default:
   }
   const text = typeof entry === "string" ? entry.trim() : "";
-  if (text === "") return required ? "An answer is needed." : null;
+  if (text === "") return required ? "This field is required." : null;
   if (kind.type === "number") {
     const number = Number(text);
-    if (!Number.isFinite(number)) return "A number is needed.";
-    if (kind.integer && !Number.isInteger(number)) return "A whole number is needed.";
+    if (!Number.isFinite(number)) return "Enter a number.";
+    if (kind.integer && !Number.isInteger(number)) return "Enter a whole number.";
     if (kind.minimum != null && number < kind.minimum) return `At least ${kind.minimum}.`;
     return kind.maximum != null && number > kind.maximum ? `At most ${kind.maximum}.` : null;
   }
@@ -52,7 +52,7 @@ export function faultOf(field: FormField, entry: Entered[string] | undefined): s
   return null;
 }
 
-/** Formats that MCP knows. Others are the server's business. */
+/** Formats that MCP defines. Others are left to the server. */
 const FORMATS: Partial<Record<string, { fits(text: string): boolean; fault: string }>> = {
   email: {
     fits: (text) => /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)*$/.test(text),
@@ -78,11 +78,11 @@ const FORMATS: Partial<Record<string, { fits(text: string): boolean; fault: stri
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
-  // A day that the month does not have becomes one of the next.
+  // A day beyond the end of the month rolls over into the next month.
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** What is sent: fields that were left empty are left out. */
+/** The content to send, without empty fields. */
 export function contentOf(fields: FormField[], entered: Entered): Record<string, unknown> {
   const content: Record<string, unknown> = {};
   for (const { name, kind, required } of fields) {

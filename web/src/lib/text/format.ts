@@ -7,12 +7,12 @@ export function money(usd: number | null | undefined): string {
   return `$${usd < 100 ? usd.toFixed(2) : Math.round(usd)}`;
 }
 
-/** A limit in dollars, exactly: a small one is not "less than a cent". */
+/** A limit in exact dollars: a small one is not "less than a cent". */
 export function limitOf(usd: number): string {
   return usd < 0.01 ? `$${usd}` : money(usd);
 }
 
-/** An error of the server as a sentence of its own. They begin with a small letter, so that they fit behind a colon. */
+/** A server error as a sentence. They start in lower case, so that they can follow a colon. */
 export function sentence(text: string): string {
   return text.replace(/^[a-z]/, (letter) => letter.toUpperCase());
 }
@@ -62,13 +62,13 @@ export function time(at: number): string {
   return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 }
 
-/** The end of a path, and what lies before it. */
+/** The file name of a path, and the folder before it. */
 export function splitPath(path: string): { folder: string; name: string } {
   const cut = path.replace(/\/+$/, "").lastIndexOf("/");
   return cut < 0 ? { folder: "", name: path } : { folder: path.slice(0, cut + 1), name: path.slice(cut + 1) };
 }
 
-/** A path as seen from the working folder. */
+/** A path relative to the working folder. */
 export function relativePath(path: string, cwd: string | null | undefined): string {
   if (cwd && path.startsWith(`${cwd}/`)) return path.slice(cwd.length + 1);
   return path;

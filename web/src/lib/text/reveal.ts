@@ -1,10 +1,10 @@
-// Characters that cannot be seen, made visible: what a person approves must be what they read.
+// Makes invisible characters visible: what a person approves must be what they read.
 //
-// The same as weir-transcript's reveal.rs, which terminals and chats use; tests/reveal.json keeps them equal.
+// Same as weir-transcript's reveal.rs, which terminals and chats use; tests/reveal.json keeps them in sync.
 
 export interface Piece {
   text: string;
-  /** Whether it stands for something that cannot be seen. */
+  /** Whether the piece marks something invisible. */
   mark: boolean;
 }
 
@@ -21,7 +21,7 @@ const HIDDEN =
 const ANY_HIDDEN = new RegExp(`[${HIDDEN}]`, "u");
 const ALL_HIDDEN = new RegExp(`[${HIDDEN}]`, "gu");
 const PICTORIAL = "\\u2190-\\u21ff\\u2300-\\u23ff\\u2600-\\u27bf\\u2b00-\\u2bff\\u{1f000}-\\u{1faff}";
-/** Joiners and selectors in the middle of an emoji are a part of it. */
+/** Joiners and selectors inside an emoji are part of it. */
 const AFTER_PICTURE = new RegExp(`[${PICTORIAL}]$`, "u");
 const AFTER_JOINABLE = new RegExp(`[${PICTORIAL}]\\ufe0f*$`, "u");
 const BEFORE_PICTURE = new RegExp(`^[${PICTORIAL}]`, "u");
@@ -37,7 +37,7 @@ function name(letter: string): string {
   return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
-/** The text in pieces, with a mark for each character that cannot be seen. */
+/** The text in pieces, with a mark for each invisible character. */
 export function reveal(text: string): Piece[] {
   if (!hasHidden(text)) return [{ text, mark: false }];
   const pieces: Piece[] = [];
@@ -66,7 +66,7 @@ export function reveal(text: string): Piece[] {
   return pieces;
 }
 
-/** The same as one text, for places without markup. */
+/** The same as plain text, for places without markup. */
 export function revealText(text: string): string {
   return reveal(text)
     .map((piece) => piece.text)
@@ -75,13 +75,13 @@ export function revealText(text: string): string {
 
 export interface Shown {
   pieces: Piece[];
-  /** Lines of the text itself. */
+  /** Number of lines of the text itself. */
   lines: number;
-  /** Characters that cannot be seen. */
+  /** Number of invisible characters. */
   hidden: number;
 }
 
-/** A command with everything visible, and with long gaps told by their length, so that nothing is pushed out of sight. */
+/** A command with everything visible and long gaps shown by their length, so that nothing is pushed out of sight. */
 export function revealCommand(command: string): Shown {
   const text = command.replaceAll("\r\n", "\n");
   const lines = text.split("\n");
@@ -126,7 +126,7 @@ export function revealCommand(command: string): Shown {
   return { pieces, lines: lines.length - (isOver ? 1 : 0), hidden };
 }
 
-/** Long runs of spaces by their number. */
+/** Replaces long runs of spaces by their count. */
 function gaps(text: string): Piece[] {
   const pieces: Piece[] = [];
   for (const part of text.split(new RegExp(`( {${MAX_SPACES + 1},})`))) {

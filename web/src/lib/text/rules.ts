@@ -1,4 +1,4 @@
-// Rules for tools as people type them: with commas or one a line. A comma in parentheses belongs to its rule.
+// Rules for tools as people type them: separated by commas or lines. A comma in parentheses belongs to its rule.
 
 export function splitRules(typed: string): string[] {
   const rules: string[] = [];
@@ -7,7 +7,7 @@ export function splitRules(typed: string): string[] {
   for (const letter of typed) {
     if (letter === "(") depth += 1;
     else if (letter === ")") depth = Math.max(0, depth - 1);
-    // A line always ends a rule, so that one that was never closed does not swallow the others.
+    // A line break always ends a rule, so that an unclosed one does not swallow the rest.
     if (letter === "\n") depth = 0;
     if (letter === "\n" || (letter === "," && depth === 0)) {
       rules.push(rule);

@@ -1,4 +1,4 @@
-// Rules that the CLI suggests with a permission request: what each would allow, and where it can be kept.
+// Rules that the CLI suggests with a permission request: what each one allows, and where it can be stored.
 
 import type { Remember, Role, RuleDestination } from "../api/types.ts";
 
@@ -6,9 +6,9 @@ export interface RuleChoice {
   remember: Remember;
   /** The exact rule. */
   rule: string;
-  /** Where it is kept, in words. */
+  /** Where it is stored, in words. */
   where: string;
-  /** The file, for those that are stored. */
+  /** The file, for rules stored in one. */
   file: string | null;
 }
 
@@ -28,7 +28,7 @@ interface Suggested {
   rules?: { toolName?: unknown; ruleContent?: unknown }[];
 }
 
-/** What a suggestion would allow; null for those that cannot be accepted. */
+/** What a suggestion would allow; null if it cannot be accepted. */
 export function ruleOf(suggestion: unknown): string | null {
   if (typeof suggestion !== "object" || suggestion === null) return null;
   const { type, behavior, mode, directories, rules } = suggestion as Suggested;
@@ -38,7 +38,7 @@ export function ruleOf(suggestion: unknown): string | null {
   if (type === "addRules" && behavior === "allow" && rules?.length) {
     return rules
       .map(({ toolName, ruleContent }) =>
-        // A rule is one line; a line break in it is a part of it.
+        // A rule is shown on one line; a line break in it is part of the rule.
         typeof ruleContent === "string"
           ? `${String(toolName)}(${ruleContent.replaceAll("\n", "␊")})`
           : `${String(toolName)} (every call)`,
@@ -48,7 +48,7 @@ export function ruleOf(suggestion: unknown): string | null {
   return null;
 }
 
-/** What a role can choose: a driver for the session, an admin also where the CLI would store it. */
+/** What a role can choose: a driver for the session, an admin also where the CLI suggests storing it. */
 export function ruleChoices(suggestions: unknown[], role: Role | undefined): RuleChoice[] {
   if (role !== "driver" && role !== "admin") return [];
   return suggestions.flatMap((suggestion, at) => {
@@ -75,7 +75,7 @@ const REASONS: Record<string, string> = {
   classifier: "The automatic review could not approve it.",
 };
 
-/** Why the CLI asks, in words, where it does not say so itself. */
+/** Why the CLI asks, in words, if it does not say so itself. */
 export function reasonOf(type: string | null | undefined): string {
   return (type && REASONS[type]) || "No permission rule covers this.";
 }

@@ -89,7 +89,7 @@ const VERBS: Record<string, [plain: string, running: string, done: string]> = {
   ExitPlanMode: ["Propose a plan", "Proposing a plan", "Proposed a plan"],
 };
 
-/** The past is for what was done: a command that failed did run, a file that could not be written was not written. */
+/** Past tense only for what happened: a failed command did run, a file that could not be written was not written. */
 export function verbOf(tool: ToolCall): string {
   const verbs = VERBS[tool.name];
   const done = tool.state === "succeeded" || (tool.state === "failed" && tool.name === "Bash");
@@ -99,7 +99,7 @@ export function verbOf(tool: ToolCall): string {
   return tool.name || "Tool";
 }
 
-/** How a call ended, where it did not simply succeed, and who decided it. */
+/** How a call ended if it did not simply succeed, and who decided it. */
 export function outcomeOf(tool: ToolCall, request: Request | undefined): string {
   switch (tool.state) {
     case "pending":
@@ -115,7 +115,7 @@ export function outcomeOf(tool: ToolCall, request: Request | undefined): string 
   const unanswered = request?.kind.kind === "permission" ? "not run" : "not answered";
   if (state?.state === "denied") return state.by ? `denied by ${state.by}` : "denied";
   if (state?.state === "expired") return "not answered in time";
-  // It waited for an answer when the turn or the process ended.
+  // It was waiting for an answer when the turn or the process ended.
   if (state?.state === "cancelled" || state?.state === "open") return unanswered;
   return { denied: "denied", interrupted: "interrupted", unknown: "no result" }[tool.state];
 }
@@ -143,7 +143,7 @@ export function subjectOf(tool: ToolCall, cwd: string | null | undefined, todos:
   return typeof first === "string" ? first : "";
 }
 
-/** A diff of what a call would write, for where the CLI has not said what it was before. Empty where it writes nothing. */
+/** A diff of what a call would write, if the CLI has not sent the old content. Empty if it writes nothing. */
 export function proposedDiff(input: Input): string {
   const lines = (value: string, sign: string) =>
     value === ""

@@ -1,10 +1,10 @@
-// What the settings of a folder do, in words, and which of it a person should read first.
+// What the settings of a folder do, in words, and what a person should read first.
 
 import type { Folder } from "../api/types.ts";
 
 export type Finding = Folder["findings"]["items"][number];
 
-/** In the order in which they are shown: what runs or allows something by itself, then what is used, then what is read. */
+/** In display order: what runs or allows something automatically, then what is used, then what is read. */
 export const findingWords: Record<string, string> = {
   hook: "Hook",
   permission: "Permission rule",
@@ -22,7 +22,7 @@ export const findingWords: Record<string, string> = {
 
 const ORDER = Object.keys(findingWords);
 
-/** Kinds that this page does not know come first. */
+/** Unknown kinds come first. */
 export function byDanger(items: Finding[]): Finding[] {
   return items.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
 }

@@ -1,7 +1,7 @@
-// How a change changes a view: the same steps as `View::apply` in weir-transcript, proven against its fixtures.
+// Applies changes to a view: the same steps as `View::apply` in weir-transcript, tested against its fixtures.
 //
-// The view itself is changed in place. Whatever it holds is replaced and never changed, so that a component that was
-// given an entry sees by its identity whether there is something to draw.
+// The view itself is changed in place. Its contents are replaced, never mutated, so that a component can tell by the
+// identity of an entry whether it must redraw.
 
 import type { BlockState, Change, Entry, EntryBody, View } from "./types.ts";
 
@@ -24,7 +24,7 @@ export function emptyView(): View {
   };
 }
 
-/** Takes one step. A step that does not fit (an unknown number, a step of a newer server) is passed over. */
+/** Applies one change. A change that does not fit (an unknown number, a newer server) is skipped. */
 export function apply(view: View, change: Change): void {
   switch (change.change) {
     case "text_appended":
@@ -102,7 +102,7 @@ export function apply(view: View, change: Change): void {
   }
 }
 
-/** The place of an entry in `entries`: numbers are without gaps, so it needs no search. */
+/** Index of an entry in `entries`: numbers have no gaps, so no search is needed. */
 export function placeOf(view: View, entry: number): number | null {
   const first = view.entries[0];
   if (first === undefined) return null;
@@ -158,7 +158,7 @@ function drop(view: View, change: Extract<Change, { change: "dropped" }>): void 
   view.todos = view.todos.filter((list) => list.agent == null || kept.has(list.agent));
   view.files = view.files.filter((file) => file.entry >= first);
   view.usages = view.usages.filter((usage) => usage.entry >= first);
-  // The rest is bounded in number too, the newest of each.
+  // The other lists are bounded too: only the newest are kept.
   view.agents = newest(view.agents, most);
   view.requests = newest(view.requests, most);
   view.files = newest(view.files, most);

@@ -1,4 +1,4 @@
-// Heights of rows, most of them guessed: sums and searches in logarithmic time (a Fenwick tree).
+// Heights of rows, most of them estimated: sums and searches in logarithmic time (a Fenwick tree).
 
 export class Heights {
   #values: number[] = [];

@@ -1,4 +1,4 @@
-// What the conversation's list shows, in order. Entries of a sub-agent are inside the row of the call that started it.
+// The rows of the transcript, in order. Entries of a sub-agent are inside the row of the call that started it.
 
 import type { Agent, Entry } from "./types.ts";
 
@@ -13,10 +13,7 @@ export interface Layout {
   children: Map<string, number[]>;
 }
 
-/**
- * Lays out entries. A sub-agent whose call is not among them (it lies further back than what is loaded) gets a row of
- * its own where it is first heard of.
- */
+/** Lays out entries. A sub-agent whose call is not loaded gets a row of its own where it first appears. */
 export function layOut(entries: readonly Entry[], agents: readonly Agent[], ended: ReadonlySet<number>): Layout {
   const rows: Row[] = [];
   const children = new Map<string, number[]>();
@@ -46,7 +43,7 @@ export function layOut(entries: readonly Entry[], agents: readonly Agent[], ende
   return { rows, children };
 }
 
-/** Turns overlap: a message that waited for the next one may stand among the entries of this one. */
+/** Turns overlap: a message queued for the next turn may be among the entries of this one. */
 function lastOfTurns(entries: readonly Entry[]): Map<number, number> {
   const last = new Map<number, number>();
   for (const entry of entries) if (entry.turn != null && entry.parent == null) last.set(entry.turn, entry.id);
@@ -66,7 +63,7 @@ function topOf(agent: string, calls: ReadonlySet<string>, parents: ReadonlyMap<s
 /** Some entries are for the raw view only. */
 function isShown(entry: Entry): boolean {
   switch (entry.body.kind) {
-    // What waits is listed above the composer, where it can be taken back.
+    // Queued messages are listed above the composer, where they can be cancelled.
     case "user":
       return entry.body.source !== "host" || entry.body.delivery !== "queued";
     case "hook":

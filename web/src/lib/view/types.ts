@@ -1,4 +1,4 @@
-// The view of a conversation, as the server describes it.
+// The view of a session, as described by the server.
 
 export type {
   Agent,

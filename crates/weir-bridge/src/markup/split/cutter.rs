@@ -1,6 +1,6 @@
-//! Where the first piece of a text ends.
+//! Finds where the first piece of a text ends.
 //!
-//! A window at the beginning of the text is looked at, which grows until it does not fit. So the work for a piece
+//! It examines a window at the beginning of the text that grows until it no longer fits, so the work for a piece
 //! depends on the length of the piece and not on the length of the text.
 
 use pulldown_cmark::Event;
@@ -10,47 +10,47 @@ use super::search::last_that_passes;
 use crate::markup::Markup;
 use crate::markup::html::parser;
 
-/// Nothing sensible fits into less.
-const SMALLEST: usize = 64;
+/// Minimum message length. Nothing sensible fits into less.
+const MIN_LENGTH: usize = 64;
 
-/// Finds where pieces end, and counts the bytes that it has to look at.
+/// Finds where pieces end, and counts the bytes that it processes.
 #[derive(Debug, Clone)]
 pub(super) struct Cutter {
     markup: Markup,
     longest: usize,
-    pub(super) looked_at: u64,
+    pub(super) bytes_processed: u64,
 }
 
 /// The end of a piece.
 #[derive(Debug)]
 pub(super) struct Cut {
-    /// How many bytes of the text it takes.
+    /// Number of bytes of the text that it takes.
     pub(super) end: usize,
-    /// The piece itself; none where there is nothing to see in it.
+    /// The piece itself, or `None` if nothing in it is visible.
     pub(super) piece: Option<String>,
     /// The code block that continues in the next piece.
     pub(super) fence: Option<Fence>,
 }
 
-/// The beginning of a text that does not fit, behind the fence that opens its code block again.
+/// The beginning of a text that does not fit, after the fence that reopens its code block.
 struct Window<'a> {
     shown: &'a str,
-    /// Where the text begins in it.
+    /// Where the text begins.
     base: usize,
     /// The fence that is open there.
     fence: Option<&'a Fence>,
-    /// About how many bytes of it fit.
+    /// Approximate number of bytes that fit.
     guess: usize,
 }
 
 impl Cutter {
     pub(super) fn new(markup: Markup, longest: usize) -> Self {
-        Self { markup, longest: longest.max(SMALLEST), looked_at: 0 }
+        Self { markup, longest: longest.max(MIN_LENGTH), bytes_processed: 0 }
     }
 
-    /// How long a text is once it is rendered.
+    /// The length of a text once rendered.
     fn length(&mut self, text: &str) -> usize {
-        self.looked_at += u64::try_from(text.len()).unwrap_or(u64::MAX);
+        self.bytes_processed += u64::try_from(text.len()).unwrap_or(u64::MAX);
         self.markup.length(text)
     }
 
@@ -58,7 +58,7 @@ impl Cutter {
         self.length(text) <= self.longest
     }
 
-    /// Cuts the first piece off; none where the whole text fits.
+    /// Cuts off the first piece, or returns `None` if the whole text fits.
     pub(super) fn cut(&mut self, text: &str, fence: Option<&Fence>) -> Option<Cut> {
         let opening = fence.map_or("", |fence| fence.opening.as_str());
         let mut size = self.longest;
@@ -80,10 +80,10 @@ impl Cutter {
         Some(Cut { end: end - window.base, piece: piece(&window, end, fence.as_ref()), fence })
     }
 
-    /// Where the piece ends: between blocks, else between lines, else between words, else anywhere.
+    /// Where the piece ends: between blocks, or else between lines, between words, or anywhere.
     fn end_of_piece(&mut self, window: &Window<'_>) -> (usize, Option<Fence>) {
         let shown = window.shown;
-        self.looked_at += u64::try_from(shown.len()).unwrap_or(u64::MAX);
+        self.bytes_processed += u64::try_from(shown.len()).unwrap_or(u64::MAX);
         let starts = block_starts(shown, window.base);
         let fits = |end: usize| self.fits(shown.get(..end).unwrap_or_default().trim_end());
         if let Some(end) = last_that_passes(&starts, window.guess, fits) {
@@ -93,11 +93,11 @@ impl Cutter {
         self.end_in_block(window, block_end)
     }
 
-    /// Where the piece ends in a block that does not fit.
+    /// Where the piece ends if its first block does not fit.
     fn end_in_block(&mut self, window: &Window<'_>, block_end: usize) -> (usize, Option<Fence>) {
         let shown = window.shown;
         let mut open = window.fence.cloned();
-        // A piece with nothing in it but the line that opens a code block is of no use.
+        // Do not make a piece that has only the line that opens a code block.
         let mut content = window.base;
         let mut lines: Vec<(usize, Option<Fence>)> = Vec::new();
         let mut at = window.base;
@@ -130,22 +130,22 @@ impl Cutter {
         (self.end_in_line(window, content, line_end, fence.as_ref()), fence)
     }
 
-    /// Where the piece ends in a line that does not fit.
+    /// Where the piece ends if its first line does not fit.
     fn end_in_line(&mut self, window: &Window<'_>, from: usize, to: usize, fence: Option<&Fence>) -> usize {
         let shown = window.shown;
         let line = shown.get(from..to).unwrap_or_default();
         let ends: Vec<usize> =
             line.char_indices().map(|(at, character)| from + at + character.len_utf8()).collect();
         let one = ends.first().copied().unwrap_or(shown.len());
-        let most =
+        let max =
             last_that_passes(&ends, window.guess, |end| self.fits_closed(shown, end, fence)).unwrap_or(one);
-        let word = shown.get(from..most).and_then(|part| part.rfind(' ')).map(|space| from + space + 1);
-        if let Some(word) = word.filter(|word| *word > from + (most - from) / 2 && *word < most)
+        let word = shown.get(from..max).and_then(|part| part.rfind(' ')).map(|space| from + space + 1);
+        if let Some(word) = word.filter(|word| *word > from + (max - from) / 2 && *word < max)
             && self.fits_closed(shown, word, fence)
         {
             return word;
         }
-        most
+        max
     }
 
     /// Whether a part fits once its code block is closed.
@@ -158,13 +158,13 @@ impl Cutter {
     }
 }
 
-/// A part of a text whose code block is closed.
+/// A part of a text, with its code block closed.
 fn closed(part: &str, fence: &Fence) -> String {
     let line_feed = if part.ends_with('\n') { "" } else { "\n" };
     format!("{part}{line_feed}{}", fence.closing)
 }
 
-/// The piece that ends here; none where there is nothing to see in it.
+/// The piece that ends at `end`, or `None` if nothing in it is visible.
 fn piece(window: &Window<'_>, end: usize, fence: Option<&Fence>) -> Option<String> {
     let content = window.shown.get(window.base..end).unwrap_or_default();
     let only_closes = window.fence.is_some_and(|fence| fence.is_closed_by(content));
@@ -178,7 +178,7 @@ fn piece(window: &Window<'_>, end: usize, fence: Option<&Fence>) -> Option<Strin
     })
 }
 
-/// The beginning of a text, of about this many bytes, cut after a line where that is possible.
+/// The first bytes of a text, about `size` of them, cut after a line if possible.
 fn whole_lines(text: &str, size: usize) -> &str {
     if text.len() <= size {
         return text;
@@ -192,11 +192,11 @@ fn whole_lines(text: &str, size: usize) -> &str {
     text.get(..line).unwrap_or(text)
 }
 
-/// Where blocks of the top level begin, after this place.
+/// Where top-level blocks begin, after this offset.
 fn block_starts(text: &str, after: usize) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut depth = 0_usize;
-    // A block begins where its line begins: the spaces before it are a part of it.
+    // A block begins at the start of its line, including leading spaces.
     let line_start =
         |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |line| line + 1);
     for (event, range) in parser(text).into_offset_iter() {

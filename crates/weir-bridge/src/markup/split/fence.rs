@@ -1,24 +1,24 @@
 //! Fences of code blocks.
 
-/// The fence of a code block that is open.
+/// The fence of an open code block.
 #[derive(Debug, Clone)]
 pub(super) struct Fence {
-    /// The line that opens it again, with its line feed.
+    /// The line that reopens it, with its newline.
     pub(super) opening: String,
-    /// The line that closes it, without a line feed.
+    /// The line that closes it, without a newline.
     pub(super) closing: String,
     mark: char,
     count: usize,
 }
 
 impl Fence {
-    /// The fence that a line opens.
+    /// The fence that a line opens, if any.
     pub(super) fn opened_by(line: &str) -> Option<Self> {
         let indent = line.len() - line.trim_start_matches([' ', '>']).len();
         let (before, code) = line.split_at_checked(indent)?;
         let mark = code.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
         let count = code.chars().take_while(|character| *character == mark).count();
-        // Backticks later in the line make it code inside a line.
+        // With more backticks later in the line it is inline code.
         let is_fence = count >= 3 && !(mark == '`' && code.trim_start_matches('`').contains('`'));
         is_fence.then(|| Self {
             opening: format!("{}\n", line.trim_end()),
@@ -34,7 +34,7 @@ impl Fence {
         line.chars().count() >= self.count && line.chars().all(|character| character == self.mark)
     }
 
-    /// The fence that is open after a line, where this one was open before it.
+    /// The fence that is open after a line, given the one that was open before it.
     pub(super) fn after(before: Option<&Self>, line: &str) -> Option<Self> {
         match before {
             Some(fence) if fence.is_closed_by(line) => None,

@@ -1,10 +1,10 @@
-//! A long text in pieces that a channel takes.
+//! Splits a long text into pieces that fit into messages of a channel.
 //!
-//! Pieces end between blocks where that is possible, else between lines, else between words. A code block that does
-//! not fit is closed at the end of a piece and opened again in the next one.
+//! Pieces end between blocks if possible, or else between lines or words. A code block that does not fit is closed at
+//! the end of a piece and reopened in the next one.
 //!
-//! The work grows with the length of the text and with nothing else: each piece is looked at a few times when it is cut
-//! off, and never again when text is added behind it.
+//! The work is proportional to the length of the text: each piece is processed a few times when it is cut off, and
+//! never again when text is added after it.
 
 mod cutter;
 mod fence;
@@ -14,17 +14,16 @@ use super::Markup;
 use cutter::Cutter;
 use fence::Fence;
 
-/// Splits Markdown into pieces of Markdown, none of which is longer than `longest` once it is rendered.
+/// Splits Markdown into pieces of Markdown that are at most `longest` long once rendered.
 ///
-/// The beginning of the pieces does not depend on what is added at the end, so that a text that grows changes its
-/// last piece only.
+/// Pieces do not depend on the text after them, so a growing text changes only its last piece.
 pub fn split(markdown: &str, markup: Markup, longest: usize) -> Vec<String> {
     let mut splitter = Splitter::new(markup, longest);
     let last = splitter.advance(markdown, usize::MAX);
     splitter.closed.into_iter().chain(last).collect()
 }
 
-/// Splits a text that grows. What was cut off once is not looked at again.
+/// Splits a growing text. Pieces that were cut off are not processed again.
 #[derive(Debug, Clone)]
 pub struct Splitter {
     cutter: Cutter,
@@ -37,14 +36,13 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// A splitter for a channel with this markup and this longest message.
+    /// A splitter for a channel with this markup and maximum message length.
     pub fn new(markup: Markup, longest: usize) -> Self {
         Self { cutter: Cutter::new(markup, longest), closed: Vec::new(), at: 0, fence: None }
     }
 
-    /// Splits a text that begins with the text of the last call, into at most `max_closed` closed pieces. Gives the
-    /// piece behind them, which later text may still change; nothing where there is none, or where the limit is
-    /// reached.
+    /// Splits a text that starts with the text of the last call into at most `max_closed` closed pieces. Returns the
+    /// piece after them, which later text may still change, or `None` if there is none or the limit is reached.
     pub fn advance(&mut self, markdown: &str, max_closed: usize) -> Option<String> {
         let text = markdown.trim_end();
         while self.closed.len() < max_closed {
@@ -69,13 +67,13 @@ impl Splitter {
         &self.closed
     }
 
-    /// Whether a text has something behind the closed pieces.
+    /// Whether a text continues after the closed pieces.
     pub fn has_more(&self, markdown: &str) -> bool {
         markdown.get(self.at..).is_some_and(|rest| !rest.trim().is_empty())
     }
 
-    /// How many bytes were looked at so far.
-    pub fn looked_at(&self) -> u64 {
-        self.cutter.looked_at
+    /// Number of bytes processed so far.
+    pub fn bytes_processed(&self) -> u64 {
+        self.cutter.bytes_processed
     }
 }

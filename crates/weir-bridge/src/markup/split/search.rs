@@ -1,8 +1,8 @@
-//! The largest of many candidates that passes a costly check.
+//! Finds the largest of many candidates that passes a costly check.
 
-/// The last candidate that passes, where each one before it passes too. The search begins at `guess`, so that a good
-/// guess costs a few checks however many candidates there are. Where the order does not hold, the answer is a candidate
-/// that passes, and not always the last.
+/// The last candidate that passes, assuming that all candidates before it pass too. The search starts at `guess`, so
+/// that a good guess takes a few checks, however many candidates there are. If the assumption is wrong, the result is
+/// still a candidate that passes, but not always the last.
 pub(super) fn last_that_passes(
     candidates: &[usize],
     guess: usize,

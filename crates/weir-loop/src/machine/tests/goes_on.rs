@@ -1,9 +1,9 @@
-//! What was being done goes on after an end, an interrupt or a kill.
+//! A run resumes after an end, an interrupt or a kill.
 
 use super::*;
 
 #[test]
-fn once_and_until_end_early_and_the_next_start_goes_on() {
+fn once_and_until_end_the_run_early() {
     let once = Wanted { once: true, until: None };
     let world = World::over(THREE, config(), None, once).run();
     assert_eq!((world.end, &world.commits[..]), (Some(RunEnd::Enough), &["a".to_owned()][..]));
@@ -13,7 +13,7 @@ fn once_and_until_end_early_and_the_next_start_goes_on() {
 }
 
 #[test]
-fn killed_before_any_action_the_run_goes_on_and_counts_nothing_twice() {
+fn a_run_killed_before_any_action_resumes_and_counts_nothing_twice() {
     let list = "- [ ] a\n- [ ] b\n  - needs: a\n- [ ] c\n";
     let reference = World::new(list, config()).gates("b", [false, true]).run();
     let total = reference.done;
@@ -23,7 +23,7 @@ fn killed_before_any_action_the_run_goes_on_and_counts_nothing_twice() {
         first.kill_at = Some(kill_at);
         let first = first.run();
         assert!(first.killed);
-        // What was written down is all that the next start knows; what was done stays done.
+        // The next start knows only the saved state; what was done stays done.
         let state = crate::state::parse(&serde_json::to_string(first.machine.state()).unwrap()).unwrap();
         let ticked = list_with(&first.commits, list);
         let mut second = World::over(&ticked, config(), Some(state), Wanted::default());
@@ -49,7 +49,7 @@ fn list_with(commits: &[String], list: &str) -> String {
 }
 
 #[test]
-fn an_interrupt_ends_the_run_with_what_is_being_done_written_down() {
+fn an_interrupted_run_saves_its_state_and_can_be_resumed() {
     let mut world =
         World::new(THREE, config()).script("a", [AgentRun { end: AgentEnd::Interrupted, ..good() }]);
     world.queue.push_back(Event::Interrupt);

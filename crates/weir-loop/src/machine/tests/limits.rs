@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn limits_are_echoed_at_the_start() {
     let world = World::new(THREE, config()).run();
-    assert!(matches!(&world.told[0], LoopEvent::RunStarted { limits, .. } if limits.iterations == 50));
+    assert!(matches!(&world.events[0], LoopEvent::RunStarted { limits, .. } if limits.iterations == 50));
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_task_has_its_time_over_all_its_sessions() {
     let left: Vec<u64> = world.orders.iter().map(|order| order.timeout_ms).collect();
     assert!(left.is_sorted_by(|one, next| one > next), "{left:?}");
     assert!(record.active_ms >= left[0] - left[2], "{left:?}, {}", record.active_ms);
-    // What is judged is judged; then there is no time for another session.
+    // The session is still judged; then no time is left for another one.
     let mut config = config();
     config.task_limits.wall_time = Time::seconds(0);
     let world = World::new("- [ ] a\n", config).gates("a", [false; 9]).run();
@@ -66,7 +66,7 @@ fn a_rate_limit_waits_until_its_time_for_the_same_task_and_is_not_counted() {
     assert_eq!(world.end, None);
     let wait = world.machine.state().wait.clone().unwrap();
     assert_eq!(wait.until, 2_000_000 + 30_000);
-    assert!(world.told.iter().any(|event| matches!(event, LoopEvent::Waiting { until: 2_030_000, .. })));
+    assert!(world.events.iter().any(|event| matches!(event, LoopEvent::Waiting { until: 2_030_000, .. })));
     world.queue.push_back(Event::Tick);
     world.go();
     assert_eq!(world.sessions, ["a"], "it is not time yet");
@@ -105,29 +105,29 @@ fn a_wait_that_is_too_long_ends_the_run_and_one_without_a_time_is_short() {
 }
 
 #[test]
-fn a_limit_that_is_never_lifted_ends_the_run_at_last() {
+fn a_limit_that_is_never_lifted_ends_the_run() {
     let mut world = World::new(THREE, config()).script("a", [limited(None)]).run();
     let mut waits = 0;
     while let Some(wait) = world.machine.state().wait.clone().filter(|_| world.end.is_none()) {
         waits += 1;
-        assert!(waits < 100, "for ever");
+        assert!(waits < 100, "it waits forever");
         world.now = wait.until;
         world.queue.push_back(Event::Tick);
         world.go();
     }
     assert!(matches!(world.end, Some(RunEnd::WaitTooLong { .. })), "{:?}", world.end);
     assert_eq!(waits, 65, "330 seconds each, six hours in all");
-    // Whoever starts it again wants it to wait again; and a session that gets something done begins the count anew.
+    // A new start may wait again, and a session that makes progress resets the count.
     let state = world.machine.state().clone();
-    let got_on = AgentRun { tools: 3, ..limited(None) };
+    let progressed = AgentRun { tools: 3, ..limited(None) };
     let mut again = World::over(THREE, config(), Some(state), Wanted::default());
     again.now = world.now;
-    let again = again.script("a", [got_on, limited(None)]).run();
+    let again = again.script("a", [progressed, limited(None)]).run();
     assert_eq!((&again.end, again.machine.state().waited_ms), (&None, 330_000));
 }
 
 #[test]
-fn most_of_the_accounts_window_is_not_used_up() {
+fn the_loop_waits_before_the_accounts_window_is_used_up() {
     let nearly = LimitInfo { rejected: false, resets_at: Some(3_000), limit: None, utilization: Some(0.97) };
     let world =
         World::new(THREE, config()).script("a", [AgentRun { rate_limit: Some(nearly), ..good() }]).run();
@@ -138,7 +138,7 @@ fn most_of_the_accounts_window_is_not_used_up() {
 #[test]
 fn a_cli_that_cannot_be_started_ends_the_run_and_costs_no_task() {
     let none =
-        AgentRun { end: AgentEnd::NotStarted { why: "there is no claude".into() }, ..AgentRun::default() };
+        AgentRun { end: AgentEnd::NotStarted { why: "claude was not found".into() }, ..AgentRun::default() };
     let world = World::new(THREE, config()).script("a", [none]).run();
     assert!(matches!(world.end, Some(RunEnd::NotStarted { .. })));
     let state = world.machine.state().clone();

@@ -1,4 +1,4 @@
-//! The machine in a world that answers at once, without processes, files or a clock.
+//! Tests the machine in a simulated world that responds at once, without processes, files or a clock.
 
 mod goes_on;
 mod limits;

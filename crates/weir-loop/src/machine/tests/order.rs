@@ -52,16 +52,16 @@ fn a_person_can_skip_and_retry() {
 }
 
 #[test]
-fn tasks_side_by_side_are_merged_in_order() {
+fn parallel_tasks_are_merged_in_order() {
     let mut config = config();
     config.parallel = 3;
     let world = World::new("- [ ] a\n- [ ] b\n- [ ] c\n- [ ] d\n", config).gates("a", [false, true]).run();
     assert_eq!(world.end, Some(RunEnd::Completed));
-    assert_eq!(world.commits, ["a", "b", "c", "d"], "a takes longer and is merged first all the same");
+    assert_eq!(world.commits, ["a", "b", "c", "d"], "a takes longer and is still merged first");
 }
 
 #[test]
-fn a_list_that_a_person_changed_is_followed() {
+fn changes_of_the_list_by_a_person_take_effect() {
     let mut world = World::new(THREE, config());
     world.list = "- [ ] a\n- [x] b\n- [ ] new\n".into();
     let world = world.run();

@@ -1,4 +1,4 @@
-//! What becomes of a task.
+//! The outcomes of tasks.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn success_on_the_last_allowed_iteration_is_a_success() {
     let world = World::new(THREE, config.clone()).run();
     assert_eq!(world.end, Some(RunEnd::Limit { limit: LimitReached::Iterations { limit: 2 } }));
     assert_eq!(world.commits, ["a", "b"]);
-    // With a higher limit it goes on where it was.
+    // With a higher limit it resumes where it was.
     config.limits.iterations = 5;
     let state = world.machine.state().clone();
     let again = World::over("- [x] a\n- [x] b\n- [ ] c\n", config, Some(state), Wanted::default()).run();
@@ -61,8 +61,8 @@ fn a_denial_halts_the_run_unless_told_otherwise() {
     let world = World::new(THREE, config()).script("a", [denied.clone()]).run();
     assert_eq!(world.end, Some(RunEnd::Denied { task: TaskId::new("a") }));
     assert_eq!(world.sessions, ["a"]);
-    let told = world.told.iter().any(|event| matches!(event, LoopEvent::AttemptEnded { denials, .. } if denials.first().is_some_and(|d| d.rule == "Bash(rm x:*)")));
-    assert!(told, "{:?}", world.told);
+    let has_rule = world.events.iter().any(|event| matches!(event, LoopEvent::AttemptEnded { denials, .. } if denials.first().is_some_and(|d| d.rule == "Bash(rm x:*)")));
+    assert!(has_rule, "{:?}", world.events);
     let mut config = config();
     config.permissions.on_denial = OnDenial::NextTask;
     let world = World::new(THREE, config).script("a", [denied]).run();
@@ -70,7 +70,7 @@ fn a_denial_halts_the_run_unless_told_otherwise() {
 }
 
 #[test]
-fn the_same_failure_in_one_task_after_the_other_ends_the_run() {
+fn the_same_failure_in_consecutive_tasks_ends_the_run() {
     let broken = AgentRun { is_error: true, subtype: Some("error_during_execution".into()), ..good() };
     let list: String = (0..9).map(|number| format!("- [ ] t{number}\n")).collect();
     let mut world = World::new(&list, config());

@@ -1,4 +1,4 @@
-//! A task that a person leaves out while it is worked on.
+//! A person skips a task while it is in progress.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn check(world: &World, when: &str) -> TaskState {
 }
 
 #[test]
-fn a_task_can_be_left_out_whatever_is_being_done_about_it() {
+fn a_task_can_be_skipped_at_any_step() {
     for parallel in [1, 3] {
         let mut config = config();
         config.parallel = parallel;
@@ -49,7 +49,7 @@ fn a_task_can_be_left_out_whatever_is_being_done_about_it() {
 }
 
 #[test]
-fn that_it_is_to_be_left_out_outlives_a_kill() {
+fn a_requested_skip_survives_a_kill() {
     let mut skipped = 0;
     for (after, kill_after) in (0..12).flat_map(|after| (0..6).map(move |more| (after, more))) {
         let mut first = World::new(THREE, config());
@@ -71,13 +71,13 @@ fn that_it_is_to_be_left_out_outlives_a_kill() {
 }
 
 #[test]
-fn one_that_waits_for_a_limit_is_left_out_at_once_and_can_be_tried_again() {
+fn a_task_that_waits_for_a_limit_is_skipped_at_once_and_can_be_retried() {
     let mut world = World::new(THREE, config()).script("a", [limited(Some(2_000)), good()]).run();
     world.queue.push_back(skip());
     world.go();
     assert_eq!(world.shelved, [("a".to_owned(), Outcome::Interrupted)]);
-    assert!(world.machine.state().wait.is_some(), "the others wait all the same");
-    assert!(world.told.iter().any(|event| matches!(event, LoopEvent::TaskSkipped { .. })));
+    assert!(world.machine.state().wait.is_some(), "the others still wait");
+    assert!(world.events.iter().any(|event| matches!(event, LoopEvent::TaskSkipped { .. })));
     world.queue.push_back(Event::Retry(TaskId::new("a")));
     world.now = 2_030_000;
     world.queue.push_back(Event::Tick);

@@ -1,4 +1,4 @@
-//! A world in which everything is done at once.
+//! A simulated world in which every action is done at once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,24 +10,24 @@ use crate::outcome::{GateResult, Inspection, Outcome};
 use crate::state::{RunEnd, RunState, Step};
 use crate::tasks::{Source, TaskList};
 
-/// A world: what sessions come to, what gates say, and what was done.
+/// The simulated world: results of sessions and gates, and a record of what was done.
 pub(super) struct World {
     pub(super) machine: Machine,
     pub(super) now: i64,
     pub(super) list: String,
-    /// For each task, what its sessions come to, in order. The last one repeats.
+    /// For each task, how its sessions go, in order. The last one repeats.
     pub(super) runs: BTreeMap<String, VecDeque<AgentRun>>,
-    /// For each task, whether the gates pass after each session. Then they do.
+    /// For each task, whether the gates pass after each session. After the last entry they always pass.
     pub(super) gates: BTreeMap<String, VecDeque<bool>>,
     pub(super) unchanged: Vec<String>,
     pub(super) commits: Vec<String>,
     pub(super) shelved: Vec<(String, Outcome)>,
     pub(super) sessions: Vec<String>,
     pub(super) orders: Vec<AgentOrder>,
-    pub(super) told: Vec<LoopEvent>,
+    pub(super) events: Vec<LoopEvent>,
     pub(super) end: Option<RunEnd>,
     pub(super) queue: VecDeque<Event>,
-    /// Ends the program before the action of this number is done.
+    /// Kills the program before the action with this number.
     pub(super) kill_at: Option<usize>,
     pub(super) done: usize,
     pub(super) killed: bool,
@@ -90,7 +90,7 @@ impl World {
             shelved: Vec::new(),
             sessions: Vec::new(),
             orders: Vec::new(),
-            told: Vec::new(),
+            events: Vec::new(),
             end: None,
             queue: VecDeque::from([Event::Start]),
             kill_at: None,
@@ -119,7 +119,7 @@ impl World {
         self.go_for(usize::MAX);
     }
 
-    /// Lets so many things happen.
+    /// Handles at most this many events.
     pub(super) fn go_for(&mut self, events: usize) {
         for _ in 0..events {
             let Some(event) = self.queue.pop_front() else { return };
@@ -140,7 +140,7 @@ impl World {
     fn act(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::Tell(event) => {
-                self.told.push(event);
+                self.events.push(event);
                 None
             }
             Action::Notify(news) => Some(Event::Notified { id: news.id }),

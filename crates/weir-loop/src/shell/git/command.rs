@@ -1,4 +1,4 @@
-//! How git is run, and what it says about a repository.
+//! Runs git, and reads the basics of a repository.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use weir_process::{Environment, PlainCommand, Sandbox, SpawnError};
 
 use crate::instant;
 
-/// How long git may take. Hooks do not run and nothing is fetched, so it is much less.
-const LONGEST: Duration = Duration::from_secs(300);
+/// How long git may take. Hooks do not run and nothing is fetched, so it usually takes far less.
+const MAX_DURATION: Duration = Duration::from_secs(300);
 
-/// Commands after which a repository is another one. The rest reads, or writes objects that nothing names.
+/// Commands that change a repository. All others only read, or write objects without a reference.
 const CHANGES: [&str; 6] = ["read-tree", "restore", "stash", "update-index", "update-ref", "worktree"];
 
 /// A working tree.
@@ -21,75 +21,75 @@ pub struct Git {
     state: PathBuf,
     /// The loop's own folder, relative to the top.
     pub(super) own: PathBuf,
-    /// A fence around git, which reads configuration that a session in the same fence may have written.
+    /// The sandbox for git, which reads configuration that a session in the same sandbox may have written.
     sandbox: Option<Sandbox>,
-    /// Held while worktrees are made or removed: git itself does not guard one of these against the other.
+    /// Held while worktrees are added or removed: git itself does not guard against doing both at once.
     pub(super) worktrees: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Git could not do it.
+/// A git command failed, or the repository cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
-    /// There is no git.
-    #[error("git cannot be started: {0}")]
+    /// Git cannot be started.
+    #[error("cannot start git: {0}")]
     Spawn(#[from] SpawnError),
-    /// It said no.
+    /// A command failed.
     #[error("`git {command}` failed in {}: {message}", folder.display())]
     Failed {
-        /// What was to be done.
+        /// The command.
         command: String,
-        /// Where.
+        /// The folder in which it ran.
         folder: PathBuf,
-        /// What git said.
+        /// What git printed.
         message: String,
     },
-    /// It is no repository.
-    #[error("{} is not in a git repository; the loop keeps every task as a commit. Run `git init` and commit what is there", .0.display())]
+    /// The folder is not in a repository.
+    #[error("{} is not in a git repository, and the loop keeps every task as a commit; run `git init` and make a first commit", .0.display())]
     NoRepository(PathBuf),
-    /// It is not the top.
-    #[error("the repository begins at {}; run the loop there", .0.display())]
+    /// The folder is not the top of the repository.
+    #[error("the top of the repository is {}; run the loop there", .0.display())]
     NotTheTop(PathBuf),
     /// There is no commit yet.
-    #[error("the repository has no commit yet; make one first, so that there is something to go back to")]
+    #[error("the repository has no commit yet; make one first, so that the loop can return to it")]
     NoCommit,
-    /// Nobody to commit as.
-    #[error("git does not know who commits: set user.name and user.email with `git config`")]
+    /// Git has no identity to commit with.
+    #[error("git has no identity to commit with: set user.name and user.email with `git config`")]
     NoIdentity,
-    /// Somebody moved the branch.
+    /// The branch has moved.
     #[error(
-        "the branch is at {now}, and not at {expected} as before: somebody else has committed. The task's work is in commit {commit}; merge it, then go on"
+        "the branch has moved from {expected} to {now}: another commit was made. The task's work is in commit {commit}; merge it, then run the loop again"
     )]
     Moved {
-        /// Where it is.
+        /// The commit that the branch is at.
         now: String,
-        /// Where it should be.
+        /// The commit that it should be at.
         expected: String,
-        /// The work.
+        /// The commit with the task's work.
         commit: String,
     },
 }
 
 impl Git {
-    /// The working tree in a folder. `own` is the loop's folder in it, which no commit gets, whatever git is told to ignore.
+    /// The working tree in a folder. `own` is the loop's folder in it, which is never committed, whatever git ignores.
     pub fn new(folder: impl Into<PathBuf>, state: impl Into<PathBuf>, own: &Path) -> Self {
         Self {
             folder: folder.into(),
             state: state.into(),
-            // Without `.`, as git names it.
+            // Without `.`, as in git's paths.
             own: own.components().filter(|part| *part != Component::CurDir).collect(),
             sandbox: None,
             worktrees: Arc::default(),
         }
     }
 
-    /// The same in a fence.
+    /// The same working tree, with git in a sandbox.
     #[must_use]
     pub fn fenced(self, sandbox: Option<Sandbox>) -> Self {
         Self { sandbox, ..self }
     }
 
-    /// The fence that it is in.
+    /// The sandbox, if there is one.
     pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
         self.sandbox.as_ref()
     }
@@ -105,7 +105,7 @@ impl Git {
         &self.folder
     }
 
-    /// Runs git and gives what it printed, also if it said no with code 1.
+    /// Runs git and returns its output, also if it failed.
     pub(super) async fn raw(
         &self,
         args: &[&str],
@@ -121,7 +121,7 @@ impl Git {
 
     fn command(&self, args: &[&str], input: &[u8]) -> PlainCommand {
         let mut command = PlainCommand::new("git").args(args.iter().copied()).cwd(&self.folder).input(input);
-        // Nothing is asked, nothing is translated, and a variable of an outer git does not lead elsewhere.
+        // No prompts, no translated messages, and no variables of an outer git that point elsewhere.
         command.environment = Environment::inherit()
             .exclude("GIT_DIR")
             .exclude("GIT_WORK_TREE")
@@ -132,7 +132,7 @@ impl Git {
         if let Some(sandbox) = &self.sandbox {
             command = fenced(command, sandbox.clone());
         }
-        command.timeout = Some(LONGEST);
+        command.timeout = Some(MAX_DURATION);
         command.keep_bytes = 64 << 20;
         command.leaves_nothing = true;
         command.state_directory = Some(self.state.clone());
@@ -144,7 +144,7 @@ impl Git {
         self.run_with(args, b"").await
     }
 
-    /// The same for names of files, which need not be text.
+    /// Runs git for output that need not be text, such as file names.
     pub(super) async fn run_bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
         let done = self.raw(args, b"").await?;
         if done.is_success() {
@@ -171,7 +171,8 @@ impl Git {
         Ok(self.run(args).await?.trim_end().to_owned())
     }
 
-    /// Whether the loop can work here: the top of a repository with a commit, and somebody to commit as.
+    /// Checks that the loop can work here: at the top of a repository with a commit, and with an identity to commit
+    /// with.
     pub async fn check(&self) -> Result<(), GitError> {
         let top = self.raw(&["rev-parse", "--show-toplevel"], b"").await?;
         if !top.is_success() {
@@ -187,8 +188,8 @@ impl Git {
         self.run(&["var", "GIT_COMMITTER_IDENT"]).await.map(drop).map_err(|_| GitError::NoIdentity)
     }
 
-    /// Locks that a killed git has left would stop all others. Only called while nobody else works here. Gives how many
-    /// there were.
+    /// Removes locks that a killed git has left, which would block all others. Must be called only while nothing else
+    /// works here. Returns the number of locks.
     pub async fn remove_stale_locks(&self) -> Result<usize, GitError> {
         let common = self.line(&["rev-parse", "--git-common-dir"]).await?;
         let common = self.folder.join(common);
@@ -215,7 +216,7 @@ impl Git {
             _ => Err(GitError::Failed {
                 command: args.join(" "),
                 folder: self.folder.clone(),
-                message: format!("it said {text:?}"),
+                message: format!("unexpected output {text:?}"),
             }),
         }
     }
@@ -226,7 +227,7 @@ impl Git {
     }
 }
 
-/// Runs git in a fence, with what it knows of the person: who commits, and what is ignored everywhere.
+/// Runs git in a sandbox that can read the user's git configuration: the identity, and what is ignored everywhere.
 fn fenced(mut command: PlainCommand, mut sandbox: Sandbox) -> PlainCommand {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);

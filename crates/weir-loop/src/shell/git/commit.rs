@@ -3,7 +3,7 @@
 use super::{Git, GitError};
 
 impl Git {
-    /// Makes a commit of a tree that no branch has yet.
+    /// Makes a commit of a tree, without setting a branch to it.
     pub async fn commit(&self, tree: &str, parents: &[&str], message: &str) -> Result<String, GitError> {
         let mut args = vec!["commit-tree", tree];
         for parent in parents {
@@ -13,7 +13,7 @@ impl Git {
         Ok(self.run_with(&args, message.as_bytes()).await?.trim_end().to_owned())
     }
 
-    /// Sets the branch to a commit, if it is still at the parent. Doing it again does nothing.
+    /// Sets the branch to a commit, if it is still at the parent. Repeating it does nothing.
     pub async fn advance(&self, commit: &str, parent: &str) -> Result<(), GitError> {
         let args = ["update-ref", "-m", "weir loop", "HEAD", commit, parent];
         let done = self.raw(&args, b"").await?;
@@ -27,13 +27,13 @@ impl Git {
         Err(GitError::Moved { now, expected: parent.to_owned(), commit: commit.to_owned() })
     }
 
-    /// Whether the branch has a commit.
+    /// Whether the branch contains a commit.
     pub async fn contains(&self, commit: &str) -> Result<bool, GitError> {
         Ok(self.raw(&["merge-base", "--is-ancestor", commit, "HEAD"], b"").await?.is_success())
     }
 
-    /// Keeps the working tree's changes on a branch of their own, or in the stash, and leaves them where they are. Gives
-    /// where they are kept, or nothing if there were none. Doing it again gives the same.
+    /// Keeps the working tree's changes on their own branch, or in the stash, without touching the working tree.
+    /// Returns where they are kept, or `None` if there are none. Repeating it returns the same.
     pub async fn keep(&self, branch: &str, message: &str, stash: bool) -> Result<Option<String>, GitError> {
         let head = self.head().await?;
         let tree = self.snapshot().await?;
@@ -48,8 +48,8 @@ impl Git {
         Ok(Some(branch.to_owned()))
     }
 
-    /// `git stash push` would also clean the tree, and a kill in the middle of that could not be told from a stash of half
-    /// of it. So the entry is made by hand: a commit whose second parent is the index.
+    /// `git stash push` would also clean the tree, and after a kill in the middle a partial stash could not be
+    /// recognised. So the entry is made by hand: a commit whose second parent is the index.
     async fn keep_in_stash(
         &self,
         head: &str,
@@ -67,14 +67,14 @@ impl Git {
         Ok(kept)
     }
 
-    /// The commit that a branch is at, if there is one of this name.
+    /// The commit that a branch is at, if the branch exists.
     pub async fn branch(&self, branch: &str) -> Result<Option<String>, GitError> {
         let reference = format!("refs/heads/{branch}");
         let done = self.raw(&["rev-parse", "--verify", "--quiet", &reference], b"").await?;
         Ok(done.is_success().then(|| done.stdout.text().trim_end().to_owned()))
     }
 
-    /// The tree of a merge with the branch, or what is in conflict.
+    /// The tree of a merge with the branch, or the conflicts.
     pub async fn merge(&self, commit: &str) -> Result<Result<String, String>, GitError> {
         let args = ["merge-tree", "--write-tree", "HEAD", commit];
         let done = self.raw(&args, b"").await?;

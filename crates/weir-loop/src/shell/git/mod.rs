@@ -1,5 +1,5 @@
-//! Git, by its plumbing: trees are written, commits are made without a branch, and then a branch is set to them if it is
-//! still what it was. Each of it can be done again after a kill.
+//! Git, through its plumbing commands: writes trees, makes commits without a branch, and then sets a branch to them if
+//! it has not moved. Each step can be repeated after a kill.
 
 mod command;
 mod commit;

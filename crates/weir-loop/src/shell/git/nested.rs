@@ -1,34 +1,35 @@
-//! Repositories and worktrees that lie in the repository. A commit cannot have their files: it would only point at one of
-//! their commits, which nobody who gets it has. So they are no work, unless `.gitmodules` says that they are submodules.
+//! Repositories and worktrees inside the repository. A commit cannot contain their files: it would only point to one of
+//! their commits, which a clone does not have. So they do not count as work, unless `.gitmodules` declares them as
+//! submodules.
 
 use std::path::Path;
 
 use super::{Git, GitError};
 
-/// How a tree marks an entry that points at a commit of another repository.
+/// The mode of a tree entry that points to a commit of another repository.
 const LINK: &str = "160000";
 
 impl Git {
-    /// Whether a folder, as git names it, is a repository or worktree of its own.
+    /// Whether a folder, as in git's paths, is a separate repository or worktree.
     pub(super) fn is_nested_repository(&self, path: &str) -> bool {
         !path.is_empty() && self.folder().join(path).join(".git").exists()
     }
 
-    /// The folders that `.gitmodules` names.
+    /// The folders that `.gitmodules` declares.
     pub(super) async fn submodules(&self) -> Result<Vec<String>, GitError> {
         if !self.folder().join(".gitmodules").is_file() {
             return Ok(Vec::new());
         }
         let args = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"];
-        // It says no if there is none.
+        // Git fails if there is none, which is fine.
         let text = self.raw(&args, b"").await?.stdout.text();
         let value =
             |entry: &str| entry.split_once('\n').map(|(_, path)| path.trim_end_matches('/').to_owned());
         Ok(text.split('\0').filter_map(value).collect())
     }
 
-    /// Takes new entries out of the index that point at another repository and are no submodules. Gives whether there
-    /// were any: a session may have added or committed them by itself.
+    /// Removes new index entries that point to another repository and are not submodules. Returns whether there were
+    /// any: a session may have added or committed them itself.
     pub(super) async fn drop_new_links(&self, base: &str, tree: &str) -> Result<bool, GitError> {
         let text = self.run(&["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tree]).await?;
         let mut parts = text.split('\0');
@@ -52,7 +53,7 @@ impl Git {
         Ok(true)
     }
 
-    /// The repositories and worktrees in the working tree that are no submodules, also those that git ignores.
+    /// The repositories and worktrees in the working tree that are not submodules, including those that git ignores.
     pub(super) async fn nested_repositories(&self) -> Result<Vec<String>, GitError> {
         let others = self.run(&["ls-files", "-z", "--others", "--exclude-standard", "--directory"]).await?;
         let declared = self.submodules().await?;

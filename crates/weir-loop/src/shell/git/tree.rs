@@ -1,22 +1,22 @@
-//! The working tree: written down, put back, and looked at.
+//! The working tree: takes snapshots, restores and inspects it.
 
 use std::path::{Path, PathBuf};
 
 use super::{Git, GitError};
 use crate::outcome::Inspection;
 
-/// What a look at the work has shown.
+/// The result of inspecting the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Looked {
-    /// Something has to be put back. This is the tree as it is, to be written down before.
+    /// Something has to be restored. This is the current tree, to be saved before that.
     Changed(String),
-    /// All is as it may be now.
+    /// Nothing is left to restore.
     Work(Inspection),
 }
 
 impl Git {
-    /// Files that are not as they are in the last commit: neither the loop's own, nor repositories in the repository,
-    /// which no commit of ours would have.
+    /// Files that differ from the last commit. Excludes the loop's own files and nested repositories, which the loop
+    /// never commits.
     pub async fn dirty(&self) -> Result<Vec<String>, GitError> {
         let text = self.run(&["status", "--porcelain", "-z", "--no-renames"]).await?;
         let entries = text.split('\0').filter_map(|entry| entry.get(3..)).filter(|path| !self.is_own(path));
@@ -29,15 +29,15 @@ impl Git {
         Ok(dirty)
     }
 
-    /// Whether a file, as git names it, is one of the loop's own.
+    /// Whether a file, as in git's paths, is one of the loop's own.
     fn is_own(&self, path: &str) -> bool {
         Path::new(path).starts_with(&self.own)
     }
 
-    /// Writes down the working tree as it is, new files included and ignored ones not.
+    /// Writes the working tree as a tree object, with new files and without ignored ones.
     ///
-    /// By the paths that git lists and not by `git add`: that takes no path out of what it adds if the repository's own
-    /// rules ignore it, and it makes an entry of each repository that lies in this one.
+    /// Uses the paths that git lists instead of `git add`, which fails to exclude a path that the repository's own
+    /// rules ignore, and which adds an entry for each nested repository.
     pub async fn snapshot(&self) -> Result<String, GitError> {
         let listed = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"];
         let paths = self.run_bytes(&listed).await?;
@@ -60,7 +60,7 @@ impl Git {
             );
         }
         if !changed.is_empty() {
-            // What is new comes first, and a new folder would hide the file that was there before.
+            // New paths are listed first, and a new folder would hide the file that it replaces.
             changed.reverse();
             let args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
             self.run_with(&args, &changed.join(&0)).await?;
@@ -68,7 +68,7 @@ impl Git {
         self.line(&["write-tree"]).await
     }
 
-    /// Puts the working tree back to one that was written down. What is not in it is removed, ignored files excepted.
+    /// Restores the working tree from a tree object. Files that are not in it are removed, except ignored ones.
     pub async fn restore(&self, tree: &str) -> Result<(), GitError> {
         if self.snapshot().await? != tree {
             self.run(&["read-tree", "--reset", "-u", tree]).await?;
@@ -76,22 +76,22 @@ impl Git {
         Ok(())
     }
 
-    /// The same, and what is there is kept under a name of its own first: it may be somebody's.
+    /// Restores the working tree, and first keeps what is there under its own reference: it may belong to a person.
     pub async fn restore_keeping(&self, tree: &str, name: &str) -> Result<bool, GitError> {
         let now = self.snapshot().await?;
         if now == tree {
             return Ok(false);
         }
         let head = self.head().await?;
-        let commit = self.commit(&now, &[&head], "What a session that was cut off had done\n").await?;
+        let commit = self.commit(&now, &[&head], "Work of a session that was cut off\n").await?;
         let reference = self.free_reference(&format!("refs/weir/{name}")).await?;
         self.run(&["update-ref", &reference, &commit]).await?;
         self.run(&["read-tree", "--reset", "-u", tree]).await?;
         Ok(true)
     }
 
-    /// A name that nothing has. A kill while the tree is put back leaves half of it, which must not take the place of
-    /// the whole.
+    /// A reference that does not exist yet. A kill during a restore leaves a partial tree, which must not replace the
+    /// complete one.
     async fn free_reference(&self, name: &str) -> Result<String, GitError> {
         let mut free = name.to_owned();
         let mut number = 1;
@@ -102,8 +102,8 @@ impl Git {
         Ok(free)
     }
 
-    /// What was changed since a commit. What is protected, and the task list, is put back, if `seen` says that it is
-    /// written down what there was.
+    /// The changes since a commit. Restores protected files and the task list, but only if `seen` is the saved tree
+    /// from before that.
     pub(crate) async fn inspect(
         &self,
         base: &str,
@@ -113,7 +113,7 @@ impl Git {
     ) -> Result<Looked, GitError> {
         let tree = match seen {
             Some(tree) => {
-                // A kill may have come when a part was put back already.
+                // A kill may have come when a part was already restored.
                 self.restore(tree).await?;
                 tree.to_owned()
             }
@@ -126,22 +126,23 @@ impl Git {
         work.nested = self.nested_repositories().await?;
         let mut changed = self.changed(base, &work.tree).await?;
         let is_in = |path: &str, folder: &Path| Path::new(path).starts_with(folder);
-        let mut back: Vec<String> = Vec::new();
+        let mut to_restore: Vec<String> = Vec::new();
         for (path, ..) in &changed {
             if protected.iter().any(|protected| is_in(path, protected)) {
                 work.protected.push(path.clone());
-                back.push(path.clone());
+                to_restore.push(path.clone());
             } else if list.is_some_and(|list| is_in(path, list)) {
                 work.list_restored = true;
-                back.push(path.clone());
+                to_restore.push(path.clone());
             }
         }
-        if !back.is_empty() {
+        if !to_restore.is_empty() {
             if seen.is_none() {
                 return Ok(Looked::Changed(work.tree));
             }
             let mut args = vec!["restore", "--source", base, "--staged", "--worktree", "--"];
-            let literal: Vec<String> = back.iter().map(|path| format!(":(literal,top){path}")).collect();
+            let literal: Vec<String> =
+                to_restore.iter().map(|path| format!(":(literal,top){path}")).collect();
             args.extend(literal.iter().map(String::as_str));
             self.run(&args).await?;
             work.tree = self.snapshot().await?;
@@ -153,7 +154,7 @@ impl Git {
         Ok(Looked::Work(work))
     }
 
-    /// Files that differ, with added and removed lines; a binary file has none.
+    /// Files that differ, with the numbers of added and removed lines, which are zero for a binary file.
     async fn changed(&self, base: &str, tree: &str) -> Result<Vec<(String, u64, u64)>, GitError> {
         let text = self.run(&["diff-tree", "-r", "-z", "--no-renames", "--numstat", base, tree]).await?;
         let entry = |entry: &str| {
@@ -164,7 +165,7 @@ impl Git {
         Ok(text.split('\0').filter_map(entry).collect())
     }
 
-    /// A file as a tree has it.
+    /// The content of a file in a tree.
     pub(crate) async fn file_in(&self, tree: &str, path: &Path) -> Result<Option<Vec<u8>>, GitError> {
         let name = format!("{tree}:{}", path.to_string_lossy());
         let done = self.raw(&["cat-file", "blob", &name], b"").await?;

@@ -1,4 +1,4 @@
-//! Worktrees: made and removed, also if a kill has left half of one.
+//! Adds and removes worktrees, also if a kill has left an incomplete one.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use super::{Git, GitError};
 use crate::instant;
 
 impl Git {
-    /// Whether the folder is a worktree with a commit. In half of one git would find the repository around it and work
-    /// there.
+    /// Whether the folder is a worktree with a commit. In an incomplete one, git would find the surrounding repository
+    /// and work there.
     pub async fn is_worktree(&self) -> Result<bool, GitError> {
         if !self.folder().join(".git").exists() {
             return Ok(false);
@@ -18,7 +18,7 @@ impl Git {
         Ok(done.is_success() && top.is_some() && top == self.folder().canonicalize().ok())
     }
 
-    /// Makes a worktree on a branch of its own at a commit. What is there is removed.
+    /// Adds a worktree on its own branch at a commit. An existing folder is removed.
     pub async fn add_worktree(&self, folder: &Path, branch: &str, commit: &str) -> Result<(), GitError> {
         let _guard = self.worktrees.lock().await;
         self.remove(folder).await?;
@@ -27,7 +27,7 @@ impl Git {
         self.run(&args).await.map(drop)
     }
 
-    /// Removes a worktree, and its branch if nobody needs it.
+    /// Removes a worktree, and its branch if one is given.
     pub async fn remove_worktree(&self, folder: &Path, branch: Option<&str>) -> Result<(), GitError> {
         let _guard = self.worktrees.lock().await;
         self.remove(folder).await?;
@@ -41,12 +41,12 @@ impl Git {
     async fn remove(&self, folder: &Path) -> Result<(), GitError> {
         if folder.exists() {
             instant::begin();
-            // By hand: git refuses to remove one of which a part is gone already.
+            // By hand: git refuses to remove a worktree that is already incomplete.
             std::fs::remove_dir_all(folder).map_err(|error| self.not_removed(folder, &error))?;
             instant::reached("a worktree was removed");
         }
-        // By hand as well: git refuses to unlock or list any worktree while it finds half of one, and a kill leaves
-        // that half locked, so that it would also keep its branch for ever.
+        // By hand as well: git refuses to unlock or list any worktree while one is incomplete, and a kill leaves that
+        // one locked, so it would also keep its branch forever.
         for record in self.worktree_records().await?.iter().filter(|record| record.is_for(folder)) {
             instant::begin();
             std::fs::remove_dir_all(&record.path).map_err(|error| self.not_removed(&record.path, &error))?;
@@ -64,7 +64,7 @@ impl Git {
     }
 
     /// The folders of the repository's worktrees, without the main one. Read from git's files, because `git worktree
-    /// list` fails as long as another git is making or was killed while making one.
+    /// list` fails while another git is adding one, or after it was killed while adding one.
     pub(super) async fn worktree_folders(&self) -> Result<Vec<PathBuf>, GitError> {
         let records = self.worktree_records().await?;
         Ok(records.into_iter().filter_map(|record| record.folder).collect())
@@ -79,24 +79,24 @@ impl Git {
     }
 }
 
-/// What git keeps of a worktree, in the repository's `worktrees` folder.
+/// Git's record of a worktree, in the repository's `worktrees` folder.
 struct WorktreeRecord {
     path: PathBuf,
-    /// Where the worktree is. Nothing if git was killed before it had written that.
+    /// Where the worktree is. `None` if git was killed before it wrote that.
     folder: Option<PathBuf>,
 }
 
 impl WorktreeRecord {
     fn read(path: PathBuf) -> Self {
         let link = std::fs::read_to_string(path.join("gitdir")).unwrap_or_default();
-        // A relative path begins at the record.
+        // A relative path is relative to the record.
         let link = path.join(link.trim_end_matches('\n'));
         let folder = (link.file_name() == Some(".git".as_ref())).then(|| link.parent().map(Path::to_owned));
         Self { folder: folder.flatten(), path }
     }
 
-    /// Whether it is of a worktree in this folder. Half a record has nothing but its name, which is the folder's name
-    /// with a number if another one had it already.
+    /// Whether this is the record of a worktree in this folder. An incomplete record has only its name, which is the
+    /// name of the folder, with a number if that was taken.
     fn is_for(&self, folder: &Path) -> bool {
         let Some(own) = &self.folder else {
             let names = (
@@ -113,7 +113,7 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A path without links, also if its last part is not there.
+/// A path without symbolic links, also if its last component does not exist.
 fn without_links(folder: &Path) -> PathBuf {
     let parent = folder.parent().and_then(|parent| parent.canonicalize().ok());
     match (parent, folder.file_name()) {
@@ -152,9 +152,9 @@ mod tests {
         }
     }
 
-    /// What a killed `git worktree add` leaves: a record that is locked and of which any file may be empty or missing.
+    /// A killed `git worktree add` leaves a locked record in which any file may be empty or missing.
     #[tokio::test]
-    async fn half_a_worktree_is_replaced() {
+    async fn an_incomplete_worktree_is_replaced() {
         for file in ["commondir", "gitdir", "HEAD", "index"] {
             for is_there in [true, false] {
                 let repository = Repository::new().await;

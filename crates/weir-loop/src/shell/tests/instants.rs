@@ -1,4 +1,4 @@
-//! Killed after each single thing that a run does: the end is that of an undisturbed run.
+//! Kills a run after each change it makes: the result is that of an undisturbed run.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).unwrap();
 }
 
-/// How many things lie between two kills in a short run.
+/// Number of changes between two kills in a short test run.
 const STRIDE: usize = 4;
 
-/// Kills runs of this after each thing that is done (in a short run, after some), and lets them go on to the end.
+/// Kills runs after each change (in a short test run, after some of them), and lets them resume to the end.
 fn check(list: &str, config: &str, script: Script) {
     check_place(&Place::new(list, config, script));
 }
@@ -24,18 +24,18 @@ fn check(list: &str, config: &str, script: Script) {
 fn check_place(place: &Place) {
     instant::revive();
     place.finish();
-    let (expected, things) = (place.outcome(), instant::count());
-    assert!(things > 15 && expected.end.is_some(), "{things}: {expected:?}");
+    let (expected, changes) = (place.outcome(), instant::count());
+    assert!(changes > 15 && expected.end.is_some(), "{changes}: {expected:?}");
     let stride = if weir_testkit::is_long_run() { 1 } else { STRIDE };
     for after in (1..).step_by(stride) {
-        place.begin_again();
+        place.reset();
         let Some(last) = place.run_until_killed(after) else {
-            // Side by side the number differs a little.
-            assert_eq!(place.outcome(), expected, "it ended after {after} things");
+            // With parallel tasks the number of changes varies a little.
+            assert_eq!(place.outcome(), expected, "it ended after {after} changes");
             return;
         };
-        // After the last thing of all it is over, and another start would be another run.
-        // Now and then it is killed once more while it goes on, at another place each time.
+        // After the last change the run is over, and another start would be a new run.
+        // Some runs are killed a second time while they resume, at a different point each time.
         let is_again = after % 3 == 0 && !place.is_over();
         let again = is_again.then(|| place.run_until_killed(1 + after % 7));
         if !place.is_over() {
@@ -44,7 +44,7 @@ fn check_place(place: &Place) {
         assert_eq!(
             place.outcome(),
             expected,
-            "killed after {after} of {things} things ({last}), then after {again:?}"
+            "killed after {after} of {changes} changes ({last}), then after {again:?}"
         );
     }
 }
@@ -138,7 +138,7 @@ fn a_rate_limit() {
 const TWO: &str = "- [ ] One\n- [ ] Two\n";
 
 #[test]
-fn side_by_side_each_is_merged_once() {
+fn parallel_tasks_are_each_merged_once() {
     let script: Script = |task, folder| {
         write(folder, &format!("{task}.txt"), "x\n");
         Said::Answer("Done.")
@@ -147,7 +147,7 @@ fn side_by_side_each_is_merged_once() {
 }
 
 #[test]
-fn side_by_side_a_conflict_keeps_its_branch() {
+fn a_parallel_task_with_a_conflict_keeps_its_branch() {
     let script: Script = |task, folder| {
         write(folder, "README", &format!("{task}\n"));
         Said::Answer("Done.")
@@ -156,7 +156,7 @@ fn side_by_side_a_conflict_keeps_its_branch() {
 }
 
 #[test]
-fn side_by_side_a_task_without_work_leaves_no_branch() {
+fn a_parallel_task_without_work_leaves_no_branch() {
     check("- [ ] One\n", "[loop]\nparallel = 2\n", |_, _| Said::Answer("Done."));
 }
 
@@ -170,12 +170,12 @@ fn the_one_task_of_once_is_not_followed_by_another() {
     place.wanted.once = true;
     place.finish();
     assert_eq!((place.outcome().end, place.outcome().commits.len()), (Some(RunEnd::Enough), 2));
-    place.begin_again();
+    place.reset();
     check_place(&place);
 }
 
 #[test]
-fn what_others_are_to_be_told_they_are_told() {
+fn every_notification_is_sent() {
     let script: Script = |_, folder| {
         write(folder, "broken", "");
         Said::Answer("Done.")
@@ -186,6 +186,6 @@ fn what_others_are_to_be_told_they_are_told() {
     let place = Place::new("- [ ] One\n", &config, script);
     place.finish();
     assert_eq!(place.outcome().news.len(), 2, "a failure and the end: {:?}", place.outcome().news);
-    place.begin_again();
+    place.reset();
     check_place(&place);
 }

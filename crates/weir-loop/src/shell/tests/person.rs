@@ -1,4 +1,4 @@
-//! What a person wants of a run is not lost with the run.
+//! A person's requests are not lost when the run is killed.
 
 use super::place::Place;
 use super::player::{Said, Script};
@@ -23,14 +23,14 @@ fn a_mail_is_not_lost_whenever_the_run_is_killed() {
         }
         let run = load(&place.folders().run_file()).unwrap().unwrap();
         let two = run.task(&TaskId::new("two")).unwrap();
-        assert_eq!(two.state, TaskState::Skipped, "killed after {after} things: {killed:?}");
+        assert_eq!(two.state, TaskState::Skipped, "killed after {after} changes: {killed:?}");
         if killed.is_none() {
             return;
         }
     }
 }
 
-fn asked(place: &Place, questions: &[&str]) {
+fn ask(place: &Place, questions: &[&str]) {
     let folders = place.folders();
     folders.create().unwrap();
     let list = crate::shell::read_tasks(&folders.workspace.join("TASKS.md")).unwrap();
@@ -54,22 +54,22 @@ fn asked(place: &Place, questions: &[&str]) {
 }
 
 #[test]
-fn an_answer_is_for_the_question_that_was_open_and_must_be_one() {
+fn an_answer_must_be_valid_and_is_for_the_question_that_was_open() {
     let place = Place::new("- [ ] One\n", "", |_, _| Said::Answer("Done."));
-    asked(&place, &["11aa", "22bb"]);
+    ask(&place, &["11aa", "22bb"]);
     let folders = place.folders();
     let answer = |question: Option<&str>, words: &str| Mail::Answer {
         question: question.map(str::to_owned),
         answers: vec![words.to_owned()],
-        by: "somebody".into(),
+        by: "alice".into(),
     };
     let refused = |mail: &Mail| tell(&folders, mail).unwrap_err().to_string();
     assert!(refused(&answer(None, "1")).contains("several questions are open"));
     assert!(refused(&answer(Some("33"), "1")).contains("no such question"));
-    assert!(refused(&answer(Some("11"), "3")).contains("there is no choice 3"));
+    assert!(refused(&answer(Some("11"), "3")).contains("choice 3 does not exist"));
     assert!(refused(&answer(Some("11"), " ")).contains("empty"));
-    // A loop that runs finds it under the name of its question, also if that was not said.
-    asked(&place, &["11aa"]);
+    // A running loop gets the answer with the id of its question, even if none was given.
+    ask(&place, &["11aa"]);
     let lock = weir_process::Lock::acquire(&folders.lock_file(), "test").unwrap();
     assert_eq!(tell(&folders, &answer(None, "2")).unwrap(), Delivered::ToTheRun);
     drop(lock);

@@ -1,4 +1,4 @@
-//! A repository in a folder of its own, a run in it, and what is left of both.
+//! A repository in its own folder, a run in it, and the result of both.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,24 +18,24 @@ use crate::state::{RunEnd, RunState, load};
 /// A repository with a task list.
 pub(super) struct Place {
     folder: TempDir,
-    began: PathBuf,
+    original: PathBuf,
     pub(super) config: Config,
     script: Script,
     pub(super) wanted: Wanted,
 }
 
-/// What must be the same, whenever the run was killed.
+/// What must be the same, no matter when the run was killed.
 #[derive(Debug, PartialEq)]
 pub(super) struct Outcome {
     pub(super) end: Option<RunEnd>,
     pub(super) tree: String,
     /// In the order of the branch.
     pub(super) commits: Vec<String>,
-    /// Name, state, attempts that count, their cost, why it was given up, and whether its work is kept.
+    /// Id, state, attempts that count, their cost, why it was given up, and whether its work is kept.
     pub(super) tasks: Vec<(String, String, u32, f64, Option<String>, bool)>,
     pub(super) cost: f64,
     pub(super) iterations: u32,
-    /// What the kept branches have, by the task's name.
+    /// The trees of the kept branches, by task id.
     kept: BTreeMap<String, String>,
     stashed: Vec<String>,
     worktrees: usize,
@@ -44,15 +44,16 @@ pub(super) struct Outcome {
     list: (String, u32),
     report: bool,
     mails: usize,
-    /// What was told to others, once for each time that it was.
+    /// The notifications that were sent, without duplicates.
     pub(super) news: Vec<String>,
 }
 
 impl Place {
     pub(super) fn new(list: &str, config: &str, script: Script) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let began = folder.path().join("began");
-        let place = Self { began, folder, config: parse(config).unwrap(), script, wanted: Wanted::default() };
+        let original = folder.path().join("original");
+        let place =
+            Self { original, folder, config: parse(config).unwrap(), script, wanted: Wanted::default() };
         std::fs::create_dir(place.workspace()).unwrap();
         for (name, text) in [("TASKS.md", list), ("README", "a repository\n"), ("weir.toml", config)] {
             std::fs::write(place.workspace().join(name), text).unwrap();
@@ -67,14 +68,14 @@ impl Place {
         ] {
             place.git(args);
         }
-        copy(&place.workspace(), &place.began);
+        copy(&place.workspace(), &place.original);
         place
     }
 
-    /// The repository as it was at the beginning.
-    pub(super) fn begin_again(&self) {
+    /// Resets the repository to its original content.
+    pub(super) fn reset(&self) {
         std::fs::remove_dir_all(self.workspace()).unwrap();
-        copy(&self.began, &self.workspace());
+        copy(&self.original, &self.workspace());
     }
 
     pub(super) fn workspace(&self) -> PathBuf {
@@ -85,7 +86,7 @@ impl Place {
         Folders::new(self.workspace(), &self.config.folder)
     }
 
-    /// Runs something on this thread, where the instants are counted.
+    /// Runs a future on this thread, where the instants are counted.
     fn block_on<T>(future: impl Future<Output = T>) -> T {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
     }
@@ -122,7 +123,7 @@ impl Place {
         Self::block_on(self.run())
     }
 
-    /// Runs until it is killed after so many things. Gives what was done last; nothing if it came to its end before.
+    /// Runs until it is killed after this many changes. Returns the last change; `None` if the run ended before.
     pub(super) fn run_until_killed(&self, after: usize) -> Option<String> {
         instant::kill_after(after);
         let ran = catch_unwind(AssertUnwindSafe(|| self.finish()));
@@ -140,7 +141,7 @@ impl Place {
         run.is_some_and(|run| run.end().is_some() && !run.is_unreported)
     }
 
-    /// The texts of all news, each once: whoever is killed may tell them twice.
+    /// The texts of all notifications, each once: a killed run may send them twice.
     fn news(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.workspace().join(".ralph/news")).into_iter().flatten();
         let paths = files.map(|file| file.unwrap().path());
@@ -165,7 +166,7 @@ impl Place {
         let branches = self.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/weir"]);
         let kept = branches.lines().map(|branch| {
             let task = branch.rsplit('/').next().unwrap_or_default();
-            // A number behind it says how many sessions there were, and a kill makes another.
+            // The number at the end is that of sessions, and a kill adds one.
             let task = task.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '-');
             (task.to_owned(), self.git(&["rev-parse", &format!("{branch}^{{tree}}")]))
         });

@@ -1,4 +1,4 @@
-//! An agent that plays sessions: it changes files and writes a log, each of which is an instant for a kill.
+//! An agent that plays sessions: it changes files and writes a log, with an instant for a kill after each.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ pub(super) type Script = fn(task: &str, folder: &Path) -> Said;
 
 /// How a session ends.
 pub(super) enum Said {
-    /// With these words.
+    /// With this text.
     Answer(&'static str),
-    /// With a tool that was not allowed.
+    /// With a tool call that was not allowed.
     Denied,
-    /// With a limit of the account that is over already.
+    /// With a limit of the account that has already been lifted.
     Limited,
 }
 

@@ -1,4 +1,4 @@
-//! The end of a process, or of its start: why, and who hears of it.
+//! The end of a process or of its start: the reason, and who is told.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::super::event::Ticket;
 use super::{State, Waits};
 use crate::error::SessionError;
 
-/// How many lines of plain text tell why a process ended.
-const MOST_LINES: usize = 20;
+/// Maximum number of plain text lines used to explain why a process ended.
+const MAX_LINES: usize = 20;
 
 impl Machine {
     pub(in crate::machine) fn log_failed(
@@ -23,12 +23,12 @@ impl Machine {
     ) {
         self.record(HostEvent::LogFailed { message: error.to_string() }, sink);
         if required {
-            self.must_not_go_on(SessionError::Log(error));
+            self.fail_process(SessionError::Log(error));
         }
     }
 
     /// Ends the process, for this reason.
-    pub(in crate::machine) fn must_not_go_on(&mut self, error: SessionError) {
+    pub(in crate::machine) fn fail_process(&mut self, error: SessionError) {
         if !self.life.has_process() {
             return;
         }
@@ -45,14 +45,14 @@ impl Machine {
             (false, Some((phase, after))) => SessionError::TimedOut { phase, after, stderr: String::new() },
             (false, None) => self.life.failure.take().map_or(error, |failure| *failure),
         };
-        // Somebody wanted it closed before it was there: that is no reason to disappoint those who wait.
+        // If it was closed on request before it started, callers waiting for a process need not fail.
         if self.life.stop || !self.life.close {
             self.give_up(&error, true, sink);
         }
         self.process_is_gone();
     }
 
-    /// Nobody waits for a process any more, or at least nobody who waited for this one.
+    /// Fails callers waiting for a process: all of them, or only those that waited for this one.
     fn give_up(&mut self, error: &SessionError, all: bool, sink: &mut Sink<'_>) {
         let is_over = |(_, waits): &mut (Ticket, Waits)| all || *waits == Waits::ForThisProcess;
         let over: Vec<(Ticket, Waits)> = self.life.starting.extract_if(.., is_over).collect();
@@ -64,7 +64,7 @@ impl Machine {
 
     pub(super) fn process_is_gone(&mut self) {
         self.life.escalate_at = None;
-        self.life.is_disobeyed = false;
+        self.life.has_ignored_interrupt = false;
         self.life.wakes_until = None;
         self.life.close = false;
         self.life.renew = false;
@@ -90,17 +90,17 @@ impl Machine {
         self.lose_written(&error);
         self.fail_requests(&error);
         self.forget_asks();
-        // A CLI that ends by itself before it took a message would do so again, for ever. One that we ended
-        // because somebody wanted it closed is no reason to disappoint those who wait for the next.
+        // A CLI that ends by itself before it takes a message would do so again, forever. One that we ended on
+        // request is no reason to fail callers waiting for the next.
         let all = self.life.stop || has_failed;
-        if all || !self.life.close && !self.messages.was_any_written() {
+        if all || !self.life.close && !self.messages.has_sent() {
             self.give_up(&error, all, sink);
         }
         self.process_is_gone();
     }
 
-    /// The last plain text that the process printed where its lines should be. Some tell there why they end; on a
-    /// terminal all diagnostics are there.
+    /// The last plain text that the process printed in place of protocol lines. Some processes explain there
+    /// why they end; on a terminal all diagnostics are there.
     fn plain_text_of_process(&self) -> String {
         let is_ours = |entry: &&Arc<Entry>| self.life.started_after.is_none_or(|before| entry.id > before);
         let ours = self.view().entries.iter().rev().take_while(is_ours);
@@ -109,13 +109,13 @@ impl Machine {
                 EntryBody::Notice { notice: Notice::PlainText { text } } => Some(text.as_str()),
                 _ => None,
             })
-            .take(MOST_LINES)
+            .take(MAX_LINES)
             .collect();
         lines.reverse();
         lines.join("\n")
     }
 
-    /// Why the waiting is in vain, as far as it was a process that ended it.
+    /// Why the process ended, as the error for those waiting on it.
     fn end_of_process(&mut self, exit: Exit, stderr: &str) -> SessionError {
         if let Some((phase, after)) = self.watchdog.take_fired() {
             return SessionError::TimedOut { phase, after, stderr: stderr.to_owned() };

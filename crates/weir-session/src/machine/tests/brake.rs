@@ -1,5 +1,5 @@
-//! An interrupt at every point of a conversation: nothing of the turn at hand runs afterwards, whoever waits for it
-//! hears so, and what waits behind it is answered.
+//! Interrupts at every point of a session: nothing of the current turn runs afterwards, everyone waiting for it
+//! is told, and messages queued behind it are answered.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::ask::Decision;
 use crate::error::SessionError;
 use crate::machine::{Command, MachineSettings, SendMode};
 
-/// A conversation with a CLI that is played.
+/// A session with a played CLI.
 struct Scene {
     host: Host,
     cli: Played,
-    /// How much of what was written the CLI has been given.
+    /// How many of the written lines the CLI has received.
     given: usize,
-    /// What was interrupted, and how many tools had been started then.
+    /// Interrupted messages, and how many tools they had started by then.
     interrupted: BTreeSet<String>,
     tools_before: Vec<(String, usize)>,
     sent: usize,
 }
 
-/// Something that can happen next.
+/// A possible next step.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Send,
@@ -40,7 +40,7 @@ enum Step {
     Dies,
 }
 
-/// What happens by itself.
+/// Steps that happen by themselves.
 const BY_ITSELF: [Step; 5] = [Step::Starts, Step::Reads, Step::Works, Step::Hears, Step::Allows];
 
 impl Scene {
@@ -55,7 +55,7 @@ impl Scene {
         }
     }
 
-    /// The messages that are part of the turn at hand: all that were written and not answered, or else the next.
+    /// The messages of the current turn: all that were written and not answered, or else the next one.
     fn at_hand(&self) -> Vec<String> {
         let open = |id: &&MessageId| !self.host.ended.contains_key(*id);
         let written: Vec<String> = self
@@ -73,7 +73,7 @@ impl Scene {
         next.map(|id| id.as_str().to_owned()).into_iter().collect()
     }
 
-    /// Lets a step happen, if it can. Says whether it did.
+    /// Performs a step, if possible. Returns whether it was.
     fn step(&mut self, step: Step) -> bool {
         let is_running = self.host.process == Process::Running;
         match step {
@@ -107,7 +107,7 @@ impl Scene {
                 self.host.decides(&request, Decision::allow());
             }
             Step::Dies if is_running => {
-                self.host.is_ending();
+                self.host.begin_ending();
                 for id in self.cli.unread() {
                     if !self.host.ended.contains_key(&MessageId::new(id.as_str())) {
                         self.host.unwritten(&id);
@@ -124,7 +124,7 @@ impl Scene {
         true
     }
 
-    /// Lets everything come to its end.
+    /// Runs everything to completion.
     fn finish(&mut self) {
         for _ in 0..2000 {
             let mut is_any = false;
@@ -143,7 +143,7 @@ impl Scene {
                 self.host.pass(Duration::from_secs(30));
             }
         }
-        panic!("it does not come to an end: {:?} {:?}", self.host.machine, self.cli);
+        panic!("it does not end: {:?} {:?}", self.host.machine, self.cli);
     }
 }
 
@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn an_interrupt_at_any_point_ends_the_turn_at_hand_and_nothing_else(
+    fn an_interrupt_at_any_point_ends_the_current_turn_and_nothing_else(
         version in versions(),
         asks_first in any::<bool>(),
         steps in steps(),
@@ -193,17 +193,17 @@ proptest! {
             };
             let was_finished = scene.cli.finished.iter().any(|finished| finished == id.as_str());
             if scene.interrupted.contains(id.as_str()) {
-                // It may have been over before the CLI heard of it.
+                // It may have finished before the CLI received the interrupt.
                 prop_assert!(is_interrupted || was_finished, "{:?}", scene.host.ended[id]);
             } else {
-                prop_assert!(!is_interrupted, "{} was not meant: {:?}", id.as_str(), scene.host.ended[id]);
+                prop_assert!(!is_interrupted, "{} was not the target: {:?}", id.as_str(), scene.host.ended[id]);
                 prop_assert!(dies.is_some() || was_finished, "{}", id.as_str());
             }
         }
     }
 }
 
-/// Before each single step of a conversation of two messages, as a list and not by chance.
+/// Before every single step of a session with two messages, exhaustively instead of at random.
 #[test]
 fn an_interrupt_before_each_step_of_two_turns() {
     for version in [Version::Old, Version::New, Version::Stubborn] {
@@ -237,7 +237,7 @@ fn an_interrupt_before_each_step_of_two_turns() {
                 for id in ["m1", "m2"] {
                     let is_meant = scene.interrupted.contains(id);
                     let ran = scene.cli.finished.iter().any(|finished| finished == id);
-                    assert!(is_meant || ran, "{version:?}, before step {place}: {id} is not to suffer");
+                    assert!(is_meant || ran, "{version:?}, before step {place}: {id} should not be affected");
                 }
             }
         }

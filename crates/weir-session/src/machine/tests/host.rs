@@ -1,5 +1,5 @@
-//! A host for the machine: it does what the driver does, with no process behind it, and checks every action
-//! against what a driver can rely on.
+//! A host for the machine: it does what the driver does, without a process behind it, and checks that every
+//! action is one a driver can rely on.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -15,14 +15,14 @@ use crate::machine::{
     Action, Command, Event, Machine, MachineSettings, Now, Reply, SendMode, Spawn, Ticket, TurnEnd,
 };
 
-/// What there is of a process.
+/// State of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Process {
     None,
-    /// Asked for.
+    /// Requested.
     Starting,
-    /// Asked for, and to be ended as soon as it is there.
-    StartingInVain,
+    /// Requested, and to be ended as soon as it is running.
+    StartCancelled,
     Running,
     /// Its input is closed.
     Ending,
@@ -38,9 +38,9 @@ pub(super) struct Host {
     pub(super) spawns: Vec<Spawn>,
     pub(super) replies: HashMap<Ticket, Result<Reply, SessionError>>,
     pub(super) ended: HashMap<MessageId, Ended>,
-    /// Everything that was written to the CLI.
+    /// Everything written to the CLI.
     pub(super) written: Vec<Value>,
-    /// What the CLI asked and the handler was given, and has not been withdrawn.
+    /// Requests of the CLI passed to the handler and not withdrawn.
     pub(super) asked: Vec<RequestId>,
     pub(super) accepted: Vec<MessageId>,
     now: Now,
@@ -48,7 +48,7 @@ pub(super) struct Host {
     tickets: u64,
     messages: HashMap<Ticket, MessageId>,
     pub(super) sent: HashSet<MessageId>,
-    /// A view that is made of changes only.
+    /// A view built from changes only.
     followed: View,
 }
 
@@ -100,11 +100,11 @@ impl Host {
             }
             Action::Write(line) => {
                 let can_hear = matches!(self.process, Process::Running | Process::Ending);
-                assert!(can_hear, "nobody is there to hear {line:?}");
+                assert!(can_hear, "no process to receive {line:?}");
                 if let Outgoing::User(message) = &line {
-                    assert_eq!(self.process, Process::Running, "a message to a process that ends");
+                    assert_eq!(self.process, Process::Running, "a message to an ending process");
                     let id = message.uuid.clone().expect("a message has an id");
-                    assert!(self.sent.contains(&id), "what the log does not know was not sent");
+                    assert!(self.sent.contains(&id), "a message was sent that is not in the log");
                 }
                 self.written.push(serde_json::from_str(&line.to_line()).expect("a line is JSON"));
             }
@@ -125,9 +125,9 @@ impl Host {
             }
             Action::End => {
                 self.process = match self.process {
-                    Process::Starting => Process::StartingInVain,
+                    Process::Starting => Process::StartCancelled,
                     Process::Running => Process::Ending,
-                    other => panic!("there is nothing to end: {other:?}"),
+                    other => panic!("nothing to end: {other:?}"),
                 };
             }
         }
@@ -140,7 +140,7 @@ impl Host {
         ticket
     }
 
-    /// How many tickets there are; they are counted from one.
+    /// How many tickets there are, counted from one.
     pub(super) fn tickets(&self) -> u64 {
         self.tickets
     }
@@ -168,8 +168,8 @@ impl Host {
         self.handle(Event::StartFailed(SessionError::NotRunning));
     }
 
-    /// The process reads no more.
-    pub(super) fn is_ending(&mut self) {
+    /// The process no longer reads.
+    pub(super) fn begin_ending(&mut self) {
         self.process = Process::Ending;
         self.handle(Event::Ending);
     }
@@ -216,12 +216,12 @@ impl Host {
         self.says(&json!({"type": "control_response", "response": response}));
     }
 
-    /// The names of the requests that were written.
+    /// The ids of the requests that were written.
     pub(super) fn requests(&self) -> Vec<&str> {
         self.written.iter().filter_map(|line| line["request_id"].as_str()).collect()
     }
 
-    /// Time passes. The machine may want to hear of it, but not for ever.
+    /// Lets time pass. The machine may ask for ticks, but not endlessly.
     pub(super) fn pass(&mut self, time: Duration) {
         let until = self.now.instant + time;
         for _ in 0..100 {
@@ -236,6 +236,6 @@ impl Host {
                 }
             }
         }
-        panic!("it asks for the time again and again: {:?}", self.machine);
+        panic!("it keeps asking for ticks: {:?}", self.machine);
     }
 }

@@ -1,23 +1,23 @@
-//! A CLI that is played from what was seen of real ones: it reads, thinks, asks, runs tools, and has its own idea of
-//! what an interrupt means before a turn has begun.
+//! A played CLI based on observations of real ones: it reads, thinks, asks, runs tools, and has its own
+//! interpretation of an interrupt before a turn has begun.
 
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-/// What a version makes of messages that it has got and not begun.
+/// How a version treats messages that it has received and not begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
-    /// 2.1.9: names no message, knows no cancelling, and keeps an interrupt for the message that waits.
+    /// 2.1.9: does not report message ids, cannot cancel, and applies an interrupt to the waiting message.
     Old,
-    /// 2.1.325: names messages; drops on an interrupt what it was told to cancel. An interrupt alone is kept for the
-    /// first message of the process and forgotten for others.
+    /// 2.1.325: reports message ids; on an interrupt it drops cancelled messages. An interrupt alone applies to
+    /// the first message of the process and is ignored for others.
     New,
-    /// Names messages, but neither cancels nor keeps anything: only a turn that runs can be ended.
+    /// Reports message ids, but neither cancels nor remembers anything: only a running turn can be ended.
     Stubborn,
 }
 
-/// What a turn does next.
+/// The next step of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Model,
@@ -30,20 +30,20 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Played {
     version: Version,
-    /// Written to it, and not read by it.
+    /// Written to it, but not read yet.
     inbox: VecDeque<Value>,
-    /// Said by it, and not heard by us.
+    /// Written by it, but not received by us yet.
     outbox: VecDeque<Value>,
     waiting: VecDeque<String>,
     turn: Option<(String, Stage)>,
     is_first: bool,
     keeps_interrupt: bool,
     asks: usize,
-    /// Whether a tool needs a permission.
+    /// Whether a tool needs permission.
     asks_first: bool,
     /// The messages for which a tool was started, in order.
     pub(super) tools: Vec<String>,
-    /// The messages that it has come to an end with by itself.
+    /// The messages that it has finished by itself.
     pub(super) finished: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Played {
         users.filter_map(|line| Some(line["uuid"].as_str()?.to_owned())).collect()
     }
 
-    /// Another process: what the last one had read and said is gone.
+    /// A new process: what the previous one had read and written is gone.
     pub(super) fn restarts(&mut self) {
         let Self { version, asks_first, tools, finished, .. } = self;
         let (tools, finished) = (std::mem::take(tools), std::mem::take(finished));
@@ -89,14 +89,14 @@ impl Played {
         match &self.turn {
             None => !self.waiting.is_empty(),
             Some((_, Stage::Waits)) => false,
-            // Before a tool starts, what it said is heard and what was written is read: rounds with the model, which
-            // take much longer, lie between.
+            // Before a tool starts, all output is received and all input is read: calls to the model, which
+            // take much longer, lie in between.
             Some((_, Stage::Tool)) => self.inbox.is_empty() && self.outbox.is_empty(),
             Some(_) => true,
         }
     }
 
-    /// What it says next, to those who listen.
+    /// The next line of its output.
     pub(super) fn says(&mut self) -> Option<Value> {
         self.outbox.pop_front()
     }
@@ -145,7 +145,7 @@ impl Played {
 
     fn cancelled(&mut self, id: &str) -> Option<Value> {
         match self.version {
-            // It says nothing to what it does not know.
+            // It does not answer requests that it does not know.
             Version::Old => None,
             Version::Stubborn => Some(json!({"cancelled": false})),
             Version::New => {

@@ -1,4 +1,4 @@
-//! What holds whatever happens, in whatever order.
+//! Properties that hold whatever happens, in any order.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::ask::Decision;
 use crate::error::SessionError;
 use crate::machine::{Command, Event, Greeting, Limits, MachineSettings, SendMode};
 
-/// Something that can happen. Numbers choose among what there is.
+/// A possible event. Numbers choose among what exists.
 #[derive(Debug, Clone)]
 enum Step {
     Send(SendMode),
@@ -136,7 +136,7 @@ fn settings() -> impl Strategy<Value = MachineSettings> {
     })
 }
 
-/// Lets a step happen, if it can.
+/// Performs a step, if possible.
 fn step(host: &mut Host, step: Step) {
     let is_there = matches!(host.process, Process::Running | Process::Ending);
     match step {
@@ -145,7 +145,7 @@ fn step(host: &mut Host, step: Step) {
             host.send(&id, mode);
         }
         Step::SendAgain(which) => {
-            // Only while it waits: an id that has been answered is the caller's to keep apart.
+            // Only while it waits: once an id has been answered, keeping ids unique is up to the caller.
             let id = MessageId::new(format!("m{which}"));
             if host.accepted.contains(&id) && !host.ended.contains_key(&id) {
                 host.send(id.as_str(), SendMode::Queue);
@@ -172,8 +172,8 @@ fn step(host: &mut Host, step: Step) {
             let settings = Box::new(MachineSettings::default());
             host.handle(Event::Reconfigured { settings, replace: replace && is_there });
         }
-        Step::Ending if host.process == Process::Running => host.is_ending(),
-        // Told at the very end, of messages that were written and not answered.
+        Step::Ending if host.process == Process::Running => host.begin_ending(),
+        // Reported at the very end, for messages that were written and not answered.
         Step::Unwritten(which) if host.process == Process::Ending => {
             let id = MessageId::new(format!("m{which}"));
             if host.sent.contains(&id) && !host.ended.contains_key(&id) {
@@ -183,16 +183,16 @@ fn step(host: &mut Host, step: Step) {
         Step::Fails if is_there => host.handle(Event::Failed(SessionError::NotRunning)),
         Step::Stop => drop(host.command(|ticket| Command::Stop { ticket })),
         Step::Started if host.process == Process::Starting => host.started(),
-        Step::StartFails if matches!(host.process, Process::Starting | Process::StartingInVain) => {
+        Step::StartFails if matches!(host.process, Process::Starting | Process::StartCancelled) => {
             host.start_fails();
         }
-        Step::Exits(code) if is_there || host.process == Process::StartingInVain => host.exits(code),
+        Step::Exits(code) if is_there || host.process == Process::StartCancelled => host.exits(code),
         Step::Decided(which, decision) => {
             if let Some(request) = host.asked.get(which).cloned() {
                 host.decides(&request, decision);
             }
         }
-        // The driver has no ear for the time while it ends a process.
+        // The driver does not handle timers while it ends a process.
         Step::Pass(seconds) if host.process != Process::Ending => host.pass(Duration::from_secs(seconds)),
         Step::Line(spoken) if is_there => {
             if let Some(line) = line(host, &spoken) {
@@ -287,13 +287,13 @@ fn finish(host: &mut Host) {
     match host.process {
         Process::None => {}
         Process::Starting => host.start_fails(),
-        // The interrupt may not help; then the process is ended by force.
+        // The interrupt may not work; then the process is ended by force.
         Process::Running => {
             host.pass(Duration::from_secs(60));
-            assert_eq!(host.process, Process::Ending, "stopping means stopped");
+            assert_eq!(host.process, Process::Ending, "a stop ends the process");
             host.exits(0);
         }
-        Process::StartingInVain | Process::Ending => host.exits(0),
+        Process::StartCancelled | Process::Ending => host.exits(0),
     }
 }
 
@@ -301,7 +301,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn every_caller_hears_once_and_every_message_ends_once(
+    fn every_caller_gets_one_reply_and_every_message_ends_once(
         settings in settings(),
         steps in prop::collection::vec(steps(), 0..60),
     ) {
@@ -325,7 +325,7 @@ proptest! {
             prop_assert!(host.ended.contains_key(message), "{} has not ended", message.as_str());
         }
         prop_assert_eq!(host.ended.len(), host.accepted.len());
-        // And whoever comes too late hears so.
+        // Late callers are told as well.
         let before = host.replies.len();
         host.send("late", SendMode::Queue);
         host.command(|ticket| Command::Start { ticket });

@@ -1,4 +1,4 @@
-//! Whether a file is sound: SQLite's own checks, and what must hold of logs.
+//! Whether a file is sound: SQLite's own checks, and the invariants of logs.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::{counts, existing, length};
 use crate::error::StoreError;
 use crate::sqlite::schema;
 
-/// At most this many problems of one kind are told.
-const MOST: i64 = 20;
+/// At most this many problems of one kind are reported.
+const MAX_PROBLEMS: i64 = 20;
 
-/// What was found in a file.
+/// The result of checking a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FileReport {
@@ -20,29 +20,29 @@ pub struct FileReport {
     pub format: i64,
     /// The format that this version writes. A file with an older one is upgraded when it is opened.
     pub newest_format: i64,
-    /// How many conversations there are.
+    /// Number of sessions.
     pub conversations: u64,
-    /// How many events they have together.
+    /// Number of events in all sessions.
     pub events: u64,
-    /// How large the file is.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// What is wrong; nothing in a file that is sound.
+    /// What is wrong; empty for a sound file.
     pub problems: Vec<String>,
 }
 
-/// Looks at a whole file. Takes long for a large one. Others may use it meanwhile; what they write is kept beside the
-/// file until this has ended.
+/// Checks a whole file, which takes long for a large one. Other processes may use it meanwhile; their writes stay in
+/// the write-ahead log until the check has ended.
 ///
 /// # Errors
-/// If it cannot be read at all, or is not a log.
+/// If the file cannot be read at all, or is not a log.
 pub fn check_file(path: &Path) -> Result<FileReport, StoreError> {
     let (database, connection) = existing(path)?;
     let report = || -> rusqlite::Result<FileReport> {
         connection.pragma_update(None, "query_only", true)?;
-        // One moment for all that is looked at.
+        // One snapshot for all checks.
         let connection = connection.unchecked_transaction()?;
         let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        let mut problems = texts(&connection, &format!("PRAGMA integrity_check({MOST})"))?;
+        let mut problems = texts(&connection, &format!("PRAGMA integrity_check({MAX_PROBLEMS})"))?;
         problems.retain(|text| text != "ok");
         if problems.is_empty() && format == schema::VERSION {
             problems = broken_rules(&connection)?;
@@ -60,7 +60,7 @@ fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
     rows.collect()
 }
 
-/// What must hold of logs, each as a question for what breaks it, in words.
+/// The invariants of logs, each as a query that describes every violation.
 const RULES: &[&str] = &[
     "SELECT 'the log of ' || id || ' has ' || count(event.place) || ' events, and the newest has number ' \
        || coalesce(max(event.place) & ((1 << 36) - 1), 0) FROM conversation \
@@ -71,22 +71,22 @@ const RULES: &[&str] = &[
      LEFT JOIN event ON event.place BETWEEN number << 36 AND (number << 36) | ((1 << 36) - 1) \
      WHERE number NOT IN (SELECT number FROM behind) GROUP BY number \
      HAVING newest <> count(event.place) OR bytes <> coalesce(sum(length(payload)), 0)",
-    "SELECT 'event ' || (place & ((1 << 36) - 1)) || ' belongs to no conversation (' || (place >> 36) || ')' FROM event \
+    "SELECT 'event ' || (place & ((1 << 36) - 1)) || ' belongs to no session (' || (place >> 36) || ')' FROM event \
      WHERE place >> 36 NOT IN (SELECT number FROM conversation UNION ALL SELECT number FROM trash)",
-    "SELECT 'the client id ' || quote(client.client_id) || ' of conversation ' || conversation || ' leads to event ' \
-       || seq || ', which has another one' FROM client \
+    "SELECT 'the client id ' || quote(client.client_id) || ' of session ' || conversation || ' leads to event ' \
+       || seq || ', which has a different one' FROM client \
      LEFT JOIN event ON event.place = (conversation << 36) | seq \
      WHERE conversation IN (SELECT number FROM conversation) AND event.client_id IS NOT client.client_id",
-    "SELECT 'the label ' || quote(label) || ' leads to an event that is not there' FROM label \
+    "SELECT 'the label ' || quote(label) || ' leads to a missing event' FROM label \
      WHERE conversation IN (SELECT number FROM conversation) AND place NOT IN (SELECT place FROM event)",
-    "SELECT 'a text in the index belongs to an event that is not there (' || id || ')' FROM search_docsize \
+    "SELECT 'a text in the index belongs to a missing event (' || id || ')' FROM search_docsize \
      WHERE id NOT IN (SELECT place FROM event) AND id >> 36 IN (SELECT number FROM conversation)",
-    "SELECT 'a text that waits for the index belongs to an event that is not there (' || place || ')' FROM unindexed \
+    "SELECT 'a text waiting to be indexed belongs to a missing event (' || place || ')' FROM unindexed \
      WHERE place NOT IN (SELECT place FROM event) AND place >> 36 IN (SELECT number FROM conversation)",
-    "SELECT 'a checkpoint of ' || id || ' is at event ' || seq || ', which is not there' FROM checkpoint \
+    "SELECT 'a checkpoint of ' || id || ' is at event ' || seq || ', which is missing' FROM checkpoint \
      JOIN conversation ON conversation.number = checkpoint.conversation \
      WHERE NOT EXISTS (SELECT 1 FROM event WHERE place = (conversation.number << 36) | seq)",
-    "SELECT 'a writer of ' || id || ' began at event ' || first || ', which is not there' FROM run \
+    "SELECT 'a writer of ' || id || ' began at event ' || first || ', which is missing' FROM run \
      JOIN conversation ON conversation.number = run.conversation \
      WHERE NOT EXISTS (SELECT 1 FROM event WHERE place = (conversation.number << 36) | first)",
     "SELECT 'the log has no epoch' WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = 'epoch')",
@@ -95,7 +95,7 @@ const RULES: &[&str] = &[
 fn broken_rules(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut problems = Vec::new();
     for rule in RULES {
-        problems.extend(texts(connection, &format!("{rule} LIMIT {MOST}"))?);
+        problems.extend(texts(connection, &format!("{rule} LIMIT {MAX_PROBLEMS}"))?);
     }
     Ok(problems)
 }
@@ -106,7 +106,7 @@ mod tests {
     use crate::sqlite::schema::SEQ_BITS;
 
     #[test]
-    fn the_rules_have_the_bits_of_a_place() {
+    fn the_rules_use_the_bits_of_a_place() {
         let shifts = RULES.join(" ");
         let count = |text: &str| shifts.matches(text).count();
         assert_eq!(

@@ -1,7 +1,7 @@
-//! What a person does with a file of the store: look whether it is sound, copy it, put a copy back, make it smaller.
+//! Maintenance of a store's file by a person: check it, back it up, restore a backup, make it smaller.
 //!
-//! [`check_file`] and [`back_up`] may be used while others use the file. [`compact`] and [`restore`] replace it, so nobody
-//! else may have it open: they find out, and refuse.
+//! [`check_file`] and [`back_up`] work while other processes use the file. [`compact`] and [`restore`] replace it, so
+//! no other process may have it open: they detect that, and refuse.
 
 mod backup;
 mod check;
@@ -23,10 +23,10 @@ pub use check::{FileReport, check_file};
 pub use compact::{Compacted, compact};
 pub use restore::{Restored, restore};
 
-/// The name of a file beside another one.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// The path with a suffix appended to its file name.
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
@@ -37,7 +37,7 @@ fn failed(action: &'static str, path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { action, path: path.to_owned(), source: Arc::new(source) }
 }
 
-/// An empty file for its owner alone, in place of what an earlier try may have left.
+/// Creates an empty file that only its owner can read, replacing what an earlier attempt may have left.
 fn create_anew(path: &Path) -> Result<(), StoreError> {
     let removed = std::fs::remove_file(path);
     if let Err(error) = removed
@@ -52,59 +52,60 @@ fn create_anew(path: &Path) -> Result<(), StoreError> {
     options.open(path).map(drop).map_err(|error| failed("create", path, error))
 }
 
-/// The endings of names that belong to a file.
-const BELONGINGS: [&str; 4] = ["-wal", "-shm", "-journal", "-reserve"];
+/// Suffixes of the files that accompany a database.
+const SIDE_FILES: [&str; 4] = ["-wal", "-shm", "-journal", "-reserve"];
 
-/// A file by its own name: one that is reached by a link is replaced where it lies, and not the link.
+/// The real path of a file: behind a link, the file is replaced and not the link.
 fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
     path.canonicalize().map_err(|error| failed("open", path, error))
 }
 
-/// Whether a name is taken for something that belongs to the file.
-fn belongs(name: &Path, path: &Path) -> bool {
+/// Whether a name would be taken for a side file of the database.
+fn is_side_file(name: &Path, path: &Path) -> bool {
     let folder = |of: &Path| of.parent().and_then(|folder| folder.canonicalize().ok());
-    let names = BELONGINGS.map(|ending| beside(path, ending));
+    let names = SIDE_FILES.map(|suffix| with_suffix(path, suffix));
     folder(name) == folder(path) && names.iter().any(|taken| taken.file_name() == name.file_name())
 }
 
-/// A file that is there and ours.
+/// Opens an existing file that is a Weir log.
 fn existing(path: &Path) -> Result<(Database, Connection), StoreError> {
     let metadata = std::fs::metadata(path).map_err(|error| failed("open", path, error))?;
     if !metadata.is_file() || metadata.len() == 0 {
-        let reason = format!("{} is empty or not a file: there is no log in it", path.display());
+        let reason = format!("{} is empty or not a file: it contains no log", path.display());
         return Err(StoreError::Invalid(reason));
     }
     if !has_header(path).map_err(|error| failed("read", path, error))? {
-        // SQLite would take it for a new file, and remove what lies beside it.
+        // SQLite would treat it as a new file, and remove the side files next to it.
         let detail = "it is not a database".to_owned();
         return Err(StoreError::Foreign { path: path.to_owned(), detail });
     }
     let database = Database { path: path.to_owned() };
     let connection = database.connect()?;
     if database.recognise(&connection)? {
-        return Err(StoreError::Invalid(format!("{} has no log in it", path.display())));
+        return Err(StoreError::Invalid(format!("{} contains no log", path.display())));
     }
     Ok((database, connection))
 }
 
-/// Whether a file begins as a database of SQLite does.
+/// Whether a file starts like a SQLite database.
 fn has_header(path: &Path) -> io::Result<bool> {
     let mut header = Vec::new();
     File::open(path)?.take(100).read_to_end(&mut header)?;
     Ok(header.len() == 100 && header.starts_with(b"SQLite format 3\0"))
 }
 
-/// Keeps everybody else out, and moves all that belongs to the file into it. Refuses where somebody has it open.
+/// Locks out all other processes, and moves the contents of the side files into the file. Refuses if another process
+/// has it open.
 fn take_alone(database: &Database, connection: &Connection) -> Result<(), StoreError> {
     let failed = |source| database.error(source);
     connection
         .pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))
         .and_then(|()| {
-            // Only whoever is alone can leave write-ahead logging. A store that is opened later comes back to it.
+            // Only the sole user can leave write-ahead logging. A store that is opened later switches back to it.
             connection.pragma_update_and_check(None, "journal_mode", "delete", |row| row.get::<_, String>(0))
         })
         .and_then(|mode| {
-            // A lock that is kept until the connection is closed.
+            // Takes a lock that is held until the connection is closed.
             connection.execute_batch("BEGIN EXCLUSIVE; COMMIT;").map(|()| mode)
         })
         .map_err(failed)
@@ -116,7 +117,7 @@ fn take_alone(database: &Database, connection: &Connection) -> Result<(), StoreE
         })
 }
 
-/// Brings a file and its name to the disk.
+/// Syncs a file and its name to the disk.
 fn sync(path: &Path) -> Result<(), StoreError> {
     let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
     sync(path).map_err(|error| failed("sync", path, error))?;
@@ -127,8 +128,7 @@ fn sync(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes a copy of all that the connection to a file sees into one that is not there yet. A copy that is not whole is
-/// removed.
+/// Writes a copy of everything the connection sees into a new file. An incomplete copy is removed.
 fn copy_into(database: &Database, connection: &Connection, target: &Path) -> Result<(), StoreError> {
     create_anew(target)?;
     let name = target.to_string_lossy().into_owned();
@@ -138,7 +138,7 @@ fn copy_into(database: &Database, connection: &Connection, target: &Path) -> Res
     copied.map_err(|error| {
         let _ = std::fs::remove_file(target);
         match error {
-            // The copy is as the file is.
+            // Damage in the copy comes from the original file.
             StoreError::Damaged { detail, .. } => StoreError::Damaged { path: database.path.clone(), detail },
             other => other,
         }
@@ -156,7 +156,7 @@ fn quick_check(database: &Database) -> Result<(), StoreError> {
     Err(StoreError::Damaged { path: database.path.clone(), detail: found })
 }
 
-/// How many conversations and events there are.
+/// Numbers of sessions and events.
 fn counts(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
     let count = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(super::rows::unsigned);
     Ok((count("SELECT count(*) FROM conversation")?, count("SELECT count(*) FROM event")?))

@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! The driver's input and output types.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,17 +20,17 @@ pub struct Launch {
     pub directory: PathBuf,
 }
 
-/// A line of the CLI.
+/// A line from the CLI.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
-    /// As it came, without the line feed.
+    /// As received, without the line feed.
     pub bytes: Vec<u8>,
-    /// As JSON; null where it is none.
+    /// As JSON; null if it is not JSON.
     pub json: Json,
 }
 
 impl Received {
-    /// A line as it came, without the line feed.
+    /// A line as received, without the line feed.
     pub fn new(bytes: Vec<u8>) -> Self {
         let json = std::str::from_utf8(&bytes).ok().and_then(|text| parse(text).ok()).unwrap_or(Json::Null);
         Self { bytes, json }
@@ -43,23 +43,23 @@ impl Received {
     }
 }
 
-/// What happened, in order: what the CLI wrote and what we did.
+/// What happened, in order: lines from the CLI and events on our side.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
-    /// A line of the CLI.
+    /// A line from the CLI.
     Line(Vec<u8>),
-    /// Something on our side.
+    /// An event on our side.
     Host(HostEvent),
 }
 
-/// An answer to a request of the CLI.
+/// A response to a request from the CLI.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// The `response` of the `control_response`.
     pub response: Json,
-    /// What the transcript is told.
+    /// The event for the transcript.
     pub event: Option<HostEvent>,
 }
 
-/// Answers the requests of the CLI. It gets the whole line; no answer leaves the request open.
+/// Answers requests from the CLI. It gets the whole line; returning `None` leaves the request open.
 pub type Responder = Box<dyn FnMut(&Json) -> Option<Response> + Send>;

@@ -15,10 +15,10 @@ use super::{DriverError, Happening, Launch, Received, Responder};
 use crate::json::Json;
 use crate::real::Exit;
 
-/// How long a process may take to end by itself before it is killed.
+/// How long a process may take to exit by itself before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How often something outside is looked at.
+/// How often external conditions are checked.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A running CLI.
@@ -80,23 +80,23 @@ impl Driver {
     /// Writes a line.
     ///
     /// # Errors
-    /// If the CLI no longer reads.
+    /// If the CLI no longer reads its input.
     pub fn send(&self, line: &Json) -> Result<(), DriverError> {
         self.send_with(line, None)
     }
 
-    /// Writes a line that need not be JSON.
+    /// Writes a line that does not have to be JSON.
     ///
     /// # Errors
-    /// If the CLI no longer reads.
+    /// If the CLI no longer reads its input.
     pub fn send_raw(&self, line: &str) -> Result<(), DriverError> {
         write_line(&self.input, line).map_err(|_| DriverError::InputClosed)
     }
 
-    /// Writes a line, of which the transcript is told before.
+    /// Writes a line, after recording its event for the transcript.
     ///
     /// # Errors
-    /// If the CLI no longer reads.
+    /// If the CLI no longer reads its input.
     pub fn send_with(
         &self,
         line: &Json,
@@ -105,10 +105,10 @@ impl Driver {
         self.send_together(std::slice::from_ref(line), events)
     }
 
-    /// Writes lines in one go, so that the CLI finds them together.
+    /// Writes lines in one write, so that the CLI receives them together.
     ///
     /// # Errors
-    /// If the CLI no longer reads.
+    /// If the CLI no longer reads its input.
     pub fn send_together(
         &self,
         lines: &[Json],
@@ -124,7 +124,7 @@ impl Driver {
         self.input.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Sends it a signal. Nothing happens if it has ended.
+    /// Sends it a signal. Does nothing if it has ended.
     pub fn signal(&self, signal: Signal) {
         let state = self.shared.lock();
         if !state.exited {
@@ -132,10 +132,10 @@ impl Driver {
         }
     }
 
-    /// Waits until the lines so far answer the question.
+    /// Waits until `question` returns a value for the lines so far.
     ///
     /// # Errors
-    /// If that does not happen before the deadline, or the output ends before.
+    /// If that does not happen before the deadline, or the output ends first.
     pub fn wait_for<T>(
         &self,
         what: &str,
@@ -145,10 +145,10 @@ impl Driver {
         self.wait(what, deadline, deadline, question)
     }
 
-    /// Waits until something outside answers the question, which is asked again and again.
+    /// Waits until something outside the process is true, by polling.
     ///
     /// # Errors
-    /// If that does not happen before the deadline, or the output ends before.
+    /// If that does not happen before the deadline, or the output ends first.
     pub fn poll_for<T>(
         &self,
         what: &str,
@@ -183,10 +183,10 @@ impl Driver {
         }
     }
 
-    /// Waits until so many lines of a type have come, and gives the last of them.
+    /// Waits for this many lines of a type, and returns the last one.
     ///
     /// # Errors
-    /// As [`Driver::wait_for`].
+    /// See [`Driver::wait_for`].
     pub fn wait_for_lines(
         &self,
         kind: &str,
@@ -206,10 +206,10 @@ impl Driver {
         self.shared.lock().lines.clone()
     }
 
-    /// Waits until the process has ended and all of its output was read.
+    /// Waits until the process has exited and all of its output has been read.
     ///
     /// # Errors
-    /// If it does not end before the deadline.
+    /// If it does not exit before the deadline.
     pub fn wait_for_exit(&self, deadline: Duration) -> Result<Exit, DriverError> {
         let end = Instant::now() + deadline;
         let mut state = self.shared.lock();
@@ -230,10 +230,10 @@ impl Driver {
         }
     }
 
-    /// Closes its input, waits for its end, and gives everything that happened.
+    /// Closes its input, waits for its exit, and returns everything that happened.
     ///
     /// # Errors
-    /// If it does not end before the deadline; then it is killed.
+    /// If it does not exit before the deadline; it is then killed.
     pub fn finish(self, deadline: Duration) -> Result<(Exit, Vec<Happening>), DriverError> {
         self.close_input();
         let exit = self.wait_for_exit(deadline)?;
@@ -252,7 +252,7 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.close_input();
         if !self.shared.lock().exited {
-            // It ends its tools when it gets this one.
+            // On this signal it ends its tools.
             self.signal(Signal::TERM);
             if self.wait_for_exit(GRACE).is_err() {
                 self.signal(Signal::KILL);

@@ -1,4 +1,4 @@
-//! What the threads of a driver share.
+//! State shared by the threads of a driver.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -15,11 +15,11 @@ pub(super) struct State {
     pub(super) lines: Vec<Received>,
     pub(super) happenings: Vec<Happening>,
     pub(super) stderr: String,
-    /// Set when there is nothing more to read from its output.
+    /// Set at the end of its output.
     pub(super) output_ended: bool,
-    /// The same for its errors.
+    /// Set at the end of its standard error.
     pub(super) stderr_ended: bool,
-    /// Set before the process is reaped, so that its id still is its own until then.
+    /// Set before the process is reaped, while its id cannot have been reused.
     pub(super) exited: bool,
     pub(super) status: Option<(Option<i32>, Option<i32>)>,
 }

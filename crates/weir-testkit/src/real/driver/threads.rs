@@ -1,4 +1,4 @@
-//! The threads that read the output, the errors and the end of a process, and writing to it.
+//! The threads that read the output, the errors and the exit of a process, and the function that writes to it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin};

@@ -1,4 +1,4 @@
-//! Sub-agents and commands in the background.
+//! Sub-agents and background commands.
 
 use super::{calls, delegates, runs, says, script};
 use crate::scenario::model::{Action, Condition, Process, Scenario};
@@ -13,18 +13,18 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     vec![
         Scenario::new(
             "subagents-parallel",
-            "two sub-agents at once, with a command of the parent beside them",
+            "two sub-agents at once, with a command of the parent at the same time",
             Process::conversation([script([
                 object! {
                     "text" => "Delegating two.",
-                    "tools" => array![delegates("first", false, one()), delegates("second", false, two()), runs("echo beside")],
+                    "tools" => array![delegates("first", false, one()), delegates("second", false, two()), runs("echo alongside")],
                 },
                 says("Parent done."),
             ])]),
         )
         .shows("agent \"first\" * Completed")
         .shows("agent \"second\" * Completed")
-        .shows("[1] tool Bash Succeeded \"echo beside\""),
+        .shows("[1] tool Bash Succeeded \"echo alongside\""),
         Scenario::new(
             "subagent",
             "a sub-agent does a step and reports; the parent streams in pieces, the sub-agent does not",
@@ -47,7 +47,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("agent \"outer\" * Completed"),
         Scenario::new(
             "subagent-background",
-            "a sub-agent in the background ends while the parent works, and starts a turn that nobody asked for",
+            "a background sub-agent ends while the parent works, and starts a turn without a message",
             Process::new([
                 Action::Send(script([
                     delegates(
@@ -66,7 +66,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("[1] text Complete \"Parent goes on.\""),
         Scenario::new(
             "background-bash",
-            "a command in the background ends after the turn, and starts a turn that nobody asked for",
+            "a background command ends after the turn, and starts a turn without a message",
             Process::new([
                 Action::Send(script([
                     calls(

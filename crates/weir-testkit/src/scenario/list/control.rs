@@ -20,7 +20,7 @@ fn interrupt() -> [Action; 2] {
     [Action::Request("interrupt-1", request("interrupt")), Action::Await(Condition::Results(1))]
 }
 
-fn goes_on() -> [Action; 2] {
+fn next_message() -> [Action; 2] {
     [Action::Send(script([says("after the interrupt")])), Action::Await(Condition::Results(2))]
 }
 
@@ -29,7 +29,7 @@ fn interrupts() -> Vec<Scenario> {
     vec![
         Scenario::new(
             "interrupt-stream",
-            "a turn is interrupted while text comes; the process goes on",
+            "a turn is interrupted while text arrives; the process continues",
             Process::new(
                 [
                     Action::Send(script([says(long.trim()).with("wdelay", 0.1)])),
@@ -37,7 +37,7 @@ fn interrupts() -> Vec<Scenario> {
                 ]
                 .into_iter()
                 .chain(interrupt())
-                .chain(goes_on()),
+                .chain(next_message()),
             )
             .flags(["--include-partial-messages"]),
         )
@@ -46,7 +46,7 @@ fn interrupts() -> Vec<Scenario> {
         .shows("[2] text Complete \"after the interrupt\""),
         Scenario::new(
             "interrupt-tool",
-            "a turn is interrupted while a command runs, which is ended",
+            "a turn is interrupted while a command runs; the command is ended",
             Process::new(
                 [
                     Action::Send(script([
@@ -57,7 +57,7 @@ fn interrupts() -> Vec<Scenario> {
                 ]
                 .into_iter()
                 .chain(interrupt())
-                .chain(goes_on()),
+                .chain(next_message()),
             ),
         )
         .shows("turn 1 Interrupted*")
@@ -65,7 +65,7 @@ fn interrupts() -> Vec<Scenario> {
         .shows("[2] text Complete \"after the interrupt\""),
         Scenario::new(
             "interrupt-permission",
-            "a turn is interrupted while the host is asked",
+            "a turn is interrupted while a request to the host is open",
             Process::new(
                 [
                     Action::Send(script([runs("touch made.txt"), says("never")])),
@@ -73,7 +73,7 @@ fn interrupts() -> Vec<Scenario> {
                 ]
                 .into_iter()
                 .chain(interrupt())
-                .chain(goes_on()),
+                .chain(next_message()),
             )
             .reply("Bash", Reply::Hold),
         )
@@ -81,7 +81,7 @@ fn interrupts() -> Vec<Scenario> {
         .shows("[2] text Complete \"after the interrupt\""),
         Scenario::new(
             "interrupt-idle",
-            "an interrupt when nothing runs",
+            "an interrupt while nothing is running",
             Process::new([
                 Action::Send(script([says("first")])),
                 Action::Await(Condition::Results(1)),
@@ -101,7 +101,7 @@ fn interrupts() -> Vec<Scenario> {
                     Action::Await(Condition::Results(1)),
                 ]
                 .into_iter()
-                .chain(goes_on()),
+                .chain(next_message()),
             ),
         )
         .shows("turn 1 Interrupted*")
@@ -206,7 +206,7 @@ fn hooks_and_servers() -> Vec<Scenario> {
                 .flags(["--settings", settings]),
         )
         .shows("[1] tool Bash Succeeded \"echo hooked\""),
-        Scenario::new("mcp-host-server", "a tool of a server that lives in the host", {
+        Scenario::new("mcp-host-server", "a tool of a server in the host", {
             let mut process = Process::conversation([script([
                 calls("mcp__hosttools__add", object! { "a" => 1, "b" => 2 }),
                 says("three"),
@@ -219,11 +219,11 @@ fn hooks_and_servers() -> Vec<Scenario> {
         .shows("output \"3\""),
         Scenario::new(
             "mcp-call-interrupted",
-            "a call of a tool in the host is interrupted; the host goes on",
+            "a call of a tool in the host is interrupted; the host continues",
             {
                 let waits = script([calls("mcp__hosttools__wait", object! {}), says("never")]);
                 let called = [Action::Send(waits), Action::Await(Condition::McpCalls(1))];
-                let mut process = Process::new(called.into_iter().chain(interrupt()).chain(goes_on()));
+                let mut process = Process::new(called.into_iter().chain(interrupt()).chain(next_message()));
                 process.mcp_server = Some("hosttools");
                 process
             },

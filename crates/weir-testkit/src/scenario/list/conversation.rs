@@ -1,4 +1,4 @@
-//! Messages and answers.
+//! Messages and replies.
 
 use super::{runs, says, says_for, script};
 use crate::object;
@@ -6,13 +6,13 @@ use crate::scenario::model::{Action, Condition, Process, Scenario};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     vec![
-        Scenario::new("hello", "one message, one answer", Process::conversation([script([says("Hello there.")])]))
+        Scenario::new("hello", "one message, one reply", Process::conversation([script([says("Hello there.")])]))
         .statuses(&[200])
         .shows("[1] text Complete \"Hello there.\"")
         .shows("turn 1 Succeeded, asked by 1 message(s)"),
         Scenario::new(
             "partial",
-            "the same text comes in pieces and whole, and is there once",
+            "the same text arrives in pieces and whole, and is shown once",
             Process::conversation([script([says("one two three four five")])]).flags(["--include-partial-messages"]),
         )
         .shows("[1] text Complete \"one two three four five\""),
@@ -29,7 +29,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("[1] thinking Complete \"Now I know.\""),
         Scenario::new(
             "turns",
-            "one process serves several turns, and its cost adds up; tokens of the cache have their own price",
+            "one process serves several turns, and its cost adds up; cached tokens have their own price",
             Process::conversation([
                 script([says_for("first answer", 1000, 200)]),
                 script([says_for("second answer", 3000, 400)]),
@@ -47,7 +47,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("turn 2 cost 0.015000"),
         Scenario::new(
             "coalesced",
-            "messages that come while a turn runs",
+            "messages that arrive while a turn runs",
             Process::new([
                 Action::Send(script([says("answer to A").with("sleep", 1.5)])),
                 Action::Await(Condition::Lines("system", "init", 1)),
@@ -61,7 +61,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("[2] text Complete \"answer to B and C\""),
         Scenario::new(
             "steered",
-            "a message that comes while a tool runs joins the turn",
+            "a message that arrives while a tool runs joins the turn",
             Process::new([
                 Action::Send(script([
                     runs("sleep 1.5; echo slept").with("text", "working"),
@@ -85,7 +85,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("[1] user Host Answered images 2"),
         Scenario::new(
             "rich-text",
-            "characters of many bytes in many pieces, and code blocks",
+            "multi-byte characters in many pieces, and code blocks",
             Process::conversation([
                 script([says("naïve 🦀 日本語 e\u{301} \u{200d} \u{1F469}\u{200d}\u{1F680} end")]),
                 script([says("# Title\n\n```rust\nfn main() {}\n```\n\nand `code`\n")]),
@@ -96,7 +96,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("[2] text Complete \"# Title*"),
         Scenario::new(
             "lone-surrogate",
-            "half of a surrogate pair in text and in arguments",
+            "a lone surrogate in text and in arguments",
             Process::conversation([
                 r#"@@[{"text":"one \ud83d two","tool":"Bash","input":{"command":"echo 'x \ud83d y'","description":"half \ud83d"}},{"text":"end"}]"#
                     .to_owned(),
@@ -105,13 +105,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("[1] text Complete \"one � two\""),
         Scenario::new(
             "max-tokens",
-            "the answer is cut off by its limit",
+            "the reply is cut off by its token limit",
             Process::conversation([script([says("this ends in the").with("stop_reason", "max_tokens")])]),
         )
         .shows("[1] text Complete \"this ends in the\""),
         Scenario::new(
             "compaction",
-            "the history becomes a summary",
+            "the history is replaced by a summary",
             Process::conversation([
                 script([says_for("first answer", 1000, 200)]),
                 "/compact".into(),

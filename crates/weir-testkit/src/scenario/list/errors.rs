@@ -1,4 +1,4 @@
-//! What the API does wrong, and limits.
+//! API errors and limits.
 
 use super::{runs, says, says_for, script};
 use crate::json::Json;
@@ -12,23 +12,23 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// A step that is an error of the API.
+/// A step that is an API error.
 fn fails(status: i64, kind: &str, message: &str) -> Json {
     object! { "status" => status, "etype" => kind, "msg" => message }
 }
 
-/// The same, but the second try gets this text.
+/// The same, but the second attempt returns this text.
 fn fails_once(status: i64, kind: &str, message: &str, text: &str) -> Json {
     fails(status, kind, message).with("times", 1).with("text", text)
 }
 
-/// A process that gives up after one more try.
+/// A process that gives up after one retry.
 fn impatient(step: Json) -> Process {
     Process::conversation([script([step])]).variable("CLAUDE_CODE_MAX_RETRIES", "1")
 }
 
 fn statuses() -> Vec<Scenario> {
-    // The time of the reset is far away, so that it does not come during the test.
+    // The reset is far in the future, so that it does not happen during the test.
     let limit_headers = object! {
         "retry-after" => "1",
         "x-should-retry" => "true",
@@ -39,10 +39,10 @@ fn statuses() -> Vec<Scenario> {
     vec![
         Scenario::new(
             "api-error-400",
-            "a request that is refused; the process goes on",
+            "a request is refused; the process continues",
             Process::conversation([
                 script([fails(400, "invalid_request_error", "messages: too odd")]),
-                script([says("the process goes on")]),
+                script([says("the process continues")]),
             ]),
         )
         .shows("turn 1 Failed*")
@@ -104,7 +104,7 @@ fn streams() -> Vec<Scenario> {
         .shows("[1] text Complete \"one two three four five six\""),
         Scenario::new(
             "cut-stream-partial",
-            "the same with pieces: what had come is taken back",
+            "the same with pieces: the text so far is discarded",
             impatient(answer().with("break", "stream").with("times", 1))
                 .flags(["--include-partial-messages"]),
         )
@@ -138,14 +138,14 @@ fn limits() -> Vec<Scenario> {
     vec![
         Scenario::new(
             "max-turns",
-            "the limit of rounds",
+            "the limit for rounds",
             Process::conversation([script([runs("echo one"), runs("echo two"), says("done")])])
                 .flags(["--max-turns", "1"]),
         )
         .shows("turn 1 result error_max_turns *"),
         Scenario::new(
             "max-budget",
-            "the limit of money",
+            "the budget limit",
             Process::conversation([script([
                 runs("echo one").with("usage", object! { "input_tokens" => 10_000, "output_tokens" => 1000 }),
                 says_for("done", 10_000, 1000),

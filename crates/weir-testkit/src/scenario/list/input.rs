@@ -7,7 +7,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         Process::new([Action::Write(line.into()), Action::CloseInput, Action::Await(Condition::Exit)])
     };
     vec![
-        Scenario::new("no-message", "the input ends at once", Process::new([]))
+        Scenario::new("no-message", "the input ends immediately", Process::new([]))
             .shows("process 1 ended: code Some(0) *"),
         Scenario::new("empty-line", "an empty line", writes("")),
         Scenario::new(
@@ -27,7 +27,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "a type of line that does not exist",
             writes(r#"{"type":"user_message","content":"hi"}"#),
         ),
-        Scenario::new("no-verbose", "a flag that is needed is missing", {
+        Scenario::new("no-verbose", "a required flag is missing", {
             let mut process = Process::new([Action::Await(Condition::Exit)]).flags([
                 "-p",
                 "--input-format",

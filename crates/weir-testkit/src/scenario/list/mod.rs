@@ -26,7 +26,8 @@ pub fn all() -> Vec<Scenario> {
     themes.into_iter().flatten().collect()
 }
 
-/// Scenarios in which versions differ most. A short run plays these on all versions, and the others on the newest one.
+/// Scenarios with the largest differences between versions. A short run plays these on all versions, and the others
+/// on the newest one.
 const DIFFERENT: [&str; 11] = [
     "hello",
     "interrupt-stream",
@@ -41,12 +42,12 @@ const DIFFERENT: [&str; 11] = [
     "subagent-background",
 ];
 
-/// Whether versions differ much in this scenario.
+/// Whether this scenario differs much between versions.
 pub fn differs_by_version(name: &str) -> bool {
     DIFFERENT.contains(&name)
 }
 
-/// A message that holds a script.
+/// A message with a script.
 fn script(steps: impl IntoIterator<Item = Json>) -> String {
     format!("@@{}", Json::Array(steps.into_iter().collect()))
 }
@@ -56,7 +57,7 @@ fn says(text: &str) -> Json {
     object! { "text" => text }
 }
 
-/// A step that says something and costs this many tokens.
+/// A step that says something and uses this many tokens.
 fn says_for(text: &str, input: i64, output: i64) -> Json {
     says(text).with("usage", object! { "input_tokens" => input, "output_tokens" => output })
 }
@@ -71,7 +72,7 @@ fn runs(command: &str) -> Json {
     calls("Bash", object! { "command" => command, "description" => "a step" })
 }
 
-/// A call of a sub-agent that plays a script of its own.
+/// A call of a sub-agent with its own script.
 fn delegates(description: &str, background: bool, steps: impl IntoIterator<Item = Json>) -> Json {
     calls(
         "Task",

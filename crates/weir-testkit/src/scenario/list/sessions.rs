@@ -1,4 +1,4 @@
-//! Sessions that go on in another process.
+//! Sessions that are resumed in another process.
 
 use super::{runs, says, says_for, script};
 use crate::scenario::model::{Action, Condition, Process, Scenario};
@@ -9,22 +9,18 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let first = || Process::conversation([script([says_for("first process", 1000, 200)])]);
     let second = || Process::conversation([script([says_for("second process", 3000, 400)])]);
     vec![
-        Scenario::new("resume", "a second process goes on with the session", first())
+        Scenario::new("resume", "a second process resumes the session", first())
             .shows("turn 2 cost 0.015000")
             .then(second().flags(["--resume", "{{SESSION}}"])),
-        Scenario::new("fork", "a second process goes on under another id", first())
+        Scenario::new("fork", "a second process continues under another id", first())
             .shows("forked")
             .shows("turn 2 cost 0.015000")
             .then(second().flags(["--resume", "{{SESSION}}", "--fork-session"])),
-        Scenario::new("continue", "a second process goes on with the newest session", first())
+        Scenario::new("continue", "a second process continues the newest session", first())
             .shows("turn 2 cost 0.015000")
             .then(second().flags(["--continue"])),
-        Scenario::new(
-            "continue-nothing",
-            "there is no session to go on with",
-            second().flags(["--continue"]),
-        )
-        .shows("turn 1 Succeeded*"),
+        Scenario::new("continue-nothing", "there is no session to continue", second().flags(["--continue"]))
+            .shows("turn 1 Succeeded*"),
         Scenario::new(
             "resume-missing",
             "the session does not exist",
@@ -33,7 +29,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .shows("process 1 ended: code Some(1) *"),
         Scenario::new(
             "session-id",
-            "an id of our own, which can be used once",
+            "a custom id, which can be used once",
             first().flags(["--session-id", ID]),
         )
         .shows("process 1 ended: code Some(0) *")
@@ -41,7 +37,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .then(Process::new([Action::Await(Condition::Exit)]).flags(["--session-id", ID])),
         Scenario::new(
             "session-id-wrong",
-            "an id that is none",
+            "an invalid id",
             Process::new([Action::Await(Condition::Exit)]).flags(["--session-id", "not-a-uuid"]),
         )
         .shows("process 1 ended: code Some(1) *"),
@@ -54,7 +50,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .then(Process::new([Action::Await(Condition::Exit)]).flags(["--resume", "{{SESSION}}"])),
         Scenario::new(
             "resume-interrupted",
-            "a session whose last turn was interrupted goes on",
+            "a session whose last turn was interrupted is resumed",
             Process::new([
                 Action::Send(script([
                     runs("touch started; sleep 63").with("text", "working"),

@@ -48,7 +48,7 @@ fn running() -> Vec<Scenario> {
         .file("app.py", APP),
         Scenario::new(
             "files",
-            "a file is read, edited, written over, and one is created",
+            "a file is read, edited and overwritten, and one is created",
             Process::conversation([script([
                 calls("Read", object! { "file_path" => "{{CWD}}/app.py" }),
                 calls(
@@ -99,7 +99,7 @@ fn running() -> Vec<Scenario> {
         .shows("[1] text Complete \"long\""),
         Scenario::new(
             "todos",
-            "things to do, in the way of the older version",
+            "a to-do list, as in the older version",
             Process::conversation([script([
                 todos("in_progress", "pending"),
                 todos("completed", "completed"),
@@ -108,7 +108,7 @@ fn running() -> Vec<Scenario> {
         ),
         Scenario::new(
             "task-list",
-            "things to do, in the way of the newer version",
+            "a to-do list, as in the newer version",
             Process::conversation([script([
                 calls("TaskCreate", object! { "subject" => "Fix add", "description" => "make add add" }),
                 calls("TaskCreate", object! { "subject" => "Test it", "description" => "run the tests" }),
@@ -144,7 +144,7 @@ fn permissions() -> Vec<Scenario> {
         .shows("[1] tool Bash Succeeded \"touch made.txt\""),
         Scenario::new(
             "permission-denied-by-host",
-            "the host denies a command, the model goes on",
+            "the host denies a command, the model continues",
             Process::conversation([touch()]).reply("Bash", Reply::Deny("not today")),
         )
         .shows("state Denied *")
@@ -165,7 +165,7 @@ fn permissions() -> Vec<Scenario> {
         .shows("*text Complete \"still here\""),
         Scenario::new(
             "permission-changed",
-            "the host allows another command than the one that was asked for",
+            "the host allows a different command than the requested one",
             Process::conversation([touch()]).reply(
                 "Bash",
                 Reply::AllowWith(object! { "command" => "echo changed", "description" => "a step" }),
@@ -174,26 +174,26 @@ fn permissions() -> Vec<Scenario> {
         .shows("output \"changed\""),
         Scenario::new(
             "permission-always",
-            "the host takes the CLI's suggestion, and is not asked again",
+            "the host accepts the CLI's suggestion, and is not asked again",
             Process::conversation([script([write("a.txt"), write("b.txt"), says("done")])])
                 .reply("Write", Reply::AllowAlways),
         )
         .shows("file Created <cwd>/a.txt *")
         .shows("file Created <cwd>/b.txt *"),
-        Scenario::new("permission-denied-no-host", "nobody can be asked", {
+        Scenario::new("permission-denied-no-host", "the user cannot be asked", {
             let mut process = Process::conversation([touch()]);
             process.unattended = true;
             process
         })
         .shows("turn 1 denied Bash *"),
-        Scenario::new("allowed-tools", "a rule allows it, nobody is asked", {
+        Scenario::new("allowed-tools", "a rule allows it, the user is not asked", {
             let mut process = Process::conversation([touch()]).flags(["--allowedTools", "Bash(touch:*)"]);
             process.unattended = true;
             process
         }),
         Scenario::new(
             "disallowed-tools",
-            "a rule takes a tool away",
+            "a rule removes a tool",
             Process::conversation([touch()]).flags(["--disallowedTools", "Bash"]),
         )
         .shows("[1] tool Bash Failed *"),
@@ -225,7 +225,7 @@ fn questions_and_plans() -> Vec<Scenario> {
         .shows("state Allowed *answers*"),
         Scenario::new(
             "question-declined",
-            "the person does not want to answer",
+            "the user declines to answer",
             Process::conversation([script([asks, says("then not")])])
                 .reply("AskUserQuestion", Reply::Deny("no answer")),
         )

@@ -1,10 +1,10 @@
-//! The long answers to control requests.
+//! The long responses to control requests.
 
 use crate::json::Json;
 use crate::simulated::sim::Sim;
 use crate::{array, object};
 
-/// The answer to `initialize`.
+/// The response to `initialize`.
 pub(super) fn initialize(sim: &Sim) -> Json {
     let profile = &sim.profile;
     let commands: Vec<Json> = profile
@@ -43,7 +43,7 @@ pub(super) fn initialize(sim: &Sim) -> Json {
     })
 }
 
-/// The answer to `mcp_status`.
+/// The response to `mcp_status`.
 pub(super) fn mcp_status(sim: &Sim) -> Json {
     let state = sim.state();
     let servers = state.servers.iter().filter(|server| server.connected).map(|server| {
@@ -53,7 +53,7 @@ pub(super) fn mcp_status(sim: &Sim) -> Json {
     object! { "mcpServers" => Json::Array(servers.collect()) }
 }
 
-/// The answer to `get_context_usage`.
+/// The response to `get_context_usage`.
 pub(super) fn context_usage(sim: &Sim) -> Json {
     let model = sim.state().model.clone();
     let window = sim.profile.price(&model).context_window;
@@ -79,7 +79,7 @@ pub(super) fn context_usage(sim: &Sim) -> Json {
     }
 }
 
-/// The answer to `get_usage`.
+/// The response to `get_usage`.
 pub(super) fn usage(sim: &Sim) -> Json {
     let ledger = sim.ledger();
     let elapsed = u64::try_from(sim.started.elapsed().as_millis()).unwrap_or(u64::MAX);

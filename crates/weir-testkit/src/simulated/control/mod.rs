@@ -1,4 +1,4 @@
-//! Control requests of the host. They are answered on the reading thread, also while a turn runs.
+//! Control requests from the host. They are answered on the reading thread, even while a turn runs.
 
 mod answers;
 
@@ -13,7 +13,7 @@ use super::sim::Sim;
 use crate::json::Json;
 use crate::object;
 
-/// What a request gets.
+/// The response to a request.
 enum Reply {
     /// Success, with or without a body.
     Success(Option<Json>),
@@ -21,7 +21,7 @@ enum Reply {
         text: String,
         code: Option<&'static str>,
     },
-    /// Nothing: it was answered already, or never will be.
+    /// None: it was answered already, or never will be.
     None,
 }
 
@@ -57,7 +57,7 @@ fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Repl
         "set_permission_mode" => set_mode(sim, request),
         "set_model" => set_model(sim, ids, request),
         "mcp_message" => {
-            mcp::heard(sim, ids, request);
+            mcp::handle_message(sim, ids, request);
             Reply::Success(None)
         }
         "set_max_thinking_tokens" => Reply::Success(None),
@@ -97,7 +97,7 @@ fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Repl
     }
 }
 
-/// What happens after the answer was written.
+/// What happens after the response was written.
 fn after(sim: &Arc<Sim>, ids: &Arc<Ids>, id: &str, subtype: &str, request: &Json) {
     match subtype {
         "initialize" if !sim.profile.is_old() => {
@@ -114,7 +114,7 @@ fn after(sim: &Arc<Sim>, ids: &Arc<Ids>, id: &str, subtype: &str, request: &Json
     }
 }
 
-/// Says which mode holds now, if it is the one that was asked for.
+/// Reports the current mode, if it is the requested one.
 fn mode_changed(sim: &Sim, ids: &Ids, request: &Json) {
     let mode = sim.state().mode.clone();
     if request.str_of("mode") == Some(&mode) {
@@ -166,7 +166,7 @@ fn set_model(sim: &Sim, ids: &Ids, request: &Json) -> Reply {
     if sim.profile.is_old() {
         return Reply::Success(None);
     }
-    // It is part of the conversation, if there is one.
+    // It becomes part of the conversation, if there is one.
     if sim.has_seen_messages() {
         let said = format!("<local-command-stdout>Set model to `{model}`</local-command-stdout>");
         sim.out.line(&lines::replay(
@@ -180,7 +180,8 @@ fn set_model(sim: &Sim, ids: &Ids, request: &Json) -> Reply {
     success(object! { "model" => model })
 }
 
-/// Stops what runs. Requests to the host are withdrawn first, then comes the answer, then the end of the turn.
+/// Stops what is running. First requests to the host are withdrawn, then comes the response, then the end of the
+/// turn.
 fn interrupt(sim: &Sim, ids: &Ids, id: &str) {
     if sim.misbehaves(&Misbehaviour::IgnoreInterrupt) {
         return;
@@ -193,7 +194,7 @@ fn interrupt(sim: &Sim, ids: &Ids, id: &str) {
     sim.respond(&lines::control_success(id, (!sim.profile.is_old()).then_some(body)));
     match current {
         Some(current) => current.cancel(Stop::Interrupt),
-        // The newer version forgets it, except before its first turn.
+        // The newer version ignores it, except before its first turn.
         None => sim.queue.interrupt_next(sim.profile.coalesces()),
     }
 }

@@ -1,4 +1,4 @@
-//! Slash commands that the CLI carries out itself.
+//! Slash commands that the CLI handles itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::simulated::turn::{Ended, ResultLine};
 use crate::simulated::{clock, lines};
 
 impl Engine {
-    /// Slash commands that the CLI carries out itself. Whether this was one.
+    /// Handles slash commands that the CLI runs itself. Returns whether this was one.
     pub(super) fn command(&mut self, command: &str, message: &UserMessage) -> bool {
         let name = command.split_whitespace().next().unwrap_or_default().to_owned();
         let old = self.sim.profile.is_old();
@@ -85,7 +85,8 @@ impl Engine {
         self.result(ResultLine { messages, ..ResultLine::plain(ended, self.ids.uuid()) });
     }
 
-    /// The model sums the conversation up, which costs a request and this long. Whether it did, and was not interrupted.
+    /// The model summarises the conversation, which costs a request and takes this long. Returns whether it finished
+    /// without an interruption.
     fn compact(&mut self, messages: &[String], takes: Duration) -> bool {
         let (sim, ids) = (Arc::clone(&self.sim), Arc::clone(&self.ids));
         let old = sim.profile.is_old();
@@ -132,7 +133,7 @@ impl Engine {
         true
     }
 
-    /// It is called a success all the same.
+    /// The CLI reports success anyway.
     fn compaction_interrupted(&mut self, messages: &[String]) {
         let (sim, ids) = (Arc::clone(&self.sim), Arc::clone(&self.ids));
         self.line(&lines::status(&sim, &ids, "status", object! { "status" => Json::Null }));

@@ -1,4 +1,4 @@
-//! The main loop: takes what waits, runs a turn for it, writes the result.
+//! The main loop: takes the next item from the queue, runs a turn for it, and writes the result.
 
 mod commands;
 mod results;
@@ -22,17 +22,17 @@ use crate::json::Json;
 use crate::object;
 use crate::script;
 
-/// How long the process waits for tasks that were stopped.
+/// How long the process waits for stopped tasks.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The main loop and what it keeps between turns.
+/// The main loop and its state between turns.
 #[derive(Debug)]
 pub(crate) struct Engine {
     sim: Arc<Sim>,
     ids: Arc<Ids>,
     history: History,
     results: u64,
-    /// Results that wait for sub-agents in the background.
+    /// Results held back until background sub-agents end.
     held: Vec<ResultLine>,
     last: Option<Json>,
     last_is_error: bool,
@@ -45,7 +45,7 @@ impl Engine {
         Self { sim, ids, history, results: 0, held: Vec::new(), last: None, last_is_error: false, turns: 0 }
     }
 
-    /// Works until nothing more comes. The status to end with.
+    /// Runs until there is nothing more to do. Returns the exit status.
     pub(crate) fn run(mut self) -> u8 {
         let coalesce = self.sim.misbehaviour(|misbehaviour| match misbehaviour {
             Misbehaviour::Coalesce(wanted) => Some(*wanted),
@@ -65,7 +65,7 @@ impl Engine {
             }
         };
         self.flush_results();
-        // From here on tasks end without a word; what they had started is gone before the process is.
+        // From here on tasks end silently; the processes they started are gone before this one.
         self.sim.queue.end_after_turn(status);
         self.sim.tasks.stop_all();
         self.sim.queue.wait_for_tasks(LAST_WAIT);
@@ -73,7 +73,7 @@ impl Engine {
         status.unwrap_or_else(|| u8::from(self.last_is_error))
     }
 
-    /// A turn for messages of the user.
+    /// Runs a turn for user messages.
     fn messages(&mut self, batch: &[UserMessage]) {
         let uuids: Vec<String> = batch.iter().filter_map(|message| message.uuid.clone()).collect();
         if let [message] = batch
@@ -105,7 +105,7 @@ impl Engine {
         self.turn(&uuids, None, Some((number, prompt)));
     }
 
-    /// A turn that nobody asked for: a task in the background has ended.
+    /// Runs a turn without a message: a background task has ended.
     fn notice(&mut self, notice: &Notice) {
         self.before_turn();
         self.line(&lines::init(&self.sim, &self.ids, &[]));
@@ -157,14 +157,14 @@ impl Engine {
         }
     }
 
-    /// Says what became of messages, in the version that does.
+    /// Reports the state of messages, in the version that does so.
     fn lifecycle(&self, messages: &[String], state: &str) {
         for uuid in messages.iter().filter(|_| self.sim.profile.coalesces()) {
             self.line(&lines::lifecycle(&self.sim, &self.ids, uuid, state));
         }
     }
 
-    /// Hooks and servers come before the first `init`.
+    /// Runs hooks and connects servers before the first `init`.
     fn before_turn(&mut self) {
         if self.turns == 0 && self.results == 0 {
             let source = if self.sim.options.resume == Resume::No { "startup" } else { "resume" };
@@ -185,7 +185,7 @@ impl Engine {
     }
 }
 
-/// Several messages as one: texts with line ends between them.
+/// Merges several messages into one, with line breaks between the texts.
 fn joined(batch: &[UserMessage]) -> Json {
     if let [message] = batch {
         return message.content.clone();

@@ -1,4 +1,4 @@
-//! Results: written, held back, or written wrongly on request.
+//! Results: written, held back, or written incorrectly on request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::simulated::options::Format;
 use crate::simulated::turn::{Ended, ResultLine, crash};
 
 impl Engine {
-    /// Writes a result, or holds it back: after the end of the input the newer version waits for sub-agents in the
-    /// background before it writes any.
+    /// Writes a result, or holds it back: after the end of the input the newer version waits for background
+    /// sub-agents before it writes any.
     pub(super) fn result(&mut self, result: ResultLine) {
         self.held.push(result);
         let waits =
@@ -32,7 +32,7 @@ impl Engine {
         }
     }
 
-    /// Writes a result, in one of the wrong ways if that was asked for.
+    /// Writes a result, or misbehaves if that was requested.
     fn write_result(&mut self, mut line: Json) {
         let sim = Arc::clone(&self.sim);
         sim.silence(Point::Result);
@@ -73,7 +73,7 @@ impl Engine {
         let sim = Arc::clone(&self.sim);
         sim.queue.task_started(false);
         std::thread::spawn(move || {
-            // Nobody cancels this one.
+            // This one is never cancelled.
             _ = Cancel::new().sleep(after);
             sim.out.line(&line);
             sim.queue.task_ended(false, None);
@@ -88,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Where only the answer is asked for, it is written at the end.
+    /// If only the reply was requested, it is written at the end.
     pub(super) fn print_last(&self) {
         let Some(last) = &self.last else { return };
         match self.sim.options.output {
@@ -102,7 +102,7 @@ impl Engine {
         }
     }
 
-    /// Some versions answer a resumed session with an empty result first.
+    /// Some versions first answer a resumed session with an empty result.
     pub(super) fn empty_result_first(&mut self) {
         if self
             .sim

@@ -3,7 +3,7 @@
 use super::flags::FLAGS;
 use crate::simulated::profile::Profile;
 
-/// All flags that this version takes, one or two lines each.
+/// All flags of this version, one or two lines each.
 pub(crate) fn help(profile: &Profile) -> String {
     let mut text = String::from(
         "Usage: claude [options] [prompt]\n\nThe simulated Claude Code: it speaks the protocol of the real one, asks no model and costs nothing.\n\n\

@@ -1,7 +1,7 @@
-//! The command line: what was typed becomes [`Options`], with the errors that the real CLI gives.
+//! Parses the command line into [`Options`], with the errors of the real CLI.
 //!
-//! Parsing is pure. It does what commander does for the real CLI: lists take words up to the next flag, values
-//! may follow `=`, and what is not known is an error.
+//! Parsing is pure. It works like commander in the real CLI: lists take words up to the next flag, values may follow
+//! `=`, and unknown flags are errors.
 
 mod flags;
 mod help;
@@ -10,7 +10,7 @@ mod parse;
 pub(crate) use help::help;
 pub(crate) use parse::parse;
 
-/// How messages come in or go out.
+/// The format of input or output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Format {
     #[default]
@@ -19,7 +19,7 @@ pub(crate) enum Format {
     StreamJson,
 }
 
-/// Which session to go on with.
+/// Which session to resume.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Resume {
     /// A new one.
@@ -27,11 +27,11 @@ pub(crate) enum Resume {
     No,
     /// The newest of this folder.
     Newest,
-    /// This one; none where the flag had no value.
+    /// This session; `None` if the flag had no value.
     Session(Option<String>),
 }
 
-/// What was typed, checked.
+/// The parsed and checked command line.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Options {
     pub(crate) print: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) skip_permissions: bool,
     pub(crate) allowed_tools: Vec<String>,
     pub(crate) disallowed_tools: Vec<String>,
-    /// The tools that are there at all, where the flag was given.
+    /// The available tools, if the flag was given.
     pub(crate) tools: Option<Vec<String>>,
     pub(crate) model: Option<String>,
     pub(crate) system_prompt: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Options {
     pub(crate) session_id: Option<String>,
     pub(crate) resume: Resume,
     pub(crate) fork: bool,
-    /// The last line of the resumed session that counts, by its uuid.
+    /// The uuid of the last line of the resumed session to keep.
     pub(crate) resume_at: Option<String>,
     pub(crate) persist: bool,
     pub(crate) max_turns: Option<u64>,

@@ -1,10 +1,10 @@
-//! From words to [`Options`].
+//! Parses words into [`Options`].
 
 use super::flags::{FLAGS, Flag, Takes};
 use super::{Format, Options, OptionsError, Resume};
 use crate::simulated::profile::Profile;
 
-/// Reads the arguments, without the name of the program.
+/// Parses the arguments, without the program name.
 pub(crate) fn parse(arguments: &[String], profile: &Profile) -> Result<Options, OptionsError> {
     let mut options = Options { persist: true, ..Options::default() };
     let mut words = arguments.iter().peekable();
@@ -102,7 +102,7 @@ fn apply(
         "--settings" => options.settings = first,
         "--mcp-config" => options.mcp_config.extend(values),
         "--add-dir" => options.add_dirs.extend(values),
-        // The others mean nothing to a CLI that asks no model.
+        // The others mean nothing without a model.
         _ => {}
     }
     Ok(())
@@ -156,7 +156,7 @@ fn number<T: std::str::FromStr + PartialOrd + Default>(
     }
 }
 
-/// Tools separated by commas or spaces. What stands in parentheses belongs to its tool: `Bash(git log:*) Edit`.
+/// Tools separated by commas or spaces. Text in parentheses belongs to its tool: `Bash(git log:*) Edit`.
 fn tool_list(values: &[String]) -> Vec<String> {
     let mut tools = Vec::new();
     for value in values {
@@ -200,12 +200,12 @@ mod tests {
         assert_eq!(
             options.disallowed_tools,
             ["Write", "Glob", "prompt"],
-            "a list takes all up to the next flag"
+            "a list takes everything up to the next flag"
         );
     }
 
     #[test]
-    fn values_stand_after_a_space_or_an_equals_sign() {
+    fn values_follow_a_space_or_an_equals_sign() {
         let options = new("-p|--model=opus|--max-turns|3|--max-budget-usd|0.5|--resume|-v").unwrap();
         assert_eq!((options.model.as_deref(), options.max_turns), (Some("opus"), Some(3)));
         assert_eq!((options.resume, options.version), (Resume::Session(None), true));

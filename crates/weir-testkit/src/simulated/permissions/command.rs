@@ -1,4 +1,4 @@
-//! Shell commands: which ones only read, which ones change files, and what is asked about the others.
+//! Shell commands: which ones only read, which ones change files, and what the user is asked about the others.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ const READING: &[&str] = &[
     "strings", "tail", "test", "tr", "true", "uname", "uniq", "uptime", "wc", "which", "whoami",
 ];
 
-/// Commands that change nothing and that the older version does not know.
+/// Commands that change nothing, but are unknown to the older version.
 const NEWER_READING: &[&str] = &["seq"];
 
-/// Commands of git that change nothing.
+/// Git commands that change nothing.
 const GIT_READING: &[&str] = &["blame", "diff", "log", "ls-files", "rev-parse", "shortlog", "show", "status"];
 
-/// Commands on files, which are allowed where edits are.
+/// Commands on files, allowed when edits are accepted.
 const EDITING: &[&str] = &["cp", "mkdir", "mv", "rm", "rmdir", "sed", "touch"];
 
 /// Redirections that write no file.
@@ -29,13 +29,13 @@ const HARMLESS: &[&str] =
 
 /// What a command would change.
 enum Change {
-    /// A file, by a command of this name.
+    /// A file, by this command.
     File { by: String, path: String },
     /// A file, by a redirection.
     Redirection { path: String },
 }
 
-/// Decides about a command that no rule speaks of.
+/// Decides about a command that no rule covers.
 pub(super) fn decide(command: &str, facts: Facts<'_>) -> Decision {
     let old = facts.profile.is_old();
     if !old && without_surrogates(command) != command {
@@ -78,7 +78,7 @@ fn blocked_reading(commands: &[String], path: String, facts: Facts<'_>) -> Decis
     })
 }
 
-/// A person is asked about a command that changes a file; where edits are accepted, nobody is.
+/// Asks about a command that changes a file, unless edits are accepted.
 fn ask_about_change(command: &str, commands: &[String], change: &Change, facts: Facts<'_>) -> Decision {
     let (Change::File { path, .. } | Change::Redirection { path }) = change;
     let inside = is_inside(Path::new(path), facts);
@@ -110,7 +110,7 @@ fn ask_about_change(command: &str, commands: &[String], change: &Change, facts: 
     })
 }
 
-/// What the model is told where nobody can be asked about a change.
+/// What the model is told if the user cannot be asked about a change.
 fn change_text(change: &Change, inside: bool, facts: Facts<'_>) -> String {
     let cwd = facts.cwd.display();
     let (what, may) = match change {
@@ -137,7 +137,7 @@ fn change_text(change: &Change, inside: bool, facts: Facts<'_>) -> String {
     }
 }
 
-/// A person is asked about a command that is not known.
+/// Asks about an unknown command.
 fn ask_about_command(commands: &[String], facts: Facts<'_>) -> Decision {
     let old = facts.profile.is_old();
     let asked: Vec<&String> = commands.iter().filter(|part| !reads(part, facts.profile)).collect();
@@ -181,7 +181,7 @@ pub(crate) fn only_reads(command: &str, profile: &Profile) -> bool {
         && commands.iter().all(|part| reads(part, profile))
 }
 
-/// How often the older version asks a small model about a command: once for each part, and once for all of them
+/// How often the older version asks a small model about a command: once for each part, and once for all parts
 /// together, unless it knows the command.
 pub(crate) fn unknown_parts(command: &str, profile: &Profile) -> usize {
     let commands = parts(command);
@@ -191,7 +191,7 @@ pub(crate) fn unknown_parts(command: &str, profile: &Profile) -> usize {
     if commands.len() > 1 { commands.len() + 1 } else { 1 }
 }
 
-/// Whether a command is one that changes files by its nature, which the older version never allows by a prefix.
+/// Whether a command changes files by nature, which the older version never allows by a prefix.
 pub(super) fn changes_files(command: &str) -> bool {
     parts(command).iter().any(|part| edits_files(part))
 }
@@ -223,7 +223,7 @@ fn change(command: &str, cwd: &Path) -> Option<Change> {
     })
 }
 
-/// The first absolute path among the words that is not in an allowed folder. What `echo` says is not a path.
+/// The first absolute path in the words that is not in an allowed folder. Arguments of `echo` are not paths.
 fn outside(commands: &[String], facts: Facts<'_>) -> Option<String> {
     let named = commands.iter().filter(|part| !part.starts_with("echo "));
     let mut words = named.flat_map(|part| part.split_whitespace().skip(1));
@@ -233,8 +233,8 @@ fn outside(commands: &[String], facts: Facts<'_>) -> Option<String> {
     path.map(str::to_owned)
 }
 
-/// The commands of a line: what stands between `;`, `&`, `|` and line ends, quotes respected and without
-/// redirections that write no file.
+/// The commands in a line, split at `;`, `&`, `|` and line breaks outside quotes, without redirections that write no
+/// file.
 pub(super) fn parts(command: &str) -> Vec<String> {
     let command = without_harmless(command);
     let (mut parts, mut part, mut quote) = (Vec::new(), String::new(), None);
@@ -258,7 +258,7 @@ fn without_harmless(command: &str) -> String {
     HARMLESS.iter().fold(command.to_owned(), |command, redirection| command.replace(redirection, ""))
 }
 
-/// The file that a command writes or reads by a redirection.
+/// The file that a redirection writes or reads.
 fn redirection(command: &str) -> Option<String> {
     let command = without_harmless(command);
     let mut quote = None;

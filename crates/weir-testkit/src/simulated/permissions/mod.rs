@@ -1,4 +1,4 @@
-//! Who may do what: the decision for a tool call, from the mode and the rules. Pure; asking the host is elsewhere.
+//! Permissions: the decision about a tool call, from the mode and the rules. Pure; the host is asked elsewhere.
 
 mod command;
 mod rules;
@@ -19,11 +19,11 @@ pub(crate) enum Decision {
     Allow(Option<&'static str>),
     /// It may not.
     Deny { message: String, reason: Option<&'static str> },
-    /// A person decides.
+    /// The user decides.
     Ask(Question),
 }
 
-/// What a person is asked.
+/// What the user is asked.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Question {
     pub(crate) suggestions: Option<Json>,
@@ -32,9 +32,9 @@ pub(crate) struct Question {
     pub(crate) reason_type: Option<&'static str>,
     /// Whether the newer version adds `server_policy_ask_only`.
     pub(crate) policy_ask_only: bool,
-    /// Whether it is a question to the user by nature.
+    /// Whether the tool itself is a question to the user.
     pub(crate) interaction: bool,
-    /// What the model is told where nobody can be asked.
+    /// What the model is told if the user cannot be asked.
     pub(crate) unanswered: String,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn decide(tool: &str, input: &Json, facts: Facts<'_>) -> Decision {
     }
 }
 
-/// The older version does not let a rule about a prefix allow changes of files.
+/// Whether only a prefix rule allows a change of files, which the older version does not accept.
 fn only_by_prefix(tool: &str, command: &str, facts: Facts<'_>) -> bool {
     facts.profile.is_old()
         && tool == "Bash"
@@ -118,7 +118,7 @@ fn ask(tool: &str, suggestions: Json) -> Decision {
     Decision::Ask(Question { suggestions: Some(suggestions), unanswered, ..Question::default() })
 }
 
-/// A suggestion to allow a tool, with these contents of rules or altogether.
+/// A suggestion to allow a tool, with these rule contents or altogether.
 fn add_rules(tool: &str, contents: Vec<String>) -> Json {
     let rules: Vec<Json> = if contents.is_empty() {
         vec![object! { "toolName" => tool }]
@@ -185,14 +185,14 @@ fn web_fetch(input: &Json, facts: Facts<'_>) -> Decision {
     Decision::Ask(question)
 }
 
-/// The host name of an address.
+/// The host name in a URL.
 pub(crate) fn domain_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     host.rsplit_once(':').map_or(host, |(host, _)| host)
 }
 
-/// A path as an absolute one without `.` and `..`.
+/// Makes a path absolute, without `.` and `..`.
 pub(crate) fn resolve(cwd: &Path, path: &str) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in cwd.join(path).components() {

@@ -5,7 +5,7 @@ use super::command::parts;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
     tool: String,
-    /// What stands in parentheses.
+    /// The text in parentheses.
     content: Option<String>,
 }
 
@@ -21,7 +21,7 @@ impl Rule {
     }
 
     fn matches_tool(&self, tool: &str) -> bool {
-        // A rule for a server holds for all of its tools.
+        // A rule for a server applies to all of its tools.
         self.tool == tool
             || self.tool.starts_with("mcp__")
                 && tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__"))
@@ -52,13 +52,13 @@ impl Rules {
         Self { allow: parse(allow), deny: parse(deny) }
     }
 
-    /// Adds a rule that the host gave.
+    /// Adds a rule from the host.
     pub(crate) fn add(&mut self, tool: &str, content: Option<&str>, allow: bool) {
         let rule = Rule { tool: tool.to_owned(), content: content.map(str::to_owned) };
         if allow { self.allow.push(rule) } else { self.deny.push(rule) }
     }
 
-    /// These rules and those.
+    /// Combines both sets of rules.
     #[must_use]
     pub(crate) fn with(mut self, more: &Self) -> Self {
         self.allow.extend_from_slice(&more.allow);
@@ -79,11 +79,11 @@ impl Rules {
         self.allow.iter().any(|rule| rule.matches_tool(tool) && rule.content.is_none())
     }
 
-    /// Whether a call is allowed. Of several commands, each has to be.
+    /// Whether a call is allowed. Each of several commands has to be.
     pub(crate) fn allows(&self, tool: &str, command: &str) -> bool {
         let rules: Vec<_> = self.allow.iter().filter(|rule| rule.matches_tool(tool)).collect();
         if tool == "WebFetch" {
-            // What it would do is named by its domain, as rules name it.
+            // Rules refer to a fetch by its domain.
             let fits = |rule: &&Rule| rule.content.as_deref().is_none_or(|content| content == command);
             return rules.iter().any(fits);
         }

@@ -1,8 +1,8 @@
-//! What is said where no script says it: a demonstration that anybody can try without an account.
+//! What the model says without a script: a demonstration that anyone can try without an account.
 //!
-//! The persona says plainly that it is simulated. It reacts to a few words, uses tools for real, asks where the
-//! host can answer, and talks at a natural pace (`SIMULATED_CLAUDE_PACE`, 0 for at once). It only makes steps; the
-//! rest of the CLI plays them like those of a script.
+//! The persona says plainly that it is simulated. It reacts to a few words, uses real tools, asks questions if the
+//! host can answer, and talks at a natural pace (`SIMULATED_CLAUDE_PACE`, 0 for no delay). It only produces steps;
+//! the rest of the CLI plays them like those of a script.
 
 mod scene;
 mod short;
@@ -17,7 +17,7 @@ use super::sim::Sim;
 use crate::json::Json;
 use crate::script::Step;
 
-/// The step after so many answers to the last message.
+/// The step after this many responses to the last message.
 pub(crate) fn step(sim: &Sim, agent: &Agent, messages: &[Json], answers: usize) -> Step {
     let scene = Scene::new(sim, messages);
     let steps = if agent.is_main() { main_steps(&scene) } else { short::sub_agent(&scene) };
@@ -43,7 +43,7 @@ fn main_steps(scene: &Scene) -> Vec<Step> {
     }
 }
 
-/// Words at the pace of somebody who reads along.
+/// Words at a natural reading pace.
 fn at_pace(mut step: Step, pace: f64) -> Step {
     if step.word_delay.is_zero() {
         step.word_delay = Duration::from_millis(28);

@@ -1,4 +1,4 @@
-//! What the persona knows when it makes a step.
+//! What the persona knows when it produces a step.
 
 use crate::json::Json;
 use crate::script::{self, Step, ToolCall};
@@ -7,15 +7,15 @@ use crate::simulated::sim::Sim;
 /// The situation.
 #[derive(Debug)]
 pub(super) struct Scene {
-    /// The last message, in small letters.
+    /// The last message, in lower case.
     pub(super) prompt: String,
     /// Whether it is the first message of the conversation.
     pub(super) first: bool,
-    /// Whether somebody can answer a question.
+    /// Whether the host can answer a question.
     pub(super) can_ask: bool,
-    /// Whether there is a list of things to do, and which kind.
+    /// The kind of to-do list available, if any.
     pub(super) todos: Todos,
-    /// What was answered to the last question.
+    /// The answer to the last question.
     pub(super) answer: Option<String>,
     /// Whether the user refused something since the last message.
     pub(super) refused: bool,
@@ -23,7 +23,7 @@ pub(super) struct Scene {
     pub(super) model: String,
 }
 
-/// The kinds of lists of things to do.
+/// The kinds of to-do lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Todos {
     None,
@@ -90,7 +90,7 @@ pub(super) fn says(text: &str, tools: Vec<ToolCall>) -> Step {
     Step { text: (!text.is_empty()).then(|| text.to_owned()), tools, ..Step::default() }
 }
 
-/// The same after a thought.
+/// The same step after a thought.
 pub(super) fn thinks(thought: &str, step: Step) -> Step {
     Step { thinking: Some(thought.to_owned()), ..step }
 }

@@ -1,4 +1,4 @@
-//! Short answers, for single words in a message.
+//! Short replies to single words in a message.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use super::tour;
 use crate::object;
 use crate::script::{ApiError, Step};
 
-/// Says what it is and what it reacts to.
+/// Explains what it is and what it reacts to.
 pub(super) fn help() -> Vec<Step> {
     vec![says(
-        "I am the simulated CLI. No model stands behind me, so I do not understand much: I react to single words.\n\n- **tour**: a little of everything\n- **edit**: writes a file and changes it\n- **question**: asks you something\n- **agents**: two sub-agents at once\n- **background**: a command that runs on while I talk\n- **todo**: a list of things to do\n- **plan**: a plan for you to approve\n- **long**: a long answer, good for the interrupt button\n- **fail**: an error of the API",
+        "I am the simulated CLI. There is no model behind me, so I do not understand much: I react to single words.\n\n- **tour**: a little of everything\n- **edit**: writes a file and changes it\n- **question**: asks you something\n- **agents**: two sub-agents at once\n- **background**: a command that keeps running while I talk\n- **todo**: a to-do list\n- **plan**: a plan for you to approve\n- **long**: a long answer, good for the interrupt button\n- **fail**: an API error",
         Vec::new(),
     )]
 }
 
-/// Whatever else is said.
+/// Replies to anything else.
 pub(super) fn small_talk(scene: &Scene) -> Vec<Step> {
     let words = match scene.prompt.split_whitespace().count() {
         1 => "1 word".to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn small_talk(scene: &Scene) -> Vec<Step> {
     )]
 }
 
-/// An error that the API does not recover from.
+/// An API error that is not recoverable.
 pub(super) fn fail() -> Vec<Step> {
     let error = ApiError {
         status: 529,
@@ -44,7 +44,7 @@ pub(super) fn fail() -> Vec<Step> {
     vec![Step { error: Some(error), ..Step::default() }]
 }
 
-/// A question, and the answer said back.
+/// Asks a question, and repeats the answer.
 pub(super) fn question(scene: &Scene) -> Vec<Step> {
     if !scene.can_ask {
         return vec![says(
@@ -59,7 +59,7 @@ pub(super) fn question(scene: &Scene) -> Vec<Step> {
     ]
 }
 
-/// Two sub-agents.
+/// Starts two sub-agents.
 pub(super) fn agents() -> Vec<Step> {
     vec![
         thinks(
@@ -70,25 +70,25 @@ pub(super) fn agents() -> Vec<Step> {
     ]
 }
 
-/// A command that goes on while the answer ends.
+/// Starts a command that keeps running after the reply.
 pub(super) fn background() -> Vec<Step> {
     let input = object! { "command" => "sleep 3; echo done", "description" => "wait three seconds", "run_in_background" => true };
     vec![
-        says("I start something slow and go on.", vec![call("Bash", input)]),
+        says("I start something slow and continue.", vec![call("Bash", input)]),
         says("It runs in the background. When it ends, I will speak up without being asked.", Vec::new()),
     ]
 }
 
-/// What is said when a task in the background has ended.
+/// Says that a background task has ended.
 pub(super) fn task_ended() -> Vec<Step> {
     vec![says("The task in the background has ended.", Vec::new())]
 }
 
-/// A list of things to do.
+/// Works through a to-do list.
 pub(super) fn todos(scene: &Scene) -> Vec<Step> {
     if scene.todos == Todos::None {
         return vec![says(
-            "This version has no list of things to do unless it is started with `CLAUDE_CODE_ENABLE_TODO_TOOLS=1`.",
+            "This version has no to-do list unless it is started with `CLAUDE_CODE_ENABLE_TODO_TOOLS=1`.",
             Vec::new(),
         )];
     }
@@ -100,11 +100,11 @@ pub(super) fn todos(scene: &Scene) -> Vec<Step> {
     ]
 }
 
-/// A plan for approval.
+/// Presents a plan for approval.
 pub(super) fn plan(scene: &Scene) -> Vec<Step> {
     if !scene.can_ask {
         return vec![says(
-            "A plan needs somebody who approves it: start me with `--permission-prompt-tool stdio`.",
+            "A plan needs someone to approve it: start me with `--permission-prompt-tool stdio`.",
             Vec::new(),
         )];
     }
@@ -119,7 +119,7 @@ pub(super) fn plan(scene: &Scene) -> Vec<Step> {
     ]
 }
 
-/// A file that is written and changed.
+/// Writes a file and changes it.
 pub(super) fn edit(scene: &Scene) -> Vec<Step> {
     let file = scene.path("NOTES-simulated.md");
     let content = "# Notes\n\n- written by the simulated CLI\n- not finished\n";
@@ -139,17 +139,17 @@ pub(super) fn edit(scene: &Scene) -> Vec<Step> {
     ]
 }
 
-/// Something to interrupt.
+/// A long reply, for interrupting.
 pub(super) fn long() -> Vec<Step> {
     let verse = "A weir is a low dam. It does not stop the river; it holds it just enough to measure it. ";
-    let mut text = String::from("This goes on for a while. Interrupt me whenever you like.\n\n");
+    let mut text = String::from("This will take a while. Interrupt me whenever you like.\n\n");
     for number in 1..=20 {
         text.push_str(&format!("{number}. {verse}\n"));
     }
     vec![Step { text: Some(text), word_delay: Duration::from_millis(60), ..Step::default() }]
 }
 
-/// A sub-agent without a script of its own.
+/// Plays a sub-agent without its own script.
 pub(super) fn sub_agent(scene: &Scene) -> Vec<Step> {
     let (command, about, report) = if scene.prompt.contains("document") {
         ("ls | grep md | head -20", "list documents", "I listed the documents in this folder.")

@@ -1,4 +1,4 @@
-//! The tour: one answer that shows everything a page or a terminal has to show.
+//! The tour: one reply that shows everything a page or terminal has to display.
 
 use super::scene::{Scene, Todos, call, says, thinks};
 use crate::json::Json;
@@ -18,8 +18,8 @@ const THINGS: [(&str, &str); 3] = [
 pub(super) fn steps(scene: &Scene) -> Vec<Step> {
     let file = scene.path(FILE);
     let write = call("Write", object! { "file_path" => file.as_str(), "content" => FIRST });
-    let hello = "Hello! I am the **simulated CLI**: I speak the protocol of Claude Code, but no model stands behind me and nothing here costs anything. The tools are real, though, and work in this folder.\n\nI will write a small program, correct it, ask you something, and let two sub-agents look at the result.";
-    let thought = "This is the first message. I will show a little of everything: a list of things to do, a file that is written and corrected, a question, two sub-agents at once, and a summary.";
+    let hello = "Hello! I am the **simulated CLI**: I speak the protocol of Claude Code, but there is no model behind me and nothing here costs anything. The tools are real, though, and work in this folder.\n\nI will write a small program, correct it, ask you something, and let two sub-agents look at the result.";
+    let thought = "This is the first message. I will show a little of everything: a to-do list, a file that is written and corrected, a question, two sub-agents at once, and a summary.";
     let list = todo_calls(scene, None);
     let mut steps = if list.is_empty() {
         vec![thinks(thought, says(hello, vec![write]))]
@@ -27,7 +27,7 @@ pub(super) fn steps(scene: &Scene) -> Vec<Step> {
         vec![thinks(thought, says(hello, list)), says("First the program.", vec![write])]
     };
     steps.push(says(
-        "There is a typing error in it: `nme` should be `name`.",
+        "There is a typo in it: `nme` should be `name`.",
         [
             vec![call("Edit", object! { "file_path" => file.as_str(), "old_string" => "\"Hello \" + nme", "new_string" => "\"Hello \" + name" })],
             todo_calls(scene, Some(1)),
@@ -46,7 +46,7 @@ pub(super) fn steps(scene: &Scene) -> Vec<Step> {
     steps
 }
 
-/// The list as it stands before the thing at this place; none for its beginning.
+/// Updates the to-do list up to this item; `None` creates it.
 pub(super) fn todo_calls(scene: &Scene, done: Option<usize>) -> Vec<ToolCall> {
     match (scene.todos, done) {
         (Todos::None, _) => Vec::new(),
@@ -129,7 +129,7 @@ fn summary(scene: &Scene) -> Step {
         scene.model
     );
     if scene.todos == Todos::None {
-        text.push_str(" For a list of things to do, start me with `CLAUDE_CODE_ENABLE_TODO_TOOLS=1`.");
+        text.push_str(" For a to-do list, start me with `CLAUDE_CODE_ENABLE_TODO_TOOLS=1`.");
     }
     says(&text, Vec::new())
 }

@@ -1,4 +1,4 @@
-//! The long lists of `init`, as the versions write them.
+//! The long lists in `init`, as each version writes them.
 
 pub(super) const OLD_TOOLS: &[&str] = &[
     "Task",

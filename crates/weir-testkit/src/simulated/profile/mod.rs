@@ -1,22 +1,22 @@
-//! Which version is imitated, and what differs between the versions.
+//! The imitated version, and the differences between versions.
 //!
-//! 2.1.325 is the default. Everything that a driver can notice and that is not the same in 2.1.9 is a method here,
-//! so that the rest of the code asks for a behaviour and not for a number.
+//! 2.1.325 is the default. Everything that a driver can notice and that differs in 2.1.9 is a method here, so that
+//! the rest of the code asks for a behaviour and not for a version number.
 
 mod lists;
 
 use crate::json::Json;
 use crate::{array, object};
 
-/// The version that is imitated.
+/// The imitated version.
 #[derive(Debug, Clone)]
 pub(crate) struct Profile {
-    /// As `--version` writes it.
+    /// As printed by `--version`.
     pub(crate) version: String,
     old: bool,
 }
 
-/// What a model costs, in dollars for a million tokens.
+/// The price of a model, in dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Price {
     pub(crate) input: f64,
@@ -37,12 +37,12 @@ impl Profile {
         self.old
     }
 
-    /// Whether messages that wait are answered together, with lifecycle lines and the uuids in the result.
+    /// Whether waiting messages are answered together, with lifecycle lines and the uuids in the result.
     pub(crate) fn coalesces(&self) -> bool {
         !self.old
     }
 
-    /// Whether background tasks are reported and start turns of their own.
+    /// Whether background tasks are reported and start their own turns.
     pub(crate) fn reports_tasks(&self) -> bool {
         !self.old
     }
@@ -52,32 +52,32 @@ impl Profile {
         !self.old
     }
 
-    /// Whether sub-agents have the tool to start sub-agents.
+    /// Whether sub-agents can start sub-agents.
     pub(crate) fn nests_agents(&self) -> bool {
         !self.old
     }
 
-    /// Whether an unknown control request is answered with an error; the older version does not answer.
+    /// Whether an unknown control request gets an error response; the older version does not respond.
     pub(crate) fn refuses_unknown_requests(&self) -> bool {
         !self.old
     }
 
-    /// Whether a resumed session goes on from its saved cost.
+    /// Whether a resumed session continues from its saved cost.
     pub(crate) fn resumes_cost(&self) -> bool {
         !self.old
     }
 
-    /// Whether tries of the API are reported.
+    /// Whether API retries are reported.
     pub(crate) fn reports_retries(&self) -> bool {
         !self.old
     }
 
-    /// Whether lines of messages carry a time.
+    /// Whether message lines have a timestamp.
     pub(crate) fn timestamps(&self) -> bool {
         !self.old
     }
 
-    /// Whether the output of a command is shown to a small model afterwards, which costs a little.
+    /// Whether a small model sees the output of a command afterwards, which costs a little.
     pub(crate) fn asks_small_model_about_output(&self) -> bool {
         self.old
     }
@@ -87,17 +87,17 @@ impl Profile {
         self.old
     }
 
-    /// The model that is used if none is asked for.
+    /// The model used by default.
     pub(crate) fn default_model(&self) -> &'static str {
         if self.old { "claude-sonnet-4-5-20250929" } else { "claude-opus-5-5" }
     }
 
-    /// The small model of side calls.
+    /// The small model for side calls.
     pub(crate) fn small_model(&self) -> &'static str {
         "claude-haiku-4-5-20251001"
     }
 
-    /// A short name becomes the model that it stands for.
+    /// Resolves a short name to a model.
     pub(crate) fn resolve_model(&self, name: &str) -> String {
         let model = match (name, self.old) {
             ("default", _) => self.default_model(),
@@ -112,7 +112,7 @@ impl Profile {
         model.to_owned()
     }
 
-    /// What a model costs.
+    /// The price of a model.
     pub(crate) fn price(&self, model: &str) -> Price {
         let price =
             |input, output, context_window, max_output| Price { input, output, context_window, max_output };
@@ -128,7 +128,7 @@ impl Profile {
         }
     }
 
-    /// The permission modes that the command line takes.
+    /// The permission modes accepted on the command line.
     pub(crate) fn permission_modes(&self) -> &'static [&'static str] {
         if self.old {
             &["acceptEdits", "bypassPermissions", "default", "delegate", "dontAsk", "plan"]
@@ -142,22 +142,22 @@ impl Profile {
         if self.old { lists::OLD_TOOLS } else { lists::NEW_TOOLS }
     }
 
-    /// Whether a tool is only there if the host answers requests.
+    /// Whether a tool is only available if the host answers requests.
     pub(crate) fn needs_host(&self, tool: &str) -> bool {
         !self.old && matches!(tool, "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode")
     }
 
-    /// Whether a tool keeps a list of things to do, which is off unless it is asked for.
+    /// Whether a tool maintains a to-do list, which is off by default.
     pub(crate) fn is_todo_tool(&self, tool: &str) -> bool {
         !self.old && matches!(tool, "TaskCreate" | "TaskGet" | "TaskList" | "TaskUpdate")
     }
 
-    /// The slash commands of `init`.
+    /// The slash commands in `init`.
     pub(crate) fn slash_commands(&self) -> &'static [&'static str] {
         if self.old { lists::OLD_COMMANDS } else { lists::NEW_COMMANDS }
     }
 
-    /// The skills of `init`: the newer version counts its first commands among them.
+    /// The skills in `init`: the newer version counts its first commands as skills.
     pub(crate) fn skills(&self) -> &'static [&'static str] {
         if self.old { &[] } else { lists::NEW_COMMANDS.get(..16).unwrap_or_default() }
     }
@@ -171,12 +171,12 @@ impl Profile {
         }
     }
 
-    /// What `init` says the CLI can do.
+    /// The capabilities in `init`.
     pub(crate) fn capabilities(&self) -> &'static [&'static str] {
         lists::CAPABILITIES
     }
 
-    /// The models that `initialize` lists.
+    /// The models in the response to `initialize`.
     pub(crate) fn models(&self) -> Json {
         let entry = |value: &str, name: &str, about: &str| {
             let mut model = object! { "value" => value };
@@ -199,7 +199,7 @@ mod tests {
     use super::Profile;
 
     #[test]
-    fn versions_are_told_apart_by_number() {
+    fn versions_are_distinguished_by_number() {
         for old in ["1.0.124", "2.0.72", "2.1.9"] {
             assert!(Profile::of(old).is_old(), "{old}");
         }

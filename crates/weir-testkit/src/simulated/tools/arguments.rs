@@ -1,9 +1,9 @@
-//! Whether the arguments of a call fit its tool.
+//! Checks the arguments of a call.
 
 use super::outcome::Outcome;
 use crate::json::Json;
 
-/// Arguments that a tool needs, and those that it may have besides.
+/// The required and optional arguments of a tool.
 fn parameters(tool: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
     Some(match tool {
         "Bash" => {
@@ -17,7 +17,7 @@ fn parameters(tool: &str) -> Option<(&'static [&'static str], &'static [&'static
     })
 }
 
-/// What is wrong with arguments, in the words that the model gets and in those of the structured form.
+/// What is wrong with the arguments, as text for the model and in the structured form.
 pub(super) fn check(tool: &str, input: &Json) -> Option<Outcome> {
     let (required, optional) = parameters(tool)?;
     let missing = required.iter().filter(|name| input.str_of(name).is_none());
@@ -53,7 +53,7 @@ mod tests {
     use crate::object;
 
     #[test]
-    fn what_is_missing_or_too_much_is_named() {
+    fn missing_and_unexpected_arguments_are_named() {
         let Some(Outcome::BadCall { text, .. }) = check("Read", &object! { "nonsense" => 1 }) else {
             panic!("accepted")
         };

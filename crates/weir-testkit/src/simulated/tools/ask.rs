@@ -1,4 +1,4 @@
-//! Tools that are questions to the user: `AskUserQuestion` and the plan mode.
+//! Tools that ask the user: `AskUserQuestion` and plan mode.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::simulated::agent::Agent;
 use crate::simulated::lines;
 use crate::simulated::sim::Sim;
 
-/// The host has answered by the arguments it gave back.
+/// The host's answers are in the arguments it returned.
 pub(super) fn question(sim: &Sim, call: &Call) -> Outcome {
     let answers = call.input.get("answers").cloned().unwrap_or_else(|| object! {});
     let given: Vec<String> = answers
@@ -39,7 +39,7 @@ pub(super) fn question(sim: &Sim, call: &Call) -> Outcome {
     Outcome::Success { content: Json::String(text), structured, shape: Shape::IdLast }
 }
 
-/// The file of the session's plan. Its name is made up once.
+/// The session's plan file. Its name is chosen once.
 pub(crate) fn plan_file(sim: &Sim) -> PathBuf {
     let mut state = sim.state();
     let folder = sim.settings.config_dir.join("plans");
@@ -47,12 +47,12 @@ pub(crate) fn plan_file(sim: &Sim) -> PathBuf {
     state.plan_file.get_or_insert_with(|| folder.join(format!("plan-{name}.md"))).clone()
 }
 
-/// The plan that was written to its file.
+/// The plan, if it was written to its file.
 pub(super) fn written_plan(sim: &Sim) -> Option<String> {
     std::fs::read_to_string(plan_file(sim)).ok()
 }
 
-/// The plan was approved: the mode goes back to the one before the plan, unless the host has set another.
+/// Leaves plan mode after approval: restores the mode before the plan, unless the host has set another.
 pub(super) fn exit_plan_mode(sim: &Arc<Sim>, agent: &Agent) -> Outcome {
     let next = {
         let mut state = sim.state();
@@ -79,7 +79,7 @@ pub(super) fn exit_plan_mode(sim: &Arc<Sim>, agent: &Agent) -> Outcome {
     Outcome::Success { content: Json::String(text), structured, shape: Shape::IdLast }
 }
 
-/// The model wants to plan first.
+/// Enters plan mode at the model's request.
 pub(super) fn enter_plan_mode(sim: &Sim, agent: &Agent) -> Outcome {
     sim.state().set_mode("plan");
     if !sim.profile.is_old() {

@@ -17,10 +17,10 @@ use crate::simulated::lines;
 use crate::simulated::sim::Sim;
 use crate::simulated::tasks::Task;
 
-/// What the CLI gives a command if the call does not say.
+/// The default timeout for a command.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Longer outputs are saved, and the model gets the beginning.
-const LONGEST: usize = 30_000;
+const MAX_OUTPUT: usize = 30_000;
 const PREVIEW: usize = 2_000;
 
 pub(super) fn run(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Outcome {
@@ -53,15 +53,15 @@ fn finished(
     stderr: &str,
 ) -> Outcome {
     let old = sim.profile.is_old();
-    // The newer version sends both to the same place; the older one puts them together afterwards, errors first
-    // if the command failed.
+    // The newer version sends both to the same place; the older one joins them afterwards, errors first if the
+    // command failed.
     let joined = |first: &str, second: &str, gap: &str| match (first.is_empty(), second.is_empty()) {
         (false, false) => format!("{first}{gap}{second}"),
         _ => format!("{first}{second}"),
     };
     match ended {
         Ended::Exited(0) => {
-            if sim.profile.asks_small_model_about_output() && stdout.len() <= LONGEST {
+            if sim.profile.asks_small_model_about_output() && stdout.len() <= MAX_OUTPUT {
                 let usual = Tokens { input: 100, output: 50, ..Tokens::default() };
                 sim.ledger().charge(&sim.profile, sim.profile.small_model(), usual);
             }
@@ -87,7 +87,7 @@ fn finished(
 
 fn success(sim: &Sim, agent: &Agent, call: &Call, output: &str) -> Outcome {
     let mut structured = object! {
-        "stdout" => if sim.profile.is_old() { output } else { beginning(output, LONGEST) },
+        "stdout" => if sim.profile.is_old() { output } else { beginning(output, MAX_OUTPUT) },
         "stderr" => "",
         "interrupted" => false,
         "isImage" => false,
@@ -96,11 +96,11 @@ fn success(sim: &Sim, agent: &Agent, call: &Call, output: &str) -> Outcome {
         structured.set("noOutputExpected", false);
     }
     let mut content = output.to_owned();
-    if output.len() > LONGEST {
+    if output.len() > MAX_OUTPUT {
         let name = if sim.profile.is_old() { call.id.clone() } else { format!("b{}", agent.ids.base36(8)) };
         let folder = sim.project_dir().join(sim.session_id()).join("tool-results");
         let path = folder.join(format!("{name}.txt"));
-        // A disk that fails leaves the model with a path that leads nowhere, as it would with the real CLI.
+        // On a failing disk the model gets a path that leads nowhere, as with the real CLI.
         drop(std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, output)));
         let preview = beginning(output, PREVIEW);
         let preview = preview.rfind('\n').and_then(|end| preview.get(..end)).unwrap_or(preview);
@@ -120,13 +120,13 @@ fn success(sim: &Sim, agent: &Agent, call: &Call, output: &str) -> Outcome {
     Outcome::Success { content: Json::String(content), structured, shape: Shape::WithError }
 }
 
-/// A size for people.
+/// A human-readable size.
 fn size(bytes: usize) -> String {
     let kilobytes = bytes as f64 / 1024.0;
     if kilobytes < 1024.0 { format!("{kilobytes:.1}KB") } else { format!("{:.1}MB", kilobytes / 1024.0) }
 }
 
-/// The first bytes of a text, up to a whole character.
+/// The first bytes of a text, cut at a character boundary.
 fn beginning(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -205,7 +205,7 @@ fn in_background(sim: &Arc<Sim>, agent: &Agent, call: &Call, command: &str) -> O
     Outcome::Success { content: Json::String(text), structured, shape: Shape::WithError }
 }
 
-/// Where a command's output goes while it runs.
+/// Where the output of a running command goes.
 struct Outputs {
     stdout: PathBuf,
     stderr: PathBuf,
@@ -244,7 +244,7 @@ mod tests {
     use super::beginning;
 
     #[test]
-    fn the_beginning_ends_at_a_whole_character() {
+    fn the_beginning_ends_at_a_character_boundary() {
         assert_eq!(beginning("aé", 2), "a");
         assert_eq!(beginning("aé", 9), "aé");
     }

@@ -1,4 +1,4 @@
-//! Whether a call may run: hooks, rules, and at last a person.
+//! Whether a call may run: hooks, rules, and finally the user.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::simulated::misbehave::Misbehaviour;
 use crate::simulated::permissions::{self, Decision, Facts, Question, Rules};
 use crate::simulated::sim::Sim;
 
-/// What came of it.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Consent {
-    /// It runs, with these arguments.
+    /// It may run, with these arguments.
     Granted { input: Json, meta: Json },
-    /// It does not.
+    /// It may not run.
     Refused { text: String, meta: Json },
-    /// It was stopped before there was an answer; with a text where the model is told more than usual.
+    /// It was stopped before there was a decision; with a text if the model is told more than usual.
     Stopped { reason: Stop, text: Option<String> },
 }
 
@@ -77,7 +77,7 @@ pub(super) fn obtain(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Consent {
     }
 }
 
-/// The older version lets a small model look at commands that it does not know, part by part.
+/// The older version has a small model check commands it does not know, part by part.
 fn ask_about_prefix(sim: &Sim, command: &str) {
     let usual = Tokens { input: 100, output: 50, ..Tokens::default() };
     for _ in 0..permissions::unknown_parts(command, &sim.profile) {
@@ -106,7 +106,7 @@ fn decide(sim: &Sim, tool: &str, input: &Json) -> Decision {
     permissions::decide(tool, input, facts)
 }
 
-/// Remembers a refusal for the result.
+/// Records a refusal for the result.
 fn deny(sim: &Sim, call: &Call, input: &Json) {
     let denial = object! { "tool_name" => call.name.as_str(), "tool_use_id" => call.id.as_str(), "tool_input" => input };
     sim.state().denials.push(denial);
@@ -170,7 +170,7 @@ fn capitalised(name: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
-/// A short text for the person who decides.
+/// A short description for the user who decides.
 fn description(call: &Call, input: &Json) -> Option<String> {
     let file = |key| {
         let name = input.str_of(key)?.rsplit('/').next()?;
@@ -225,7 +225,7 @@ fn ask(sim: &Arc<Sim>, agent: &Agent, call: &Call, input: &Json, question: &Ques
     Consent::Refused { text: message, meta: meta(call, Some("permission-rule"), Some(decided)) }
 }
 
-/// The host answered with changes to the rules or the mode.
+/// Applies the host's changes to the rules or the mode.
 fn update_permissions(sim: &Sim, agent: &Agent, updates: &Json) {
     for update in updates.items() {
         match update.str_of("type") {

@@ -26,7 +26,7 @@ fn now_known(sim: &Sim, path: &Path) {
     sim.state().read_files.insert(path.to_owned());
 }
 
-/// What is wrong with a call before anybody is asked about it.
+/// What is wrong with a call, checked before asking for permission.
 pub(super) fn check(sim: &Sim, call: &Call) -> Option<String> {
     let path = path_of(sim, call);
     let existing = std::fs::read_to_string(&path).ok();
@@ -200,7 +200,7 @@ pub(super) fn edit(sim: &Sim, call: &Call) -> Outcome {
     Outcome::text(text, structured)
 }
 
-/// Numbered lines from one to another, counted from zero.
+/// Numbered lines in a range, counted from zero.
 fn snippet(text: &str, from: usize, to: usize) -> String {
     let lines = text.split('\n').enumerate().skip(from).take(to.saturating_sub(from));
     lines.map(|(number, line)| format!("{:>6}→{line}", number + 1)).collect::<Vec<_>>().join("\n")
@@ -212,7 +212,7 @@ fn save(path: &Path, content: &str) -> Result<(), String> {
     written.map_err(|error| format!("{error}: {}", path.display()))
 }
 
-/// The arguments of an edit as the model's message shows them.
+/// The arguments of an edit as they appear in the model's message.
 pub(super) fn shown_edit_input(input: &Json) -> Json {
     let mut shown = object! { "replace_all" => input.is_true("replace_all") };
     for (key, value) in input.members().iter().filter(|(key, _)| key != "replace_all") {
@@ -221,7 +221,7 @@ pub(super) fn shown_edit_input(input: &Json) -> Json {
     shown
 }
 
-/// The arguments of an edit as the tool takes them.
+/// The arguments of an edit as the tool receives them.
 pub(super) fn full_edit_input(input: &Json) -> Json {
     let all = input.is_true("replace_all");
     let mut full = input.clone();

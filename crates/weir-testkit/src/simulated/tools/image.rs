@@ -1,4 +1,4 @@
-//! Images, as `Read` gives them.
+//! Images, as returned by `Read`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::outcome::Outcome;
 use crate::{array, object};
 
-/// An image as a block; none if the file is no image by its name.
+/// An image as a block; `None` if the file name is not that of an image.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Outcome> {
     let kind = match path.extension()?.to_str()? {
         "png" => "image/png",
@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Option<Outcome> {
     Some(Outcome::blocks(content, object! { "type" => "image", "file" => file }))
 }
 
-/// Width and height stand at fixed places in the first chunk of a PNG.
+/// Width and height are at fixed offsets in the first chunk of a PNG.
 fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     bytes.starts_with(b"\x89PNG").then_some((number(16)?, number(20)?))

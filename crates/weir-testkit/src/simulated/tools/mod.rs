@@ -1,7 +1,7 @@
 //! Tools: from a call to its result.
 //!
-//! Each call goes the same way: is there such a tool, are its arguments right, may it run, what does it give. Files
-//! are changed and commands are run for real, in the folder in which the CLI was started.
+//! Each call passes the same steps: does the tool exist, are its arguments valid, may it run, what is its result.
+//! Files are really changed and commands really run, in the folder where the CLI was started.
 
 mod arguments;
 mod ask;
@@ -34,10 +34,10 @@ use super::sim::Sim;
 use crate::json::Json;
 use crate::object;
 
-/// What the model is told about a call that the user did not let through.
+/// What the model is told about a call that the user rejected.
 pub(crate) const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
 
-/// What follows if the call was already running.
+/// Added if the call was already running.
 const STOPPED_WHILE_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused before it ran. It may have run in part or in full, and its changes may have been written. No permission prompt was involved. Work it started elsewhere (a remote command, a background process) may still be running, so check before starting the same work again. The instruction to stop and wait still stands.";
 
 /// A call of a tool.
@@ -46,7 +46,7 @@ pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) input: Json,
-    /// The sub-agent that the call starts, which was announced already.
+    /// The sub-agent that the call starts, which was already announced.
     pub(crate) starts: Option<Identity>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Finished {
     pub(crate) stopped: Option<Stop>,
 }
 
-/// The arguments as the model's message shows them.
+/// The arguments as they appear in the model's message.
 pub(crate) fn shown_input(sim: &Sim, name: &str, input: &Json) -> Json {
     match name {
         "Edit" => files::shown_edit_input(input),
@@ -79,19 +79,19 @@ fn plan_input(sim: &Sim) -> Json {
     }
 }
 
-/// The arguments as the tool takes them and as the host is asked about them.
+/// The arguments as the tool receives them and as the host sees them in requests.
 fn full_input(sim: &Sim, call: &Call) -> Json {
     match call.name.as_str() {
         "Edit" => files::full_edit_input(&call.input),
-        // The newer version leaves the plan out unless it was written to its file.
+        // The newer version omits the plan unless it was written to its file.
         "ExitPlanMode" if !sim.profile.is_old() => plan_input(sim),
         "ExitPlanMode" => shown_input(sim, &call.name, &call.input),
         _ => call.input.clone(),
     }
 }
 
-/// Whether calls of a tool may run side by side.
-pub(crate) fn runs_beside_others(sim: &Sim, call: &Call) -> bool {
+/// Whether calls of a tool may run concurrently.
+pub(crate) fn runs_concurrently(sim: &Sim, call: &Call) -> bool {
     match call.name.as_str() {
         "Task" | "Agent" | "Read" | "Glob" | "Grep" | "WebFetch" | "WebSearch" => true,
         "Bash" => {
@@ -101,10 +101,10 @@ pub(crate) fn runs_beside_others(sim: &Sim, call: &Call) -> bool {
     }
 }
 
-/// Carries out a call. The first one of a message begins with it.
+/// Executes a call. `is_first` marks the first call of a message.
 pub(crate) fn execute(sim: &Arc<Sim>, agent: &Agent, call: &Call, is_first: bool) -> Finished {
     if let Err(reason) = agent.cancel.check() {
-        // Whether the first command was running already is a matter of microseconds, and must not show.
+        // Whether the first command was already running is a matter of microseconds, and must not show.
         return stopped(sim, call, reason, None, is_first && call.name == "Bash" && !sim.profile.is_old());
     }
     if let Some(outcome) = wrong_call(sim, agent, call) {
@@ -146,7 +146,7 @@ fn finished(call: &Call, outcome: &Outcome, meta: Option<Json>) -> Finished {
 /// The result of a call that was stopped.
 fn stopped(sim: &Sim, call: &Call, reason: Stop, text: Option<String>, while_running: bool) -> Finished {
     if reason == Stop::Terminate && call.name == "Bash" {
-        // Whether the command was running already is a matter of microseconds, and must not show.
+        // Whether the command was already running is a matter of microseconds, and must not show.
         return Finished {
             stopped: Some(reason),
             ..finished(call, &Outcome::failure("Exit code 137"), None)
@@ -165,17 +165,17 @@ fn stopped(sim: &Sim, call: &Call, reason: Stop, text: Option<String>, while_run
     Finished { stopped: Some(reason), ..finished(call, &outcome, Some(meta)) }
 }
 
-/// Whether there is such a tool. The newer version knows `Task` by both of its names.
-pub(crate) fn is_there(sim: &Sim, name: &str) -> bool {
+/// Whether a tool exists. The newer version knows `Task` by both of its names.
+pub(crate) fn exists(sim: &Sim, name: &str) -> bool {
     let listed = if name == "Agent" && !sim.profile.is_old() { "Task" } else { name };
     sim.tools().iter().any(|tool| tool == listed)
 }
 
-/// What is wrong with a call before anybody is asked about it.
+/// What is wrong with a call, checked before asking for permission.
 fn wrong_call(sim: &Sim, agent: &Agent, call: &Call) -> Option<Outcome> {
     let name = call.name.as_str();
     let is_agent_call = matches!(name, "Task" | "Agent");
-    if !is_there(sim, name) || is_agent_call && !agent.is_main() && !sim.profile.nests_agents() {
+    if !exists(sim, name) || is_agent_call && !agent.is_main() && !sim.profile.nests_agents() {
         let mut text = format!("Error: No such tool available: {name}");
         if !sim.profile.is_old() {
             match name {

@@ -1,4 +1,4 @@
-//! Notebooks: `Read` of them, and `NotebookEdit`.
+//! Notebooks: reading them with `Read`, and `NotebookEdit`.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn language_of(notebook: &Json) -> String {
     notebook.at(&["metadata", "language_info", "name"]).and_then(Json::as_str).unwrap_or("python").to_owned()
 }
 
-/// A notebook as its cells.
+/// Reads a notebook as its cells.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Outcome {
     let notebook = match parse(&String::from_utf8_lossy(bytes)) {
         Ok(notebook) => notebook,
@@ -105,7 +105,7 @@ pub(super) fn edit(sim: &Sim, agent: &Agent, call: &Call) -> Outcome {
     Outcome::text(text, structured)
 }
 
-/// JSON as notebooks are written: one space for each level.
+/// JSON in the style of notebooks: indented by one space per level.
 fn pretty(value: &Json, depth: usize) -> String {
     let (inner, outer) = (" ".repeat(depth + 1), " ".repeat(depth));
     let block = |open: char, parts: Vec<String>, close: char| {
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notebooks_are_written_with_one_space_a_level() {
+    fn notebooks_are_indented_by_one_space_per_level() {
         let value = object! { "cells" => array![object! { "id" => "c" }], "metadata" => object! {} };
         assert_eq!(
             pretty(&value, 0),

@@ -1,28 +1,28 @@
-//! What a tool gives: the block for the model, and the structured form beside it.
+//! The result of a tool: the block for the model, and the structured form.
 
 use crate::json::Json;
 use crate::object;
 use crate::simulated::cancel::Stop;
 
-/// What a tool gives.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
     /// It worked.
     Success { content: Json, structured: Json, shape: Shape },
-    /// It did not, and the model is told why.
+    /// It failed, and the model is told why.
     Failure { text: String },
-    /// The call itself was wrong: the tool did not run, and the structured form may differ.
+    /// The call was invalid: the tool did not run, and the structured form may differ.
     BadCall { text: String, structured: String },
     /// It was stopped.
     Stopped(Stop),
 }
 
-/// In which order the members of the block stand, which is not the same for all tools.
+/// The order of the block's members, which depends on the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// `tool_use_id`, `type`, `content`.
     Plain,
-    /// The same and `is_error`.
+    /// The same, plus `is_error`.
     WithError,
     /// `type`, `content`, `tool_use_id`.
     IdLast,
@@ -44,7 +44,7 @@ impl Outcome {
         Self::Failure { text: text.into() }
     }
 
-    /// The call was wrong, in the words of an error.
+    /// The call was invalid, described as an error.
     pub(crate) fn bad_call(text: impl Into<String>) -> Self {
         let text = text.into();
         Self::BadCall { structured: format!("Error: {text}"), text }

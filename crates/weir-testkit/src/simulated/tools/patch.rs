@@ -1,4 +1,4 @@
-//! `structuredPatch`: what changed in a file, in hunks with three lines around.
+//! `structuredPatch`: the changes to a file, as hunks with three lines of context.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -25,7 +25,7 @@ pub(super) fn structured_patch(old: &str, new: &str) -> Json {
                 lines.push("\\ No newline at end of file".to_owned());
             }
         }
-        // A hunk on nothing names the line before it.
+        // An empty hunk names the line before it.
         let start =
             |range: &std::ops::Range<usize>| if range.is_empty() { range.start } else { range.start + 1 };
         hunks.push(object! {
@@ -44,7 +44,7 @@ mod tests {
     use super::structured_patch;
 
     #[test]
-    fn hunks_are_those_of_the_recordings() {
+    fn hunks_match_the_recordings() {
         let patch =
             structured_patch("def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `Glob` and `Grep`, simple ones: no ignore files, and plain text instead of regular expressions.
+//! Simple versions of `Glob` and `Grep`: no ignore files, and plain text instead of regular expressions.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,7 +9,7 @@ use crate::object;
 use crate::simulated::permissions::resolve;
 use crate::simulated::sim::Sim;
 
-/// Files that match a pattern, the oldest first.
+/// Files that match a pattern, oldest first.
 pub(super) fn glob(sim: &Sim, call: &Call) -> Outcome {
     let root = resolve(&sim.cwd, call.input.str_of("path").unwrap_or_default());
     let pattern = call.input.str_of("pattern").unwrap_or_default();
@@ -26,7 +26,7 @@ pub(super) fn glob(sim: &Sim, call: &Call) -> Outcome {
     )
 }
 
-/// Lines or files that hold a text. Files come with the newest first.
+/// Lines or files that contain a text. Files are listed newest first.
 pub(super) fn grep(sim: &Sim, call: &Call) -> Outcome {
     let root = resolve(&sim.cwd, call.input.str_of("path").unwrap_or_default());
     let pattern = call.input.str_of("pattern").unwrap_or_default();
@@ -72,7 +72,7 @@ pub(super) fn grep(sim: &Sim, call: &Call) -> Outcome {
     Outcome::text(text, object! { "mode" => "files_with_matches", "filenames" => names, "numFiles" => count })
 }
 
-/// All files below a folder, the oldest first.
+/// All files below a folder, oldest first.
 fn files_below(root: &Path) -> Vec<(SystemTime, PathBuf)> {
     let (mut found, mut folders) = (Vec::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {

@@ -1,4 +1,4 @@
-//! Commands, each in a session of its own, as the real CLI runs them: killing the CLI's process group does not reach
+//! Runs each command in its own process session, like the real CLI: killing the CLI's process group does not reach
 //! them, and SIGKILL of the CLI leaves them alive.
 
 use std::fs::File;
@@ -19,9 +19,9 @@ use crate::simulated::cancel::{Cancel, Stop, Watch};
 pub(crate) enum Ended {
     /// With this status; 128 plus the signal if it was killed.
     Exited(i32),
-    /// Because it was to stop.
+    /// It was told to stop.
     Stopped(Stop),
-    /// Because it took too long.
+    /// It took too long.
     TimedOut,
 }
 
@@ -30,17 +30,17 @@ enum Event {
     Stop(Stop),
 }
 
-/// A command that runs.
+/// A running command.
 pub(crate) struct Running {
     events: Receiver<Event>,
     waiter: JoinHandle<()>,
     group: Option<Pid>,
-    /// Kills it when it is to stop.
+    /// Kills it when it should stop.
     _watch: Watch,
 }
 
-/// Starts a command with bash. Its output goes to files, so that a process that it leaves behind keeps nobody waiting.
-/// It is killed on the thread that raises the flag, because the process may be about to end.
+/// Starts a command with bash. Its output goes to files, so that a process it leaves behind does not block any
+/// reader. It is killed on the thread that raises the flag, because the process may be about to end.
 #[expect(clippy::disallowed_methods, reason = "the simulated CLI runs tools itself, like the real one")]
 #[expect(unsafe_code, reason = "the standard library starts a new session only by a callback before exec")]
 pub(crate) fn start(
@@ -67,7 +67,7 @@ pub(crate) fn start(
         drop(exits.send(Event::Exited(status)));
     });
     let watch = cancel.watch(move |reason| {
-        // First the reason: otherwise the end that it causes may be seen before.
+        // The reason first: otherwise the resulting exit may be seen before it.
         drop(sender.send(Event::Stop(reason)));
         kill(group, Signal::KILL);
     });
@@ -75,7 +75,7 @@ pub(crate) fn start(
 }
 
 impl Running {
-    /// Waits for its end, or for so long.
+    /// Waits for its end, or until the timeout.
     pub(crate) fn wait(self, timeout: Option<Duration>) -> Ended {
         let event = match timeout {
             Some(timeout) => self.events.recv_timeout(timeout),
@@ -92,7 +92,7 @@ impl Running {
                 Ended::TimedOut
             }
         };
-        // Reaps the child; a thread that panicked has nothing more to say.
+        // Reaps the child; a panicked thread has nothing to report.
         drop(self.waiter.join());
         ended
     }
@@ -123,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn output_and_status_are_there() {
+    fn output_and_status_are_returned() {
         let folder = tempfile::tempdir().unwrap();
         let (ended, output) = run_in(folder.path(), "echo out; echo err >&2; exit 3", None, &Cancel::new());
         assert_eq!((ended, output.as_str()), (Ended::Exited(3), "out\nerr\n"));
     }
 
     #[test]
-    fn a_command_has_a_session_of_its_own_and_is_killed_with_its_children() {
+    fn a_command_has_its_own_session_and_is_killed_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
         let cancel = Cancel::new();
         let other = Arc::clone(&cancel);
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(ended, Ended::Stopped(Stop::Interrupt));
         let (session, shell) = output.trim().split_once(' ').unwrap();
         assert_eq!(session, shell, "the shell leads a session");
-        // The grandchild belongs to the group and dies with it; whoever adopted it has to reap it first.
+        // The grandchild belongs to the group and dies with it; the process that adopted it has to reap it first.
         while rustix::process::test_kill_process(pid).is_ok() && !is_zombie(pid) {
             std::thread::yield_now();
         }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn too_long_is_too_long() {
+    fn a_command_times_out() {
         let folder = tempfile::tempdir().unwrap();
         let (ended, _) = run_in(folder.path(), "sleep 600", Some(Duration::from_millis(50)), &Cancel::new());
         assert_eq!(ended, Ended::TimedOut);

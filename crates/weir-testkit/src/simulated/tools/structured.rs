@@ -1,6 +1,6 @@
-//! `StructuredOutput`: how the model gives an answer in the schema that the host asked for.
+//! `StructuredOutput`: how the model returns data in the schema that the host requested.
 //!
-//! The schema is looked at as far as the tests need it: its required members and the types of its top level.
+//! The schema is checked as far as the tests need it: its required members and the types at its top level.
 
 use super::{Call, Outcome};
 use crate::json::Json;
@@ -9,7 +9,7 @@ use crate::simulated::sim::Sim;
 /// The name of the tool.
 pub(crate) const NAME: &str = "StructuredOutput";
 
-/// Takes the answer, if it fits the schema.
+/// Accepts the output, if it fits the schema.
 pub(super) fn run(sim: &Sim, call: &Call) -> Outcome {
     let mut state = sim.state();
     let schema = state.schema.clone().unwrap_or(Json::Null);

@@ -1,4 +1,4 @@
-//! Lists of things to do: `TodoWrite` of the older version, `TaskCreate` and its siblings of the newer one.
+//! To-do lists: `TodoWrite` in the older version, `TaskCreate` and related tools in the newer one.
 
 use super::Call;
 use super::outcome::Outcome;

@@ -1,4 +1,4 @@
-//! Errors of the API: which are tried again, how long that waits, and what is said at last.
+//! API errors: which are retried, how long the CLI waits, and what it finally reports.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::simulated::profile::Profile;
 /// An error that ended the turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ApiFailure {
-    /// The HTTP status; none where there was no answer.
+    /// The HTTP status; `None` if there was no response.
     pub(crate) status: Option<u16>,
     pub(crate) kind: String,
-    /// What the user is told.
+    /// The message for the user.
     pub(crate) text: String,
     /// The CLI's own name for it.
     pub(crate) name: &'static str,
@@ -27,7 +27,7 @@ impl ApiFailure {
     }
 }
 
-/// How often an error is tried again.
+/// How often an error is retried.
 pub(super) fn retries(error: &ApiError, profile: &Profile, limit: u64) -> u64 {
     match error.status {
         // The newer version gives up on an overloaded API after the third time.
@@ -37,7 +37,7 @@ pub(super) fn retries(error: &ApiError, profile: &Profile, limit: u64) -> u64 {
     }
 }
 
-/// How long the CLI says that it waits before a try, counted from one.
+/// The wait that the CLI reports before an attempt, counted from one.
 pub(super) fn delay(headers: &[(String, String)], attempt: u64, jitter: u64) -> Duration {
     let asked = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
     if let Some(seconds) = asked.and_then(|(_, value)| value.parse().ok()) {
@@ -60,7 +60,7 @@ pub(super) fn name(error: &ApiError) -> &'static str {
     }
 }
 
-/// The error as it is reported at last.
+/// The error as it is finally reported.
 pub(super) fn failure(
     error: &ApiError,
     profile: &Profile,
@@ -117,7 +117,7 @@ pub(super) fn failure(
     }
 }
 
-/// The newer version explains a prompt that is too long with the numbers of the API.
+/// The newer version explains an overlong prompt with the API's numbers.
 fn too_long_text(message: &str) -> String {
     let numbers: Vec<&str> =
         message.split(|letter: char| !letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
@@ -129,7 +129,7 @@ fn too_long_text(message: &str) -> String {
     }
 }
 
-/// The message in the model's place that tells the user.
+/// The message on the model's behalf that informs the user.
 pub(super) fn message(failure: &ApiFailure, profile: &Profile, id: String) -> Json {
     let content = crate::array![object! { "type" => "text", "text" => failure.text.as_str() }];
     synthetic(content, profile, id)
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_again_depends_on_the_status() {
+    fn retries_depend_on_the_status() {
         let (new, old) = (Profile::of("2.1.325"), Profile::of("2.1.9"));
         let tries = |status, profile| retries(&error(status, Vec::new()), profile, 10);
         assert_eq!((tries(529, &new), tries(529, &old), tries(401, &new), tries(400, &new)), (2, 10, 10, 0));

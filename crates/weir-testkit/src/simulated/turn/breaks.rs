@@ -1,4 +1,4 @@
-//! Connections that fail before the answer is whole, and how the versions get over it.
+//! Connections that fail before the response is complete, and how the versions recover.
 
 use super::api_error::{self, ApiFailure};
 use super::{End, Run};
@@ -9,7 +9,7 @@ use crate::simulated::tools::Call;
 use crate::{array, object};
 
 impl Run<'_> {
-    /// Plays a step, after the failures that stand before it.
+    /// Plays a step, after the failures that precede it.
     pub(super) fn play_despite_breaks(
         &mut self,
         step: &Step,
@@ -24,7 +24,7 @@ impl Run<'_> {
                 break;
             }
             match failure {
-                // Asked again, without a stream.
+                // Retried without a stream.
                 Break::Error => return self.play_whole(step, model, true),
                 Break::Stream if self.sim.profile.is_old() => {
                     let text = step.text.clone().unwrap_or_default();
@@ -59,7 +59,7 @@ impl Run<'_> {
         End::Failed(failure)
     }
 
-    /// The answer came in one piece, outside of the stream. The older version does not count what it costs; the
+    /// Plays a response that came in one piece, outside the stream. The older version does not count its cost; the
     /// newer one counts the beginning of the stream among its tokens.
     fn play_whole(&mut self, step: &Step, model: String, counts_beginning: bool) -> Result<Vec<Call>, End> {
         let old = self.sim.profile.is_old();
@@ -71,7 +71,7 @@ impl Run<'_> {
         Ok(calls)
     }
 
-    /// The older version says in the model's place that an answer was too long.
+    /// The older version reports on the model's behalf that a response was too long.
     pub(super) fn say_limit(&mut self) {
         let text = "API Error: Claude's response exceeded the 32000 output token maximum. To configure this behavior, set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.";
         let content = array![object! { "type" => "text", "text" => text }];

@@ -1,4 +1,4 @@
-//! Misbehaviour that happens once, before the answer: lines that should not be, floods, crashes.
+//! Misbehaviour that happens once, before the reply: invalid lines, floods, crashes.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::simulated::misbehave::{Misbehaviour, Point};
 use crate::simulated::sim::Sim;
 use crate::{array, object};
 
-/// Ends the process at once, if that is to happen at this point.
+/// Ends the process immediately, if that was requested for this point.
 pub(crate) fn crash(sim: &Sim, point: Point) {
     let crash = sim.misbehaviour(|misbehaviour| match misbehaviour {
         Misbehaviour::Crash { at, exit, signal } if *at == point => Some((*exit, signal.clone())),
@@ -35,7 +35,7 @@ fn raise(name: &str) {
         "HUP" => Signal::HUP,
         _ => Signal::KILL,
     };
-    // If it cannot be sent, the process ends in the usual way.
+    // If it cannot be sent, the process ends normally.
     _ = kill_process(getpid(), signal);
 }
 
@@ -139,7 +139,7 @@ fn say(sim: &Sim, agent: &Agent, text: &str) {
     assistant(sim, agent, array![object! { "type" => "text", "text" => text }]);
 }
 
-/// Many small lines, of a kind that a reader may skip.
+/// Writes many small lines, of a kind that a reader may skip.
 fn small_lines(sim: &Sim, agent: &Agent, bytes: usize) {
     let line = lines::status(sim, &agent.ids, "status", object! { "status" => Json::Null });
     let count = bytes.div_ceil(line.to_string().len() + 1);
@@ -152,7 +152,7 @@ fn rate_limit(sim: &Sim, agent: &Agent, seconds: u64) {
     sim.out.line(&object! { "type" => "rate_limit_event", "rate_limit_info" => info, "uuid" => agent.ids.uuid(), "session_id" => sim.session_id() });
 }
 
-/// Asks the host for something that no host knows, and says what came back.
+/// Sends the host an unknown request, and reports the response.
 fn unknown_request(sim: &Sim, agent: &Agent) -> Result<(), Stop> {
     let request = object! { "subtype" => "tomorrow", "question" => "do you know this?" };
     let answer = match sim.host.ask(&sim.out, &agent.ids.uuid(), request, &agent.cancel) {
@@ -165,7 +165,7 @@ fn unknown_request(sim: &Sim, agent: &Agent) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Asks what an MCP server wants to know, and says what came back.
+/// Sends an elicitation for an MCP server, and reports the response.
 fn elicitation(sim: &Sim, agent: &Agent, members: &Json) -> Result<(), Stop> {
     let mut request = object! { "subtype" => "elicitation" };
     for (name, value) in members.members() {
@@ -180,7 +180,7 @@ fn elicitation(sim: &Sim, agent: &Agent, members: &Json) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Asks for a permission and withdraws the request at once.
+/// Requests a permission and withdraws the request immediately.
 fn cancelled_request(sim: &Sim, agent: &Agent) {
     let (request_id, call) = (agent.ids.uuid(), agent.ids.tool_use());
     let input = object! { "command" => "rm -r important", "description" => "a request that is withdrawn" };
@@ -191,8 +191,8 @@ fn cancelled_request(sim: &Sim, agent: &Agent) {
     sim.out.line(&object! { "type" => "control_cancel_request", "request_id" => request_id });
 }
 
-/// Leaves a process behind that has a session of its own and does not mind hang-ups.
-#[expect(clippy::disallowed_methods, reason = "a process that nobody reaps is the point")]
+/// Leaves behind a process in its own session that ignores hang-ups.
+#[expect(clippy::disallowed_methods, reason = "leaving an unreaped process is the point")]
 fn orphan(sim: &Sim, agent: &Agent, seconds: u64) {
     let script =
         format!("trap '' HUP TERM; (trap '' HUP TERM; exec setsid sleep {seconds} >/dev/null) & echo $!");

@@ -1,7 +1,7 @@
-//! A turn: from a message to the end of what the agent does about it.
+//! A turn: from a message to the end of the agent's work on it.
 //!
-//! The same loop serves the main agent and sub-agents. It asks the (scripted) model, writes what it says, runs the
-//! tools that it calls, and goes on until there is nothing more to do.
+//! The same loop serves the main agent and sub-agents. It calls the (scripted) model, writes what it says, runs the
+//! tools it calls, and repeats until there is nothing more to do.
 
 mod api_error;
 mod breaks;
@@ -34,13 +34,13 @@ use crate::{array, object};
 pub(crate) enum End {
     /// The agent had nothing more to do.
     Done,
-    /// It was stopped, while the model spoke or while a tool ran.
+    /// It was stopped, while the model was speaking or a tool was running.
     Stopped { reason: Stop, in_tool: bool },
-    /// The API failed for good.
+    /// The API failed permanently.
     Failed(ApiFailure),
-    /// So many rounds were allowed.
+    /// The limit of rounds was reached.
     MaxTurns(u64),
-    /// So much money was allowed.
+    /// The budget was spent.
     Budget(f64),
 }
 
@@ -50,19 +50,19 @@ pub(crate) struct Run<'r> {
     pub(crate) sim: &'r Arc<Sim>,
     pub(crate) agent: Agent,
     pub(crate) history: &'r mut History,
-    /// The script from a file, and how many answers there were before it.
+    /// The script from a file, and the number of responses before it.
     pub(crate) script: Option<(Script, usize)>,
-    /// Tokens of this run without its sub-agents.
+    /// Tokens of this run, without its sub-agents.
     pub(crate) tokens: Tokens,
     /// Tokens of the last request.
     pub(crate) last_tokens: Tokens,
-    /// Lines in the user's place: results of tools, interruptions.
+    /// Lines on the user's behalf: tool results, interruptions.
     pub(crate) user_lines: u64,
     pub(crate) stop_reason: Option<String>,
-    /// The last text that the model said.
+    /// The last text from the model.
     pub(crate) text: String,
     pub(crate) calls: u64,
-    /// The messages that this turn answers; the first line of the answer names them.
+    /// The messages that this turn answers; the first line of the reply names them.
     pub(crate) messages: Vec<String>,
     named_messages: bool,
     pub(crate) started: Instant,
@@ -114,11 +114,11 @@ impl<'r> Run<'r> {
             if let Some(end) = self.over_budget() {
                 return end;
             }
-            if calls.is_empty() && self.went_on_after_limit(&mut recoveries) {
+            if calls.is_empty() && self.continue_after_limit(&mut recoveries) {
                 continue;
             }
             if calls.is_empty() {
-                // The older version comes back once more to what it was told in between.
+                // The older version answers once more after messages that arrived in between.
                 if std::mem::take(&mut steered) && self.sim.profile.is_old() {
                     continue;
                 }
@@ -139,7 +139,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The newer version ends the turn with the answer in the schema that was asked for.
+    /// The newer version ends the turn with the structured output.
     fn gave_structured_output(&mut self) -> bool {
         let structured = self.sim.state().structured.clone();
         let ends = self.agent.is_main() && !self.sim.profile.is_old();
@@ -149,14 +149,14 @@ impl<'r> Run<'r> {
         ends && structured.is_some()
     }
 
-    /// Money that is spent stops the main agent before its next step. What a resumed session had spent before does
+    /// Stops the main agent before its next step if the budget is spent. What a resumed session had spent before does
     /// not count.
     fn over_budget(&self) -> Option<End> {
         let limit = self.sim.options.max_budget_usd?;
         (self.agent.is_main() && self.sim.ledger().own() >= limit).then_some(End::Budget(limit))
     }
 
-    /// Says that the user interrupted, where that is what happened.
+    /// Writes that the user interrupted, if that is what happened.
     fn interrupted(&mut self, end: End) -> End {
         let End::Stopped { reason: Stop::Interrupt | Stop::Signal, in_tool } = end else { return end };
         if self.agent.is_main() && !(self.sim.profile.is_old() && end_is_signal(&end)) {
@@ -171,8 +171,8 @@ impl<'r> Run<'r> {
         end
     }
 
-    /// An answer that was too long is asked to go on, a few times.
-    fn went_on_after_limit(&mut self, recoveries: &mut u32) -> bool {
+    /// Asks the model to continue a truncated response, a few times.
+    fn continue_after_limit(&mut self, recoveries: &mut u32) -> bool {
         if self.stop_reason.as_deref() != Some("max_tokens") || *recoveries >= 3 || !self.agent.is_main() {
             return false;
         }
@@ -186,7 +186,7 @@ impl<'r> Run<'r> {
         true
     }
 
-    /// A line that the CLI writes in the user's place.
+    /// Writes a line on the user's behalf.
     fn say_as_user(&mut self, text: &str, extra: Json) {
         let content = array![object! { "type" => "text", "text" => text }];
         let uuid = self.agent.ids.uuid();
@@ -195,7 +195,7 @@ impl<'r> Run<'r> {
         self.user_lines += 1;
     }
 
-    /// Takes messages that came in the meantime into the turn. Whether there were any.
+    /// Takes messages that arrived in the meantime into the turn. Returns whether there were any.
     fn steer(&mut self) -> bool {
         if !self.agent.is_main() {
             return false;
@@ -222,7 +222,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// What the next `assistant` line has besides: the first one of a turn names the messages that it answers.
+    /// Extra members of the next `assistant` line: the first one of a turn names the messages that it answers.
     fn line_extra(&mut self) -> Json {
         if std::mem::replace(&mut self.named_messages, true) || !self.sim.profile.coalesces() {
             return object! {};

@@ -1,4 +1,4 @@
-//! One request to the model that is not there: which step is played, and the errors before it.
+//! One request to the imaginary model: which step is played, and the errors before it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::simulated::persona;
 use crate::simulated::tools::Call;
 
 impl Run<'_> {
-    /// Asks the model and writes its answer: gives the calls in it.
+    /// Calls the model and writes its response. Returns the tool calls in it.
     pub(super) fn request(&mut self) -> Result<Vec<Call>, End> {
         let stopped = |reason| End::Stopped { reason, in_tool: false };
         self.agent.cancel.check().map_err(stopped)?;
@@ -34,7 +34,7 @@ impl Run<'_> {
         self.play_despite_breaks(&step, &key, model)
     }
 
-    /// The step: of the last script in the conversation, of a script file, or of the persona.
+    /// The step: from the last script in the conversation, a script file, or the persona.
     fn pick(&mut self) -> Picked {
         if let Some(picked) = script::pick(self.history.messages.iter()) {
             return picked;
@@ -49,7 +49,7 @@ impl Run<'_> {
         Picked { step, key: format!("persona#{answers}") }
     }
 
-    /// How many answers follow the last message that is not a result of tools.
+    /// Number of responses since the last message that is not a tool result.
     fn answers_since_message(&self) -> usize {
         let is_message = |message: &&Json| {
             let content = message.get("content").unwrap_or(&Json::Null);
@@ -69,7 +69,7 @@ impl Run<'_> {
         }
     }
 
-    /// Plays the errors of a step, with tries and waits, until it works or does not any more.
+    /// Plays the errors of a step, with retries and waits, until it works or fails permanently.
     fn try_until_it_works(&mut self, step: &Step, key: &str, model: &str) -> Result<(), End> {
         let Some(error) = &step.error else { return Ok(()) };
         let limit = api_error::retries(error, &self.sim.profile, self.sim.settings.max_retries);
@@ -93,7 +93,7 @@ impl Run<'_> {
         }
     }
 
-    /// Counts a try of a step.
+    /// Counts an attempt at a step.
     pub(super) fn tried(&self, key: &str) -> u64 {
         let mut state = self.sim.state();
         let tries = state.tries.entry(key.to_owned()).or_default();
@@ -101,7 +101,7 @@ impl Run<'_> {
         *tries
     }
 
-    /// Says that there will be another try, where the version says so, and waits for it.
+    /// Reports the next attempt, if the version does so, and waits for it.
     pub(super) fn wait_for_try(
         &self,
         attempt: u64,
@@ -123,7 +123,7 @@ impl Run<'_> {
         self.agent.cancel.sleep(wait).map_err(|reason| End::Stopped { reason, in_tool: false })
     }
 
-    /// Tells the user in the model's place that the API failed.
+    /// Tells the user on the model's behalf that the API failed.
     pub(super) fn say_failure(&mut self, failure: &ApiFailure) {
         let profile = &self.sim.profile;
         let message = api_error::message(failure, profile, self.agent.ids.uuid());

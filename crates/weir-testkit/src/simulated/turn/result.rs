@@ -1,4 +1,4 @@
-//! The `result` line: what a turn came to.
+//! The `result` line: the outcome of a turn.
 
 use super::{ApiFailure, End, Run};
 use crate::json::Json;
@@ -7,7 +7,7 @@ use crate::simulated::ledger::Tokens;
 use crate::simulated::sim::Sim;
 use crate::{array, object};
 
-/// What a turn came to, before money is counted: results may be held back.
+/// The outcome of a turn before costs are counted: results may be held back.
 #[derive(Debug, Clone)]
 pub(crate) struct ResultLine {
     pub(crate) ended: Ended,
@@ -16,17 +16,17 @@ pub(crate) struct ResultLine {
     pub(crate) tokens: Tokens,
     pub(crate) stop_reason: Option<String>,
     pub(crate) denials: Vec<Json>,
-    /// The answer in the schema that was asked for.
+    /// The structured output.
     pub(crate) structured: Option<Json>,
     pub(crate) messages: Vec<String>,
-    /// What started the turn, if it was not a message.
+    /// What started the turn, if not a message.
     pub(crate) origin: Option<Json>,
     pub(crate) milliseconds: u64,
     pub(crate) api_milliseconds: u64,
     pub(crate) first_token: Option<u64>,
 }
 
-/// How it ended, in the words of the line.
+/// How it ended, in the terms of the line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ended {
     Success {
@@ -38,7 +38,7 @@ pub(crate) enum Ended {
         reason: &'static str,
         error: Option<String>,
     },
-    /// A slash command that the CLI carries out itself.
+    /// A slash command that the CLI handles itself.
     LocalCommand {
         name: Option<&'static str>,
         text: String,
@@ -64,7 +64,7 @@ impl ResultLine {
         }
     }
 
-    /// The result of a run; none where the CLI writes none.
+    /// The result of a run; `None` if the CLI writes none.
     pub(crate) fn of(run: &Run<'_>, end: &End) -> Option<Self> {
         let sim = run.sim;
         let old = sim.profile.is_old();
@@ -83,7 +83,7 @@ impl ResultLine {
                 format!("Reached maximum budget (${limit})"),
             ),
             End::Stopped { reason: Stop::Terminate | Stop::Task, .. } => return None,
-            // The older version ends after the signal and says nothing.
+            // The older version exits after the signal and writes nothing.
             End::Stopped { reason: Stop::Signal, .. } if old => return None,
             End::Stopped { in_tool, .. } => {
                 let stop = stop_text.unwrap_or("null");
@@ -102,7 +102,7 @@ impl ResultLine {
             ended,
             uuid: run.agent.ids.uuid(),
             turns: 1 + run.user_lines,
-            // What was spent is not in the usage of a turn that ran out of money.
+            // The usage of a turn that ran out of budget does not include what was spent.
             tokens: if matches!(end, End::Budget(_)) { Tokens::default() } else { run.tokens },
             stop_reason: run.stop_reason.clone(),
             denials,
@@ -115,22 +115,22 @@ impl ResultLine {
         })
     }
 
-    /// Whether the process ends with an error if this is the last result.
+    /// Whether the process exits with an error if this is the last result.
     pub(crate) fn is_error(&self, sim: &Sim) -> bool {
         match &self.ended {
             Ended::Failed(_) => true,
-            // The older version calls these errors and says that they are none.
+            // The older version has these as errors, but with `is_error` false.
             Ended::Error { .. } => !sim.profile.is_old(),
             Ended::Success { .. } | Ended::LocalCommand { .. } => false,
         }
     }
 
-    /// The line itself. Money is counted at this moment.
+    /// The line itself. Costs are counted at this moment.
     pub(crate) fn to_json(&self, sim: &Sim, index: u64) -> Json {
         if sim.profile.is_old() { self.old_line(sim) } else { self.new_line(sim, index) }
     }
 
-    /// The line of a process that has no session to go on with.
+    /// The line of a process without a session to resume.
     pub(crate) fn without_session(&self, sim: &Sim) -> Json {
         let mut line = object! {
             "type" => "result",

@@ -1,4 +1,4 @@
-//! The tools of one message: those that only look run side by side, the others one after the other.
+//! The tools of one message: those that only read run concurrently, the others one after the other.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -11,20 +11,21 @@ use crate::simulated::cancel::Stop;
 use crate::simulated::lines;
 use crate::simulated::tools::{self, Call, Finished};
 
-/// A sub-agent in the background gets its first answer before its parent gets the next one.
+/// Lets a background sub-agent get its first response before its parent gets the next one.
 const AGENT_FIRST: Duration = Duration::from_millis(15);
 
 /// How much of a line gets through when the older version ends too soon.
 const THROUGH: usize = 1 << 20;
 
 impl Run<'_> {
-    /// Runs the calls and writes their results in the order in which they finish. The reason, if the turn is over.
+    /// Runs the calls and writes their results in the order in which they finish. Returns the reason if the turn is
+    /// over.
     pub(super) fn round(&mut self, mut calls: Vec<Call>) -> Option<Stop> {
-        // A sub-agent says that it starts before anything runs.
+        // A sub-agent is announced before anything runs.
         for call in &mut calls {
             let is_agent = matches!(call.name.as_str(), "Task" | "Agent");
             let possible = (self.agent.is_main() || self.sim.profile.nests_agents())
-                && tools::is_there(self.sim, &call.name);
+                && tools::exists(self.sim, &call.name);
             if is_agent && possible && call.starts.is_none() && call.input.str_of("prompt").is_some() {
                 call.starts = Some(tools::announce(self.sim, &self.agent, call));
             }
@@ -34,7 +35,7 @@ impl Run<'_> {
         let mut next = 0;
         while next < calls.len() {
             let side_by_side =
-                calls.iter().skip(next).take_while(|call| tools::runs_beside_others(self.sim, call)).count();
+                calls.iter().skip(next).take_while(|call| tools::runs_concurrently(self.sim, call)).count();
             let count = side_by_side.max(1);
             let group: Vec<(usize, Call)> =
                 calls.iter().cloned().enumerate().skip(next).take(count).collect();
@@ -66,7 +67,7 @@ impl Run<'_> {
         std::thread::scope(|scope| {
             for (place, call) in group {
                 let (sender, sim) = (sender.clone(), self.sim);
-                // Threads side by side must not draw from the same source, or identifiers would depend on luck.
+                // Concurrent threads must not share a generator, or identifiers would depend on timing.
                 let mut agent = self.agent.clone();
                 agent.ids = self.agent.ids.fork(&call.id);
                 scope.spawn(move || {
@@ -95,7 +96,7 @@ impl Run<'_> {
             return;
         }
         let mut extra = object! {};
-        // The newer version leaves the structured form out for sub-agents.
+        // The newer version omits the structured form for sub-agents.
         if self.agent.is_main() || self.sim.profile.is_old() {
             extra.set("tool_use_result", finished.structured.clone());
         }
@@ -110,7 +111,7 @@ impl Run<'_> {
         }
     }
 
-    /// After the end of its input the older version ends before a very long line is through.
+    /// After the end of its input the older version exits before a very long line is completely written.
     fn cut_short(&self, line: &Json) -> bool {
         if !self.sim.profile.is_old() || !self.sim.queue.input_ended() {
             return false;

@@ -1,4 +1,4 @@
-//! Writing what the model says: whole, and in pieces where that is asked for.
+//! Writes what the model says: whole, and in pieces if requested.
 
 use super::{End, Run};
 use crate::json::Json;
@@ -10,13 +10,13 @@ use crate::simulated::misbehave::Point;
 use crate::simulated::tools::{self, Call};
 use crate::{array, object};
 
-/// A message while it is written.
+/// A message being written.
 pub(super) struct Message {
     id: String,
     model: String,
-    /// The usage that the API names at the start.
+    /// The usage that the API reports at the start.
     usage: Json,
-    /// Known from the beginning where the answer comes in one piece.
+    /// Known from the beginning if the response comes in one piece.
     stop_reason: Option<String>,
     pub(super) blocks: Vec<Json>,
     pub(super) calls: Vec<Call>,
@@ -54,14 +54,14 @@ fn halves(text: &str) -> [String; 2] {
 }
 
 impl Run<'_> {
-    /// Plays a step: gives the calls that it makes.
+    /// Plays a step and returns its tool calls.
     pub(super) fn play(&mut self, step: &Step, model: String) -> Result<Vec<Call>, End> {
         let usage = step.full_usage().with("output_tokens", 1);
         let message = Message { usage, ..Message::new(self.agent.ids.message(), model) };
         self.play_message(step, message, true)
     }
 
-    /// Plays a step whose answer comes in one piece.
+    /// Plays a step whose response comes in one piece.
     pub(super) fn play_without_stream(
         &mut self,
         step: &Step,
@@ -115,7 +115,7 @@ impl Run<'_> {
         Ok(message.calls)
     }
 
-    /// The beginning of an answer that never ends.
+    /// Writes the beginning of a response that never ends.
     pub(super) fn half_a_stream(&mut self, text: &str, step: &Step, model: &str) {
         let usage = step.full_usage().with("output_tokens", 1);
         let id = self.agent.ids.message();
@@ -215,7 +215,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The newer version writes what there was of a text that was cut off.
+    /// The newer version writes what it has of a text that was cut off.
     fn aborted_text(&mut self, message: &mut Message, said: &str) {
         let by_user = matches!(self.agent.cancel.reason(), Some(Stop::Interrupt | Stop::Signal));
         if self.sim.profile.is_old() || said.is_empty() || !by_user {
@@ -273,7 +273,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a sub-agent is at.
+    /// Reports the progress of a sub-agent.
     fn progress(&self, call: &Call) {
         let Some(identity) = self.agent.identity.as_ref().filter(|_| self.sim.profile.reports_tasks()) else {
             return;
@@ -299,7 +299,7 @@ impl Run<'_> {
         self.sim.out.line(&lines::system(self.sim, &self.agent.ids, "task_progress", progress));
     }
 
-    /// A block is whole: its line is written and saved.
+    /// Writes and saves a complete block.
     fn whole_block(&mut self, message: &mut Message, block: Json, extra: Json) {
         let line = message.head(array![&block]);
         let uuid = self.agent.ids.uuid();
@@ -350,7 +350,7 @@ impl Run<'_> {
         );
     }
 
-    /// `{{PLAN}}` in a script stands for the file of the plan, which a model would read in its instructions.
+    /// Replaces `{{PLAN}}` in a script by the plan file, which a real model would find in its instructions.
     fn with_plan_file(&self, input: &Json) -> Json {
         let text = input.to_string();
         if !text.contains("{{PLAN}}") {
