@@ -6,14 +6,14 @@ use std::path::Path;
 use weir_process::ProcessId;
 
 /// Resources held by this process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Bytes of memory.
     pub(crate) memory: u64,
     /// Open file descriptors.
     pub(crate) descriptors: usize,
     /// Child processes, including dead ones, without our guard process.
-    pub(crate) children: usize,
+    pub(crate) children: Vec<String>,
 }
 
 /// The resources held now.
@@ -26,23 +26,24 @@ pub(crate) fn held() -> Held {
     }
 }
 
-fn children() -> usize {
+/// Children of this process, dead or alive, as `PID (NAME) STATE`. The watcher stays while this process runs.
+fn children() -> Vec<String> {
     let us = std::process::id().to_string();
     let watcher = weir_process::watcher_pid();
-    let is_child = |folder: &Path| {
-        let status = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
-        // The name is in parentheses and may contain anything; the parent is the second field after it.
-        let parent = status.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
-        parent == Some(us.as_str())
+    let child = |folder: &Path| {
+        let status = std::fs::read_to_string(folder.join("stat")).ok()?;
+        // The name is in parentheses and may contain anything; state and parent are the fields after it.
+        let (name, rest) = status.rsplit_once(')')?;
+        let mut fields = rest.split_whitespace();
+        let state = fields.next()?;
+        (fields.next()? == us).then(|| format!("{name}) {state}"))
     };
-    let mut count = 0;
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter(|entry| {
         let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
-        if pid.is_some() && pid != watcher && is_child(&entry.path()) {
-            count += 1;
-        }
-    }
-    count
+        pid.is_some() && pid != watcher
+    });
+    processes.filter_map(|entry| child(&entry.path())).collect()
 }
 
 /// Whether the resources grow without bound: compares the last quarter of the samples with the second one.
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     fn sample(memory: u64, descriptors: usize) -> Held {
-        Held { memory, descriptors, children: 0 }
+        Held { memory, descriptors, children: Vec::new() }
     }
 
     #[test]

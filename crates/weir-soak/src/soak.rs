@@ -20,6 +20,8 @@ const REPORT: Duration = Duration::from_secs(10);
 const ROUND: u64 = 4;
 /// One plan in this many is a pool.
 const POOLS: u64 = 8;
+/// How long the last process may take to be reaped.
+const REAPED: Duration = Duration::from_secs(5);
 /// One plan in this many is a disk that fills and empties.
 const DISKS: u64 = 16;
 
@@ -48,6 +50,18 @@ impl std::fmt::Display for Failure {
     }
 }
 
+/// The resources held once the last process is reaped. One whose owner has gone is reaped a moment after its end.
+async fn held_at_rest() -> Held {
+    let deadline = Instant::now() + REAPED;
+    loop {
+        let now = held();
+        if now.children.is_empty() || Instant::now() >= deadline {
+            return now;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 /// Plays until the time is up. `report` receives progress messages.
 ///
 /// # Errors
@@ -60,19 +74,19 @@ pub async fn soak(settings: &Settings, report: impl Fn(&str)) -> Result<Tally, B
     report(&format!("seed {}, {} s, {} at a time", settings.seed, settings.time.as_secs(), settings.jobs));
     while started.elapsed() < settings.time {
         round(settings, &mut seeds, &mut tally).await?;
-        let now = held();
-        if now.children > 0 {
-            let why = format!("{} children are left, dead or alive, while nothing runs", now.children);
+        let now = held_at_rest().await;
+        if !now.children.is_empty() {
+            let why = format!("children are left while nothing runs: {}", now.children.join(", "));
             return Err(Box::new(Failure { seed: None, why, folder: None }));
         }
-        samples.push(now);
         if last_report.elapsed() >= REPORT {
             last_report = Instant::now();
-            report(&line(started.elapsed(), &tally, now));
+            report(&line(started.elapsed(), &tally, &now));
         }
+        samples.push(now);
     }
     if let Some(now) = samples.last() {
-        report(&line(started.elapsed(), &tally, *now));
+        report(&line(started.elapsed(), &tally, now));
     }
     match grows(&samples) {
         Some(why) => Err(Box::new(Failure { seed: None, why, folder: None })),
@@ -80,7 +94,7 @@ pub async fn soak(settings: &Settings, report: impl Fn(&str)) -> Result<Tally, B
     }
 }
 
-fn line(elapsed: Duration, tally: &Tally, held: Held) -> String {
+fn line(elapsed: Duration, tally: &Tally, held: &Held) -> String {
     let (memory, open) = (held.memory >> 20, held.descriptors);
     format!("{:4} s  {tally}; {memory} MiB, {open} descriptors", elapsed.as_secs())
 }
