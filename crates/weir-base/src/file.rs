@@ -3,6 +3,10 @@
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts the temporary files of contended ones.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// How a file is replaced.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +36,7 @@ impl Replace {
         self
     }
 
-    /// For a file that several processes may replace at once: each uses a temporary file of its own.
+    /// For a file that several processes or threads may replace at once: each uses a temporary file of its own.
     #[must_use]
     pub fn contended(mut self) -> Self {
         self.is_contended = true;
@@ -66,12 +70,13 @@ impl Replace {
         self.with(path, |file| file.write_all(bytes))
     }
 
-    /// The temporary file is always the same one, so that a writer that was killed leaves at most one, which the next
-    /// writer replaces.
+    /// Unless the file is contended this is always the same name, so that a writer that was killed leaves at most one,
+    /// which the next writer replaces.
     fn temporary(&self, path: &Path) -> PathBuf {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         if self.is_contended {
-            name.push(format!(".{}", std::process::id()));
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            name.push(format!(".{}-{number}", std::process::id()));
         }
         name.push(".new");
         parent(path).join(name)
@@ -141,6 +146,21 @@ mod tests {
         std::fs::write(place.path().join("state.json.new"), "left by a killed writer").unwrap();
         Replace::new().quick().bytes(&file, b"three").unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "three");
+        assert_eq!(names(place.path()), ["state.json"]);
+    }
+
+    #[test]
+    fn writers_of_one_contended_file_do_not_mix() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("state.json");
+        let contents: Vec<Vec<u8>> = (b'a'..b'e').map(|letter| vec![letter; 20_000]).collect();
+        std::thread::scope(|scope| {
+            for content in &contents {
+                let write = || Replace::new().quick().contended().bytes(&file, content).unwrap();
+                scope.spawn(move || (0..50).for_each(|_| write()));
+            }
+        });
+        assert!(contents.contains(&std::fs::read(&file).unwrap()));
         assert_eq!(names(place.path()), ["state.json"]);
     }
 
