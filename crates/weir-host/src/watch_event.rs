@@ -26,9 +26,9 @@ struct Inner {
     encoded: OnceLock<Bytes>,
 }
 
-/// What happened in a watched session.
+/// What happened in a watched session. Exhaustive, so that a new event does not compile before every transport has a
+/// form for it.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum WatchEvent {
     /// The first event of every watch.
     Hello(HelloEvent),

@@ -30,8 +30,6 @@ pub(super) fn encode(frame: &Frame) -> Bytes {
         WatchEvent::Message(event) => write(name, id, event),
         WatchEvent::Heartbeat(event) => write(name, id, event),
         WatchEvent::Bye(reason) => write(name, id, &ByeEvent { reason: reason.as_str() }),
-        // The host knows an event that this crate does not: nothing a client could read.
-        _ => Bytes::new(),
     }
 }
 
