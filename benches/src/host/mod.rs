@@ -46,7 +46,7 @@ async fn host_with(folder: &Path, processes: usize) -> anyhow::Result<Host> {
     crate::live::options()?;
     let mut options = HostOptions::new(Arc::new(store), |_| crate::live::options().unwrap_or_default());
     options.pool.max_processes = processes;
-    options.most_waiting = processes;
+    options.max_waiting = processes;
     Ok(Host::open(options.root(folder)).await?)
 }
 

@@ -51,7 +51,7 @@ impl Lease {
     ) -> Result<Option<Option<SetAside>>, Refusal> {
         let Some(account) = &message.account else { return Ok(Some(None)) };
         let Some(purse) = self.core.purse.get() else {
-            let reason = "no one counts here what the sender of this message spends; send it again";
+            let reason = "the spending of this message's sender is not tracked here; send it again";
             return Err(Refusal::Unpaid(reason.to_owned()));
         };
         let mut lack = Lack::new(self, Shortage::Budget);
@@ -151,7 +151,7 @@ impl Lease {
 }
 
 impl Room {
-    /// Lets the sender of the last message pay for turns that the agent began by itself. Nobody waits for it.
+    /// Charges the sender of the last message for turns that the agent began by itself. Does not wait.
     pub(crate) fn charge_unasked(&self, state: &State, ended: &[Turn]) {
         let unasked = ended.iter().filter(|turn| turn.messages.is_empty());
         let cost: f64 = unasked.filter_map(|turn| turn.cost_usd).sum();

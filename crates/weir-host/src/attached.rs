@@ -1,7 +1,7 @@
 //! Files of a session's folder that are sent with a message.
 //!
-//! A text names no file to the CLI, so whoever wants to send one says so apart from the text, and the host reads it: only
-//! below the session's folder with all links followed, only regular files with text, and not without end.
+//! A text cannot make the CLI read a file, so a sender lists files apart from the text and the host reads them: only
+//! inside the session's folder with all links followed, only regular text files, and only up to a limit.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
-//! A session as it stands, made from its log and from what is live. Pure: events go in, what viewers are told comes out.
+//! The current state of a session, made from its log and its previews. Pure: events go in, frames for viewers come out.
 //!
 //! There are two folds. The durable one has what the log has, so a session that is opened again looks the same. While
-//! a turn runs and previews come, a copy of it takes those as well, and that is what viewers see. When the turn has
-//! ended the copy is dropped: what it previewed has come whole. If both still differ (a preview that never came
-//! whole, entries that came in another order), viewers get the durable view.
+//! a turn runs and previews arrive, a copy of it takes those as well, and that is what viewers see. When the turn has
+//! ended the copy is dropped: everything previewed has arrived in full. If both still differ (a preview that was never
+//! completed, entries in a different order), viewers get the durable view.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::ledger::Ledger;
 use crate::message::{Failure, FailureKind, MessageState, queued};
 use crate::same::is_same;
 
-/// What a [`Note::Control`] says when somebody stopped the session.
+/// The action of a [`Note::Control`] when the session was stopped.
 pub(crate) const STOP: &str = "stop";
 
-/// A session as it stands.
+/// The current state of a session.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Book {
     durable: Fold,
@@ -38,20 +38,20 @@ pub(crate) struct Book {
     vocabularies: Vocabularies,
     pub(crate) ledger: Ledger,
     newest: u64,
-    /// Who wrote the newest event.
+    /// Identifies the writer of the newest event.
     check: Option<Check>,
     has_process: bool,
-    /// The host was restarted while there was something to do, and nobody has let it go on since. Tells whether a turn
-    /// was running.
+    /// Set if the host was restarted while there was work to do, until the session is resumed. True if a turn was
+    /// running.
     restarted: Option<bool>,
     failure: Option<Failure>,
-    /// Somebody stopped it: whatever its last turn came to is no failure.
+    /// The session was stopped, so the outcome of its last turn is not a failure.
     is_stopped: bool,
-    /// What is counted, since somebody last asked.
+    /// Counts since the last [`Book::take_tally`].
     tally: Tally,
 }
 
-/// What is counted.
+/// Data for the counters.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Turns that have ended, each once.
@@ -65,19 +65,19 @@ pub(crate) struct Tally {
 }
 
 impl Book {
-    /// An empty one that keeps so many entries; the rest is in the log.
+    /// An empty book that keeps this many entries; the rest is in the log.
     pub(crate) fn new(keep_entries: usize) -> Self {
         Self::with(bounded(keep_entries))
     }
 
-    /// What [`Book::to_json`] wrote; none where that cannot be read.
+    /// Reads what [`Book::to_json`] wrote; none if it cannot be read.
     pub(crate) fn from_json(data: &[u8], keep_entries: usize) -> Option<Self> {
         let mut book: Self = serde_json::from_slice(data).ok()?;
         book.durable.set_options(bounded(keep_entries));
         Some(book)
     }
 
-    /// What the log made of it, without what is live.
+    /// The durable state, without previews.
     pub(crate) fn to_json(&self) -> Option<Vec<u8>> {
         serde_json::to_vec(self).ok()
     }
@@ -109,7 +109,7 @@ impl Book {
         }
     }
 
-    /// Takes an event of the log, for somebody who wants the changes themselves.
+    /// Takes an event of the log, for a caller that wants the changes themselves.
     pub(crate) fn replay_with(&mut self, event: Event, sink: &mut Sink<'_>) {
         let Event { seq, at, check, .. } = event;
         (self.newest, self.check) = (seq, check);
@@ -126,7 +126,7 @@ impl Book {
         }
     }
 
-    /// Somebody lets it go on; the log will say so in a moment.
+    /// The session is being resumed; the log will say so in a moment.
     pub(crate) fn resuming(&mut self) {
         self.restarted = None;
     }
@@ -204,7 +204,7 @@ impl Book {
         match event {
             HostEvent::ProcessStarted { .. } => self.has_process = true,
             HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
-            // Not only through the view: whoever waits for the message must be told even if the view forgot it.
+            // Not only through the view: a caller waiting for the message must be told even if the view has dropped it.
             HostEvent::MessageCancelled { message } => {
                 self.ledger.delivered(message, MessageState::Cancelled, None);
             }
@@ -258,7 +258,7 @@ impl Book {
                 if let Some(id) = message_id {
                     self.ledger.failed(id, failure);
                 }
-                // What a person wanted is no failure of the session.
+                // An interrupt is not a failure of the session.
                 if failure.kind != FailureKind::Interrupted {
                     self.failure = Some(failure.clone());
                 }
@@ -281,17 +281,17 @@ impl Book {
         }
     }
 
-    /// The conversation as it stands, with previews.
+    /// The current view, with previews.
     pub(crate) fn view(&self) -> &View {
         self.live.as_deref().unwrap_or(&self.durable).view()
     }
 
-    /// The conversation as the log has it.
+    /// The view as the log has it.
     pub(crate) fn into_view(self) -> View {
         self.durable.into_view()
     }
 
-    /// The fold of the log, to go on from.
+    /// The fold of the log, to continue from.
     pub(crate) fn history(&self) -> &Fold {
         &self.durable
     }
@@ -305,7 +305,7 @@ impl Book {
         self.newest
     }
 
-    /// The place of the newest event in a log of this epoch.
+    /// The cursor of the newest event in a log of this epoch.
     pub(crate) fn cursor(&self, epoch: &str) -> Cursor {
         Cursor::new(epoch, self.newest, self.check)
     }
@@ -328,12 +328,12 @@ impl Book {
         self.failure.as_ref()
     }
 
-    /// What was counted since this was last asked.
+    /// The ended turns and first-text times since the last call.
     pub(crate) fn take_tally(&mut self) -> (Vec<Turn>, Vec<i64>) {
         (std::mem::take(&mut self.tally.ended), std::mem::take(&mut self.tally.first_texts))
     }
 
-    /// Tells what is being written at the moment, for somebody who has only seen the log.
+    /// Adds the entries that are being written at the moment, for a viewer that has only seen the log.
     pub(crate) fn tell_previews(&self, frames: &mut FrameBuilder) {
         let Some(live) = &self.live else { return };
         let logged = self.durable.view().entries.last().map_or(0, |entry| entry.id.0);
@@ -344,7 +344,7 @@ impl Book {
         }
     }
 
-    /// What a person has to answer.
+    /// How many requests a person has to answer.
     pub(crate) fn waiting_for(&self) -> WaitingFor {
         let mut waiting = WaitingFor::default();
         let is_open =
@@ -358,7 +358,7 @@ impl Book {
         waiting
     }
 
-    /// What the session is doing, as far as the log and the stream tell.
+    /// The status of the session, as far as the log and the stream tell.
     pub(crate) fn status(&self) -> SessionStatus {
         let view = self.view();
         match view.status {
@@ -380,7 +380,7 @@ impl Book {
         if self.failure.is_some() || has_failed { SessionStatus::Failed } else { SessionStatus::Idle }
     }
 
-    /// What has to be written down when no process can be left although the log may know of one.
+    /// The items that must be recorded when no process can be left, although the log may say that one is running.
     pub(crate) fn closing(&self) -> Vec<Item> {
         let status = &self.durable.view().status;
         let silent = self.ledger.handed_and_silent();
@@ -404,12 +404,12 @@ impl Book {
         items
     }
 
-    /// Whether something runs that an end of the host would cut off.
+    /// Whether something is running that would be cut off if the host ended.
     pub(crate) fn is_at_work(&self) -> bool {
         is_at_work(&self.view().status) || self.ledger.is_any_in_flight()
     }
 
-    /// What came of the turn that answers a message.
+    /// The result of the turn that answers a message.
     pub(crate) fn answer_to(&self, message: &MessageId) -> TurnAnswer {
         let view = self.durable.view();
         let Some(turn) = view.turns.iter().rfind(|turn| turn.messages.contains(message)) else {
@@ -428,7 +428,7 @@ impl Book {
     }
 }
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct TurnAnswer {
     pub(crate) text: String,
@@ -446,7 +446,7 @@ fn is_at_work(status: &Status) -> bool {
     matches!(status, Status::Running | Status::Compacting | Status::WaitingForPerson | Status::Background)
 }
 
-/// What the rest of the host wants to know of a change.
+/// Updates the ledger, the tally and the failure after a change.
 fn notice(change: &Change<'_>, ledger: &mut Ledger, tally: &mut Tally, failure: &mut Option<Failure>) {
     match change {
         Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {

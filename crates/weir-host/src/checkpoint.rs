@@ -1,19 +1,19 @@
 //! Checkpoints of a book, so that a long log need not be folded from its beginning.
 //!
-//! They are made by folding the log and nothing else, never from what is live. So a book that goes on from one is the
-//! same as a book that read everything. The store may lose them at any time; what cannot be read is passed over.
+//! They are made only by folding the log, never from live state. So a book that continues from one is the same as a
+//! book that has read everything. The store may lose them at any time; unreadable ones are skipped.
 
 use weir_store::{Checkpoint, CheckpointQuery, ConversationId, Reply, Store};
 
 use crate::book::Book;
 use crate::error::HostError;
 
-/// Changes with what a book writes down or makes of a log. Another version of this crate is another one by itself.
+/// Increased when the format of a book or the result of a fold changes. The version of this crate also counts.
 const FORMAT: u32 = 4;
 /// A log of large events gets one after this many bytes as well.
 const EVERY_BYTES: usize = 16 << 20;
-/// One that is larger is not kept: folding so much of the log costs less.
-const LARGEST: usize = 8 << 20;
+/// Larger checkpoints are not kept: folding the log costs less.
+const MAX_SIZE: usize = 8 << 20;
 
 fn version(keep_entries: usize) -> String {
     format!("{}/{FORMAT}/{keep_entries}", env!("CARGO_PKG_VERSION"))
@@ -33,7 +33,7 @@ pub(crate) fn book(checkpoint: Option<Checkpoint>, keep_entries: usize) -> Book 
     kept.unwrap_or_else(|| Book::new(keep_entries))
 }
 
-/// The book to go on from. Blocks.
+/// The book to continue from. Blocks.
 pub(crate) fn restore(
     store: &dyn Store,
     query: CheckpointQuery,
@@ -54,7 +54,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// For somebody who goes on after this event.
+    /// For a fold that continues after this event.
     pub(crate) fn new(every: u64, last: u64) -> Self {
         Self { every: every.max(1), last, bytes: 0, saving: None }
     }
@@ -73,10 +73,10 @@ impl Keeper {
             return;
         }
         (self.last, self.bytes) = (book.newest(), 0);
-        let Some(data) = book.to_json().filter(|data| data.len() <= LARGEST) else { return };
+        let Some(data) = book.to_json().filter(|data| data.len() <= MAX_SIZE) else { return };
         let checkpoint =
             Checkpoint { seq: book.newest(), version: version(keep), mark: book.first_entry(), data };
-        // One at a time: what is folded faster than it can be stored would pile up. Nothing is lost if one of them
+        // One at a time, so that checkpoints do not pile up if folding is faster than storing. Nothing is lost if one
         // cannot be kept.
         let before = self.saving.replace(store.save_checkpoint(id.clone(), checkpoint));
         let _not_kept = before.map(Reply::wait);
@@ -194,7 +194,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_book_goes_on_as_if_it_had_read_everything(
+        fn a_book_continues_as_if_it_had_read_everything(
             order in prop::collection::vec(0usize..200, 1..8),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
         ) {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_passed_over() {
+    fn unreadable_checkpoints_are_skipped() {
         let checkpoint =
             |seq, data: &[u8]| Checkpoint { seq, version: version(KEEP), mark: 1, data: data.to_vec() };
         let whole = Book::new(KEEP).to_json().unwrap();

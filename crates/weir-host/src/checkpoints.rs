@@ -36,7 +36,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Tells whether somebody has to start with it.
+    /// Queues a checkpoint. Returns whether a worker has to be started.
     fn request(&mut self, id: &ConversationId) -> bool {
         if let Some(again) = self.running.get_mut(id) {
             *again = true;
@@ -82,7 +82,7 @@ impl Checkpoints {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that a checkpoint of this session is made. Waits for nothing.
+    /// Requests a checkpoint of this session. Does not wait.
     pub(crate) fn request(self: &Arc<Self>, id: &ConversationId) {
         if !self.is_over.load(Ordering::Acquire) && self.lock().request(id) {
             let all = Arc::clone(self);
@@ -107,7 +107,7 @@ impl Checkpoints {
             let Some(id) = self.lock().next() else { return };
             let running = Running { all: self, id };
             let source = Source { store: &*self.store, is_over: &self.is_over };
-            // Nobody waits for it, and nothing is lost if it fails.
+            // Nothing waits for it, and nothing is lost if it fails.
             let _not_kept = load::load(source, &running.id, self.keep_entries, self.every);
             self.made.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,6 +1,6 @@
-//! Calls of a client's tools: from the CLI to whoever watches the session, and the answer back.
+//! Calls of a client's tools: from the CLI to the viewers of the session, and the answer back.
 //!
-//! The CLI knows the tools as those of an MCP server in our own process. Each call becomes a request of the session, in its
+//! The CLI sees the tools as those of an MCP server in our own process. Each call becomes a request of the session, in its
 //! log and in every stream, and waits for [`crate::Host::answer_tool_call`].
 
 use std::collections::HashMap;
@@ -24,9 +24,9 @@ use crate::error::HostError;
 use crate::item::Item;
 use crate::room::Room;
 
-/// The name of the server that has the tools of clients.
+/// Name of the MCP server for client tools.
 pub(crate) const SERVER: &str = "client";
-/// Under which the CLI names the call in what it sends a server.
+/// Key of the metadata in which the CLI sends the id of the call.
 const CALL_ID: &str = "claudecode/toolUseId";
 
 /// Calls that wait for a client's answer.
@@ -45,13 +45,13 @@ impl ClientCalls {
         receiver
     }
 
-    /// Takes a call that waits: whoever has it answers it.
+    /// Takes a waiting call. The caller must answer it.
     pub(crate) fn take(&self, request: &RequestId) -> Option<oneshot::Sender<ToolAnswer>> {
         self.lock().remove(request)
     }
 }
 
-/// The MCP server that has the tools of a session's client.
+/// The MCP server for the tools of a session's client.
 #[derive(Clone)]
 pub(crate) struct ClientToolServer {
     tools: Arc<ClientTools>,
@@ -81,7 +81,7 @@ impl ClientToolServer {
         };
         room.recorder.recorded(vec![Item::Host(called)], ConversationUpdate::default()).await?;
         let in_time = tokio::time::timeout(self.tools.timeout(), &mut answer).await;
-        // If it does not wait any more, somebody is answering it at this moment.
+        // If it is no longer waiting, it is being answered at this moment.
         let is_expired = in_time.is_err() && room.calls.take(&request).is_some();
         waiting.request = None;
         let answered = match in_time {
@@ -96,11 +96,11 @@ impl ClientToolServer {
             let expired = HostEvent::RequestAnswered { request, answer: RequestAnswer::Expired, by: None };
             let _ = room.recorder.recorded(vec![Item::Host(expired)], ConversationUpdate::default()).await;
         }
-        Ok(ToolAnswer { content: vec![ToolContent::Text { text: self.nobody() }], is_error: true })
+        Ok(ToolAnswer { content: vec![ToolContent::Text { text: self.no_answer() }], is_error: true })
     }
 
-    /// What the model is told where no client has answered.
-    fn nobody(&self) -> String {
+    /// The result for the model if no client has answered.
+    fn no_answer(&self) -> String {
         let seconds = self.tools.timeout().as_secs();
         format!(
             "The client that offers this tool did not answer within {seconds} s. It may not be connected. Continue \
@@ -109,7 +109,7 @@ impl ClientToolServer {
     }
 }
 
-/// A call that waits. If the CLI takes it back, nobody is asked for its answer any more.
+/// A waiting call. If the CLI cancels it, the request is withdrawn.
 struct Waiting {
     room: Arc<Room>,
     request: Option<RequestId>,
@@ -120,7 +120,7 @@ impl Drop for Waiting {
         let Some(request) = self.request.take() else { return };
         if self.room.calls.take(&request).is_some() {
             let withdrawn = HostEvent::RequestWithdrawn { request };
-            // A write that was sent is done without anybody waiting for it.
+            // The write happens even if its reply is dropped.
             drop(self.room.recorder.record(vec![Item::Host(withdrawn)], ConversationUpdate::default()));
         }
     }
@@ -148,12 +148,12 @@ impl ServerHandler for ClientToolServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.tools.tools.iter().any(|tool| tool.name == request.name) {
-            return Err(ErrorData::invalid_params(format!("there is no tool {}", request.name), None));
+            return Err(ErrorData::invalid_params(format!("no tool named {}", request.name), None));
         }
         let tool_use_id = context.meta.get(CALL_ID).and_then(Value::as_str).map(ToolUseId::from);
         let answered = tokio::select! {
             answered = self.call(request, tool_use_id) => answered,
-            () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was taken back", None)),
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
         };
         let ToolAnswer { content, is_error } =
             answered.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;

@@ -75,7 +75,7 @@ impl Core {
         self.freed.notify_waiters();
     }
 
-    /// Lets go of all sessions and of the folder. What still runs writes its log to the end.
+    /// Releases all sessions and the folder. Writes that are in progress are completed.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         let rooms = std::mem::take(&mut *self.rooms());
@@ -112,7 +112,7 @@ impl Core {
             let mut rooms = self.rooms();
             let is_current = rooms.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot));
             match loaded {
-                // Somebody may have let it go in between.
+                // It may have been released in between.
                 Ok(_) if !is_current => {}
                 Ok(room) => return Ok(Lease::of(room)),
                 Err(error) => {
@@ -136,7 +136,7 @@ impl Core {
             Entry::Vacant(place) => Arc::clone(place.insert(Slot::default())),
         };
         let mut done = None;
-        // Whoever wants the session waits for this, and then looks for it again.
+        // Callers that want the session wait for this, and then look for it again.
         let _absent = slot
             .get_or_try_init(|| async {
                 done = Some(work.await);
@@ -150,7 +150,7 @@ impl Core {
         done
     }
 
-    /// Lets go of a session whatever it is doing: its log is gone or does not work.
+    /// Releases a session whatever it is doing: its log is gone or has failed.
     pub(crate) fn forget(&self, room: &Room) {
         let mut rooms = self.rooms();
         if is_of(&rooms, room) {
@@ -159,7 +159,7 @@ impl Core {
     }
 }
 
-/// Ends everything when nobody holds the host any more.
+/// Ends everything when the last handle to the host is dropped.
 #[derive(Debug)]
 pub(crate) struct Keeper(pub(crate) Arc<Core>);
 

@@ -55,7 +55,7 @@ async fn deny_all(room: &Lease, patience: Duration) {
             patience.as_secs()
         );
         let decision = Decision::Deny { message, interrupt: true };
-        // Whoever answered meanwhile was first, and that is just as good.
+        // If the request was answered in the meantime, that answer counts.
         let _ = session.session().answer(&request, decision, Some(HOST.to_owned())).await;
     }
     crate::metrics::count(&room.core.counters.crowded_out, 1);

@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of the host.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use weir_process::LockError;
 use weir_session::SessionError;
 use weir_store::{ConversationId, StoreError};
 
-/// Why the host did not do what it was asked.
+/// Why a call to the host failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -21,15 +21,15 @@ pub enum HostError {
     /// The working directory is not one that may be used.
     #[error("{cwd} cannot be used as a working directory: {reason}", cwd = .cwd.display())]
     Folder {
-        /// What was asked for.
+        /// The requested folder.
         cwd: PathBuf,
-        /// Why not.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// The folder would run something else than what a person has seen.
-    #[error("the folder has changed since it was looked at; look at what it would run again")]
+    /// The folder would now run something other than what the person has seen.
+    #[error("the folder has changed since it was reviewed; review what it would run again")]
     FolderChanged,
-    /// The request makes no sense.
+    /// The call is invalid.
     #[error("{0}")]
     Invalid(String),
     /// A live session has this key.
@@ -37,25 +37,25 @@ pub enum HostError {
     KeyInUse {
         /// The key.
         key: String,
-        /// Whose it is.
+        /// The session that has it.
         owner: ConversationId,
     },
-    /// The session was put away.
+    /// The session is archived.
     #[error("the session is archived; take it out of the archive first")]
     Archived,
-    /// Too many messages wait already.
-    #[error("{most} messages wait already, which is the limit; wait for answers or cancel some")]
+    /// Too many messages are queued.
+    #[error("{max} messages are already queued, which is the limit; wait for answers or cancel some")]
     QueueFull {
-        /// How many may wait.
-        most: usize,
+        /// The limit.
+        max: usize,
     },
-    /// Everything is busy.
-    #[error("all processes are busy and enough sessions wait for one; try again in {} s", retry_after.as_secs())]
+    /// All processes are busy and too many sessions wait for one.
+    #[error("all processes are busy and too many sessions wait for one; try again in {} s", retry_after.as_secs())]
     Busy {
-        /// When it may be worth another try.
+        /// When to try again.
         retry_after: Duration,
     },
-    /// The limit of what the session may cost is reached.
+    /// The session has reached its cost limit.
     #[error(
         "the session has cost {}, which is its limit of {}; fork it to start counting again, or start a session with a higher limit",
         dollars(*spent),
@@ -67,59 +67,59 @@ pub enum HostError {
         /// The limit.
         limit: f64,
     },
-    /// The CLI keeps nothing of the session, and the process that had it has ended.
+    /// The CLI keeps nothing of the session on disk, and its process has ended.
     #[error(
         "nothing of this session is kept on disk (no_session_persistence), so it ends with its process and cannot be resumed \
-         or copied; begin a new one"
+         or copied; start a new one"
     )]
     NotKept,
     /// There is no such message.
-    #[error("there is no such message in this session")]
+    #[error("no such message in this session")]
     NoSuchMessage,
-    /// The message was sent, or has come to its end.
-    #[error("the message can no longer be taken back: it is {state}")]
+    /// The message was already sent or has ended.
+    #[error("the message can no longer be cancelled: it is {state}")]
     NotCancellable {
-        /// What has become of it.
+        /// State of the message.
         state: &'static str,
     },
-    /// Somebody else answered first.
-    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was taken back or has expired".to_owned(), |by| format!("the request was answered already by {by}")))]
+    /// The request was already answered.
+    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was withdrawn or has expired".to_owned(), |by| format!("the request was already answered by {by}")))]
     AlreadyAnswered {
-        /// Who.
+        /// Who answered it, if known.
         by: Option<String>,
     },
-    /// There is no such request, or it is long gone.
-    #[error("there is no open request of that name; it may have been withdrawn or have timed out")]
+    /// There is no open request with this id.
+    #[error("no open request with this id; it was answered, was withdrawn or has expired")]
     NoSuchRequest,
     /// The answer does not fit the request.
     #[error("{0}")]
     BadAnswer(String),
     /// There is no such tool call, or it has no output.
-    #[error("the log has no output of that tool call")]
+    #[error("the log has no output of this tool call")]
     NoSuchTool,
-    /// Nothing was interrupted.
+    /// There is nothing to resume.
     #[error("there is nothing to resume: no turn was interrupted and no message is held")]
     NothingToResume,
-    /// Too many watch already.
-    #[error("{most} watch this session already, which is the limit")]
+    /// The session has too many viewers.
+    #[error("this session already has {max} viewers, which is the limit")]
     TooManyViewers {
-        /// How many may.
-        most: usize,
+        /// The limit.
+        max: usize,
     },
     /// The host is being shut down.
     #[error("the host is being shut down; try again when it is back")]
     ShuttingDown,
-    /// The session could not do it.
+    /// The session failed.
     #[error(transparent)]
     Session(SessionError),
     /// The log could not be read or written.
     #[error(transparent)]
     Store(StoreError),
     /// Another host uses the same folder.
-    #[error("another Weir works with this data: {0}")]
+    #[error("another Weir is using this data: {0}")]
     Locked(String),
-    /// What was left of an earlier run could not be cleaned up.
-    #[error("what was left of an earlier run could not be ended: {0}")]
+    /// Processes of an earlier run could not be ended.
+    #[error("processes of an earlier run could not be ended: {0}")]
     Leftovers(String),
     /// A task of the host failed, which is a bug.
     #[error("the host failed: {0}; please report this")]
@@ -127,7 +127,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// A short name that does not change, for programs.
+    /// A stable, short name for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound(_) => "session_not_found",

@@ -20,11 +20,11 @@ use crate::transcript;
 
 /// Pieces have about this size.
 const PIECE: usize = 64 << 10;
-/// So many entries are held while it is written: what is older does not change any more.
+/// Entries held while it is written: older ones do not change any more.
 const HELD: usize = 2048;
-/// Among so many entries is the first message.
+/// The first message is among this many entries.
 const FIRST: u64 = 50;
-/// So many wait for whoever takes them.
+/// Pieces that may wait for the reader.
 const WAITING: usize = 4;
 
 /// Begins to write.
@@ -52,7 +52,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Whether somebody still wants it.
+    /// Writes bytes. Returns whether the reader is still there.
     fn put(&mut self, bytes: &[u8]) -> bool {
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= PIECE {
@@ -63,7 +63,7 @@ impl Writer {
 
     fn flush(&mut self) {
         if !self.buffer.is_empty() {
-            // Nobody may want it any more.
+            // The reader may have gone.
             let _ = self.sender.blocking_send(Ok(std::mem::take(&mut self.buffer).into()));
         }
     }
@@ -109,7 +109,7 @@ fn document(
         ExportFormat::Html => ExportForm::Html,
         _ => ExportForm::Markdown,
     };
-    // It fails only when nobody wants it any more.
+    // It fails only when the reader has gone.
     let Ok(mut exporter) = Exporter::begin(form, facts, writer) else { return Ok(()) };
     let mut book = Book::new(HELD);
     walk(core.source(), id, 0, |event| {
@@ -123,7 +123,7 @@ fn document(
     Ok(())
 }
 
-/// What stands before and after the conversation: how it ended, and how it began.
+/// Data for the beginning and the end of the document: the final view with the first entries.
 fn facts(core: &Core, id: &ConversationId) -> Result<View, HostError> {
     let options = &core.options;
     let ended = load(core.source(), id, options.keep_entries, options.checkpoint_every)?.book;

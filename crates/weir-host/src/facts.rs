@@ -1,4 +1,4 @@
-//! What is said about a session, made from its book and its settings.
+//! Derives a session's summary, outcomes and failures from its book and its settings.
 
 use weir_session::{SessionError, StartError};
 use weir_store::ConversationUpdate;
@@ -72,7 +72,7 @@ pub(crate) fn is_same(a: &SessionInfo, b: &SessionInfo) -> bool {
     *a == b
 }
 
-/// What the store has to be told. Notes that it was.
+/// The update for the store, if anything has changed. Marks it as stored.
 pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<ConversationUpdate> {
     let mut update = ConversationUpdate::default();
     if state.row.status != info.status.as_str() {
@@ -122,10 +122,11 @@ pub(crate) fn finish(
     let TurnAnswer { text, said, api_error, rate_limit_resets_at, turn } = answer;
     let of_turn = || turn.as_ref().filter(|turn| turn.state.is_cut_short()).map(failure_of);
     let of_state = || match state {
-        MessageState::Cancelled => Some(failure_with(FailureKind::Cancelled, "the message was taken back")),
-        MessageState::Indeterminate => {
-            Some(failure_with(FailureKind::Died, "the CLI ended before it said what became of the message"))
-        }
+        MessageState::Cancelled => Some(failure_with(FailureKind::Cancelled, "the message was cancelled")),
+        MessageState::Indeterminate => Some(failure_with(
+            FailureKind::Died,
+            "the CLI ended before it reported what happened to the message",
+        )),
         MessageState::Failed => Some(failure_with(FailureKind::Error, "the message could not be sent")),
         _ => None,
     };
@@ -147,12 +148,12 @@ fn failure_with(kind: FailureKind, message: impl Into<String>) -> Failure {
     Failure { kind, message: message.into() }
 }
 
-/// Why nothing came of what ran when the host ended.
+/// The failure of a turn that was running when the host ended.
 pub(crate) fn restarted() -> Failure {
     failure_with(FailureKind::Restarted, "the turn was interrupted by a restart of Weir")
 }
 
-/// Why a turn that did not end well did not.
+/// Why a turn failed.
 fn failure_of(turn: &Turn) -> Failure {
     let Some(result) = &turn.result else {
         return match turn.state {

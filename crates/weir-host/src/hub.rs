@@ -1,7 +1,7 @@
-//! Tells those who watch all sessions what has changed, the newest of each session and nothing twice.
+//! Tells viewers of all sessions what has changed: the newest state of each session, and nothing twice.
 //!
-//! What waits for a watcher is bounded by the number of sessions: a later state of a session takes the place of an
-//! earlier one that was not fetched yet.
+//! A viewer's queue is bounded by the number of sessions: a later state of a session replaces an earlier one that was
+//! not fetched yet.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,15 +10,15 @@ use tokio::sync::Notify;
 
 use crate::info::SessionInfo;
 
-/// What one who watches all sessions is told.
+/// An event for a viewer of all sessions.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AllEvent {
-    /// A session is new, or is now this.
+    /// A session was created or has changed.
     Session(Arc<SessionInfo>),
     /// A session was deleted.
     Removed {
-        /// Which.
+        /// Id of the deleted session.
         id: String,
     },
 }

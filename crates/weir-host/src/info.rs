@@ -1,25 +1,25 @@
-//! What a list of sessions shows of each.
+//! Summaries of sessions, as lists show them.
 
 use serde::{Deserialize, Serialize};
 use weir_store::Conversation;
 
 use crate::settings::KeptSettings;
 
-/// A session at a glance.
+/// Summary of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SessionInfo {
-    /// Names it.
+    /// Id of the session.
     pub id: String,
-    /// The caller's own name for it.
+    /// The caller's own key for it.
     pub key: Option<String>,
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
     /// Where it works.
     pub cwd: String,
     /// The model.
     pub model: Option<String>,
-    /// What is allowed without asking.
+    /// Permission mode.
     pub permission_mode: Option<String>,
     /// What it is doing.
     pub status: SessionStatus,
@@ -37,7 +37,7 @@ pub struct SessionInfo {
     pub created_at: i64,
     /// When something happened last.
     pub updated_at: i64,
-    /// Whether it was put away.
+    /// Whether it is archived.
     pub archived: bool,
     /// Whether it is kept however old it is and however little space is left.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct SessionInfo {
     pub origin: String,
     /// The number of the newest event of its log.
     pub newest_seq: u64,
-    /// What went wrong last.
+    /// The last error.
     pub last_error: Option<String>,
 }
 

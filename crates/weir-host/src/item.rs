@@ -55,7 +55,7 @@ pub(crate) enum Note {
         /// Whether a turn was running.
         turn: bool,
     },
-    /// Somebody lets it go on.
+    /// The session was resumed.
     Resumed { by: String },
     /// Something went wrong that the CLI could not tell of.
     Failed {
@@ -63,7 +63,7 @@ pub(crate) enum Note {
         message_id: Option<MessageId>,
         failure: Failure,
     },
-    /// Somebody interrupted or stopped it, or changed its settings.
+    /// The session was interrupted or stopped, or its settings were changed.
     Control { action: String, by: String },
 }
 

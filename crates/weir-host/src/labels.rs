@@ -1,25 +1,25 @@
-//! The labels under which lines and messages are kept in the log, so that some questions need not read all of it.
+//! The labels of lines and messages in the log, so that some queries need not read all of it.
 //!
-//! They only say where to look: whoever reads a labelled line looks at the line itself.
+//! They only say where to look: a reader still checks the labelled line itself.
 
 use weir_wire::{ContentBlock, Line, Message, MessageId, ToolUseId, ToolUseResult};
 
 /// Calls that change files, and their results.
 pub(crate) const FILES: &str = "files";
-/// So many calls are remembered until their results come. An agent has a few at a time.
-const MOST_OPEN: usize = 1000;
+/// How many calls are remembered until their results arrive. An agent has a few at a time.
+const MAX_OPEN: usize = 1000;
 
-/// Where the result of a call is.
+/// Label of the result of a call.
 pub(crate) fn output_of(tool: &ToolUseId) -> String {
     format!("output {tool}")
 }
 
-/// Where the pictures of a message are.
+/// Label of the pictures of a message.
 pub(crate) fn pictures_of(message: &MessageId) -> String {
     format!("pictures {message}")
 }
 
-/// Finds the labels of lines that come one after another.
+/// Finds the labels of consecutive lines.
 #[derive(Debug, Default)]
 pub(crate) struct Labeller {
     /// Calls that change files and have no result yet, the oldest first.
@@ -53,7 +53,7 @@ impl Labeller {
                     {
                         let tool = id.to_id();
                         labels.push(output_of(&tool));
-                        changes |= self.has_ended(&tool);
+                        changes |= self.end_call(&tool);
                     }
                 }
                 if changes {
@@ -67,19 +67,20 @@ impl Labeller {
     }
 
     fn called(&mut self, tool: ToolUseId) {
-        if self.open.len() >= MOST_OPEN {
+        if self.open.len() >= MAX_OPEN {
             self.open.remove(0);
         }
         self.open.push(tool);
     }
 
-    fn has_ended(&mut self, tool: &ToolUseId) -> bool {
+    /// Returns whether the call was open, and forgets it.
+    fn end_call(&mut self, tool: &ToolUseId) -> bool {
         let place = self.open.iter().position(|open| open == tool);
         place.map(|place| self.open.remove(place)).is_some()
     }
 }
 
-/// Tools whose calls [`weir_transcript`] makes changes of files from, with or without a structured result.
+/// Tools from whose calls [`weir_transcript`] derives file changes, with or without a structured result.
 fn changes_files(name: &str) -> bool {
     matches!(name, "Write" | "Edit" | "MultiEdit" | "NotebookEdit")
 }
@@ -105,7 +106,7 @@ mod tests {
         files
     }
 
-    /// The paths and the differences that a log of these lines tells of.
+    /// The paths and diffs in a log of these lines.
     fn changes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<(String, String)> {
         let mut book = Book::new(1000);
         let mut changes = Vec::new();
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn labelled_lines_tell_of_the_same_changes_as_all_lines() {
+    fn labelled_lines_have_the_same_changes_as_all_lines() {
         let mut seen = 0;
         for file in captures() {
             let bytes = std::fs::read(&file).unwrap();

@@ -1,4 +1,4 @@
-//! The messages of a session: which wait, which may be given to the CLI next, what has become of the rest. Pure.
+//! The messages of a session: which are queued, which may be sent to the CLI next, and the state of the rest. Pure.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,38 +8,38 @@ use weir_wire::MessageId;
 
 use crate::message::{Failure, MessageInfo, MessageMode, MessageState, StoredMessage};
 
-/// Messages that have come to their end and are still listed.
+/// How many ended messages are still listed.
 const REMEMBERED: usize = 64;
-/// How much of the text of such a message is listed, in bytes. The log has the whole.
+/// How many bytes of the text of an ended message are listed. The log has the whole text.
 const REMEMBERED_TEXT: usize = 16 << 10;
 
-/// A message, and what has become of it.
+/// A message and its state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// In full while it may still have to be sent.
+    /// Complete while it may still have to be sent; shortened when it has ended.
     pub(crate) message: Arc<StoredMessage>,
     images: u32,
     pub(crate) seq: u64,
     pub(crate) at: i64,
     pub(crate) state: MessageState,
-    /// It waits for somebody who lets the session go on.
+    /// It waits until the session is resumed.
     pub(crate) held: bool,
-    /// The log says that it is given to the CLI.
+    /// The log says that it is being sent to the CLI.
     pub(crate) handed: bool,
-    /// Somebody is giving it to the CLI or taking it back, so nobody else may.
+    /// A task is sending or cancelling it, so no other task may.
     #[serde(skip)]
     pub(crate) claimed: bool,
-    /// It was cancelled while it waits for a process or for money.
+    /// It was cancelled while it waited for a process or for money.
     #[serde(skip)]
     pub(crate) is_unwanted: bool,
-    /// It was given to a session whose answer has not come.
+    /// It was sent to a session that has not answered yet.
     #[serde(skip)]
     pub(crate) in_flight: bool,
-    /// Somebody interrupted it while it was being given to the CLI, or later.
+    /// It was interrupted while it was being sent to the CLI, or later.
     #[serde(skip)]
     pub(crate) interrupted: bool,
     pub(crate) failure: Option<Failure>,
-    /// What the view says about it.
+    /// The error that the view shows.
     error: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Record {
         }
     }
 
-    /// Lets go of what only the CLI needs.
+    /// Drops the parts that only the CLI needs.
     fn slim(&mut self) {
         let text = &self.message.text;
         let has_more = !self.message.images.is_empty() || !self.message.files.is_empty();
@@ -86,7 +86,7 @@ impl Record {
         });
     }
 
-    /// Whether nothing more will become of it.
+    /// Whether its state is final.
     pub(crate) fn is_over(&self) -> bool {
         self.state.is_final() && !self.in_flight && !self.claimed
     }
@@ -96,7 +96,7 @@ impl Record {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     records: VecDeque<Record>,
-    /// Changes whenever what waits does.
+    /// Changes whenever the queue does.
     revision: u64,
 }
 
@@ -127,15 +127,15 @@ impl Ledger {
         self.forget();
     }
 
-    /// Forgets the oldest of those that have come to their end. Only when another one comes: whoever waits for an end
-    /// must find it.
+    /// Forgets the oldest ended messages. Only called when another message is accepted, so that a caller waiting for
+    /// the end of a message still finds it.
     fn forget(&mut self) {
         let over = self.records.iter().filter(|record| record.is_over()).count();
-        let mut most = over.saturating_sub(REMEMBERED);
-        if most > 0 {
+        let mut excess = over.saturating_sub(REMEMBERED);
+        if excess > 0 {
             self.records.retain(|record| {
-                let goes = most > 0 && record.is_over();
-                most -= usize::from(goes);
+                let goes = excess > 0 && record.is_over();
+                excess -= usize::from(goes);
                 !goes
             });
         }
@@ -153,7 +153,7 @@ impl Ledger {
         self.records.iter().rfind(|record| record.seq == seq)
     }
 
-    /// The view says what has become of a message.
+    /// Takes over the state of a message from the view.
     pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState, error: Option<&str>) {
         if let Some(record) = self.get_mut(id)
             && record.state != state
@@ -167,7 +167,7 @@ impl Ledger {
         }
     }
 
-    /// The log says that a message is given to the CLI.
+    /// The log says that a message is being sent to the CLI.
     pub(crate) fn handed_over(&mut self, id: &MessageId) {
         if let Some(record) = self.get_mut(id) {
             record.handed = true;
@@ -182,7 +182,7 @@ impl Ledger {
         }
     }
 
-    /// All that waits waits for somebody who lets it go on.
+    /// Holds queued messages until the session is resumed.
     pub(crate) fn hold(&mut self) {
         for record in self.records.iter_mut().filter(|record| record.waits()) {
             record.held = true;
@@ -190,7 +190,7 @@ impl Ledger {
         }
     }
 
-    /// The host was restarted: it is why nobody knows what became of these, if nothing else is said of them.
+    /// After a restart of the host: records the restart as the reason for messages whose outcome is unknown.
     pub(crate) fn cut_off(&mut self, failure: &Failure) {
         let is_unknown =
             |record: &&mut Record| record.state == MessageState::Indeterminate && record.failure.is_none();
@@ -199,7 +199,7 @@ impl Ledger {
         }
     }
 
-    /// Lets go on what was held. Tells how many.
+    /// Releases held messages. Returns how many.
     pub(crate) fn release(&mut self) -> u32 {
         let mut released = 0;
         for record in self.records.iter_mut().filter(|record| record.held) {
@@ -210,7 +210,7 @@ impl Ledger {
         released
     }
 
-    /// The message that may be given to the CLI now, and claims it.
+    /// Claims and returns the message that may be sent to the CLI now.
     pub(crate) fn claim_next(&mut self) -> Option<Record> {
         let is_busy = self.is_any_in_flight();
         let record = self.records.iter_mut().find(|record| {
@@ -221,7 +221,7 @@ impl Ledger {
         Some(record.clone())
     }
 
-    /// Whether [`Ledger::claim_next`] would give one.
+    /// Whether [`Ledger::claim_next`] would return a message.
     pub(crate) fn has_next(&self) -> bool {
         let is_busy = self.is_any_in_flight();
         self.records.iter().any(|record| {
@@ -230,7 +230,7 @@ impl Ledger {
         })
     }
 
-    /// Claims a message that waits, so that it can be taken back.
+    /// Claims a queued message, so that it can be cancelled.
     pub(crate) fn claim(&mut self, id: &MessageId) -> bool {
         match self.get_mut(id) {
             Some(record) if record.waits() && !record.claimed => {
@@ -241,7 +241,7 @@ impl Ledger {
         }
     }
 
-    /// Marks what is being given to the CLI, or was given to it, as interrupted. Gives those messages.
+    /// Marks messages that are being sent, or were sent, to the CLI as interrupted. Returns their ids.
     pub(crate) fn interrupt(&mut self) -> Vec<MessageId> {
         let mut marked = Vec::new();
         let is_at_hand =
@@ -253,7 +253,7 @@ impl Ledger {
         marked
     }
 
-    /// Claims the first message that waits, so that it can be taken back.
+    /// Claims the first queued message, so that it can be cancelled.
     pub(crate) fn claim_first(&mut self) -> Option<MessageId> {
         let record =
             self.records.iter_mut().find(|record| record.waits() && !record.held && !record.claimed)?;
@@ -266,7 +266,7 @@ impl Ledger {
         self.get(id).is_some_and(|record| record.interrupted)
     }
 
-    /// Claims all that wait, so that they can be taken back.
+    /// Claims all queued messages, so that they can be cancelled.
     pub(crate) fn claim_all(&mut self) -> Vec<MessageId> {
         let waiting = self.records.iter_mut().filter(|record| record.waits() && !record.claimed);
         waiting
@@ -277,7 +277,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Cancels a message that is claimed and waits for a process or for money. Says whether it was in time.
+    /// Cancels a claimed message that waits for a process or for money. Returns whether it was in time.
     pub(crate) fn reject(&mut self, id: &MessageId) -> bool {
         match self.get_mut(id) {
             Some(record) if record.waits() && record.claimed && !record.in_flight => {
@@ -288,7 +288,7 @@ impl Ledger {
         }
     }
 
-    /// Whether a message was cancelled while it waits for a process or for money.
+    /// Whether a message was cancelled while it waited for a process or for money.
     pub(crate) fn is_unwanted(&self, id: &MessageId) -> bool {
         self.get(id).is_some_and(|record| record.is_unwanted)
     }
@@ -299,7 +299,7 @@ impl Ledger {
         }
     }
 
-    /// A message is with a session now, or its answer has come.
+    /// A message was sent to a session, or its answer has arrived.
     pub(crate) fn set_in_flight(&mut self, id: &MessageId, in_flight: bool) {
         if let Some(record) = self.get_mut(id) {
             record.in_flight = in_flight;
@@ -311,8 +311,8 @@ impl Ledger {
         self.records.iter().any(|record| record.in_flight)
     }
 
-    /// Whether a message is with a session and nothing was heard of its end. The end is heard a moment before the answer
-    /// comes.
+    /// Whether a message was sent to a session and its end is not recorded yet. The end is recorded a moment before the
+    /// answer arrives.
     pub(crate) fn is_any_under_way(&self) -> bool {
         self.records.iter().any(|record| record.in_flight && !record.state.is_final())
     }
@@ -322,13 +322,13 @@ impl Ledger {
         self.records.iter().filter(|record| record.state == MessageState::Queued)
     }
 
-    /// Messages that the log says were given to the CLI and of which nothing was heard.
+    /// Messages that, according to the log, were sent to the CLI but not confirmed.
     pub(crate) fn handed_and_silent(&self) -> Vec<MessageId> {
         let silent = self.queued().filter(|record| record.handed);
         silent.map(|record| record.message.message_id.clone()).collect()
     }
 
-    /// Whether something waits that nobody holds back.
+    /// Whether a message is queued and not held.
     pub(crate) fn is_any_due(&self) -> bool {
         self.queued().any(|record| !record.held)
     }
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_may_have_a_message() {
+    fn only_one_task_may_claim_a_message() {
         let mut ledger = ledger(&[("a", MessageMode::Queue)]);
         assert!(ledger.claim(&"a".into()));
         assert!(!ledger.claim(&"a".into()) && ledger.claim_all().is_empty());
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_with_the_conversation() {
+    fn it_does_not_grow_with_the_session() {
         let mut ledger = Ledger::default();
         for number in 0..1000u64 {
             let id = number.to_string();
@@ -429,6 +429,6 @@ mod tests {
             }
         }
         assert_eq!(ledger.records().count(), REMEMBERED + 2);
-        assert!(ledger.get(&"3".into()).is_some(), "what waits is kept");
+        assert!(ledger.get(&"3".into()).is_some(), "a queued message is kept");
     }
 }

@@ -1,19 +1,19 @@
-//! Conversations that outlive their processes: the engine that the server, the loop and the bridge share.
+//! Sessions that outlive their processes: the engine that the server, the loop and the bridge share.
 //!
 //! A [`Host`] joins the pool of processes (`weir-session`), the log (`weir-store`) and the fold
-//! (`weir-transcript`). A session of the host is a log; a process is something that it has from time to time. What
-//! is in memory is what somebody looks at or works with, and can be made again from the log at any time.
+//! (`weir-transcript`). A session of the host is a log that has a process from time to time. Only sessions with a
+//! viewer or with work to do are in memory, and they can be rebuilt from the log at any time.
 //!
 //! - **Accepted means logged.** [`Host::send`] returns when the message is in the store. The same client id gives the
 //!   same message.
 //! - **One order.** Everything that happens to a session goes through the store in one order, and is folded and shown
-//!   to viewers in that order, after the store has taken it. A cursor that a viewer has seen is in the log, also when
-//!   this program is killed the moment after.
-//! - **No viewer is waited for.** Each has a bounded queue; one that is too slow is told so and comes back.
-//! - **After a kill** the turn that ran is shown as interrupted, messages that were not given to the CLI are kept, and
-//!   [`Host::resume`] goes on. A message is never given to the CLI twice.
+//!   to viewers in that order, after the store has taken it. A cursor that a viewer has seen is in the log, even if
+//!   this program is killed a moment later.
+//! - **Viewers never block a session.** Each has a bounded queue; one that is too slow is disconnected and can resume.
+//! - **After a kill** the running turn is shown as interrupted, messages that were not sent to the CLI are kept, and
+//!   [`Host::resume`] continues. A message is never sent to the CLI twice.
 //!
-//! This crate speaks no HTTP and draws nothing.
+//! This crate has no HTTP and no user interface.
 
 mod admission;
 mod attached;

@@ -12,11 +12,11 @@ use crate::checkpoint;
 use crate::error::HostError;
 use crate::frame_builder::FrameBuilder;
 
-/// So much is read at a time: few round trips, and little memory.
+/// Amount read at a time: few round trips, and little memory.
 const PAGE_EVENTS: usize = 2048;
 const PAGE_BYTES: usize = 2 << 20;
 
-/// A store to read from, until nobody wants to know any more.
+/// A store to read from, until the reader is no longer needed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) store: &'a dyn Store,

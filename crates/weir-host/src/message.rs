@@ -1,4 +1,4 @@
-//! Messages to the agent: as they come, as they are kept, and what has become of them.
+//! Messages to the agent: as they are sent, as they are stored, and their outcome.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,18 +15,18 @@ pub(crate) const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", 
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewMessage {
-    /// The sender's own name for it: the second message of that name is the first one. One is made where none is given.
+    /// The sender's own id for it: a second message with the same id is the first one. Generated if none is given.
     pub client_id: Option<String>,
-    /// What it says.
+    /// The text.
     pub text: String,
     /// Pictures.
     pub images: Vec<Image>,
-    /// What becomes of it while a turn runs.
+    /// How it is handled while a turn runs.
     pub mode: MessageMode,
-    /// Files of the session's folder whose content goes with the text, relative to the folder.
+    /// Files in the session's folder whose content goes with the text, relative to the folder.
     pub files: Vec<String>,
-    /// A slash command of the CLI instead of a text and pictures. Who may use which is for the caller to decide: a
-    /// text, whatever it begins with, runs none.
+    /// A slash command of the CLI instead of a text and pictures. The caller decides who may use which command: a text
+    /// never runs one, whatever it begins with.
     pub command: Option<SlashCommand>,
 }
 
@@ -44,12 +44,12 @@ pub struct SlashCommand {
 }
 
 impl NewMessage {
-    /// A message of text alone, which waits for its turn.
+    /// A queued message with only a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The same, under the sender's own name.
+    /// Sets the sender's own id.
     #[must_use]
     pub fn client_id(mut self, id: impl Into<String>) -> Self {
         self.client_id = Some(id.into());
@@ -75,7 +75,9 @@ fn to_base64<S: Serializer>(data: &[u8], serializer: S) -> Result<S::Ok, S::Erro
 
 fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    STANDARD.decode(text.as_bytes()).map_err(|error| serde::de::Error::custom(format!("no base64: {error}")))
+    STANDARD
+        .decode(text.as_bytes())
+        .map_err(|error| serde::de::Error::custom(format!("not valid base64: {error}")))
 }
 
 /// What becomes of a message while a turn runs.
@@ -95,17 +97,17 @@ pub enum MessageMode {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum MessageState {
-    /// It waits here.
+    /// It is queued here.
     Queued,
-    /// It was given to the CLI.
+    /// It was sent to the CLI.
     Sent,
     /// A result says that it was answered.
     Answered,
-    /// It was taken back.
+    /// It was cancelled.
     Cancelled,
     /// It could not be sent, or its turn ended in an error.
     Failed,
-    /// The CLI ended before it said what became of it.
+    /// The CLI ended before it reported the outcome.
     Indeterminate,
 }
 
@@ -122,7 +124,7 @@ impl MessageState {
         }
     }
 
-    /// Whether nothing more will become of it.
+    /// Whether the state will not change any more.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Queued | Self::Sent)
     }
@@ -276,7 +278,7 @@ pub enum FailureKind {
     TimedOut,
     /// The limit of cost was reached.
     BudgetExhausted,
-    /// The message was taken back.
+    /// The message was cancelled.
     Cancelled,
     /// The session was stopped.
     Stopped,
@@ -300,7 +302,7 @@ pub(crate) struct StoredMessage {
     pub(crate) account: Option<String>,
     #[serde(default)]
     pub(crate) mode: MessageMode,
-    /// Whether it is sent before those that wait.
+    /// Whether it is sent before the queued messages.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) goes_first: bool,
     pub(crate) text: String,

@@ -85,7 +85,7 @@ impl MessageWatch {
                     }
                 }
             };
-            if self.is_about_the_message(&frame) {
+            if self.admit(&frame) {
                 self.is_done_told |= frame.event().name() == "done";
                 self.is_over = matches!(frame.event(), WatchEvent::Bye(_));
                 return Some(frame);
@@ -93,7 +93,8 @@ impl MessageWatch {
         }
     }
 
-    fn is_about_the_message(&mut self, frame: &Frame) -> bool {
+    /// Returns whether a frame is about the message, and remembers its turn if so.
+    fn admit(&mut self, frame: &Frame) -> bool {
         let event = frame.event();
         let Some(turn) = event.turn() else { return !matches!(event, WatchEvent::Hello(_)) };
         if self.turns.contains(&turn) {

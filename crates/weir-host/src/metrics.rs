@@ -1,35 +1,35 @@
-//! Numbers about the host, as plain data. How they are shown is somebody else's business.
+//! Metrics of the host, as plain data. Presenting them is left to the caller.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::info::SessionStatus;
 
-/// Numbers about a host. Counters count from its opening.
+/// Metrics of a host. Counters start at zero when it opens.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct HostMetrics {
     /// Sessions in memory by what they are doing.
     pub sessions: Vec<(SessionStatus, u64)>,
-    /// Processes that run.
+    /// Running processes.
     pub processes: u64,
-    /// Most processes at a time.
-    pub most_processes: u64,
-    /// Processes that are kept for new sessions.
+    /// Maximum number of processes at a time.
+    pub max_processes: u64,
+    /// Processes kept ready for new sessions.
     pub spare_processes: u64,
     /// Sessions that wait for a process.
     pub waiting_for_process: u64,
     /// Sessions that have a process and wait for a person.
     pub awaiting_person: u64,
-    /// Most of them that do not count as processes.
+    /// Maximum number of these that do not count towards the process limit.
     pub max_awaiting_person: u64,
-    /// How often a session was denied what it asked, because it waited too long while others needed its process.
+    /// How often a session's requests were denied because it waited too long while others needed its process.
     pub crowded_out: u64,
-    /// Events that were put into logs.
+    /// Events written to logs.
     pub events: u64,
-    /// Their bytes.
+    /// Bytes of events written to logs.
     pub event_bytes: u64,
-    /// Pieces of text that were shown and not logged.
+    /// Pieces of text that were streamed to viewers and not logged.
     pub previews: u64,
     /// Lines of a type that Weir does not know.
     pub unknown_lines: u64,
@@ -47,7 +47,7 @@ pub struct HostMetrics {
     pub turn_seconds: Histogram,
     /// How long the first text took, in seconds.
     pub first_text_seconds: Histogram,
-    /// How long the log took to take what it was given, in seconds.
+    /// How long writes to the log took, in seconds.
     pub append_seconds: Histogram,
     /// Checkpoints that are being made.
     pub checkpoints_running: u64,
@@ -55,13 +55,13 @@ pub struct HostMetrics {
     pub checkpoints: u64,
     /// Viewers of sessions.
     pub viewers: u64,
-    /// Those who watch all sessions.
+    /// Viewers of the list of sessions.
     pub list_viewers: u64,
     /// Viewers that were closed because they were too slow.
     pub lagged: u64,
 }
 
-/// How often values were at most so much.
+/// A cumulative histogram.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Histogram {
     /// Upper bounds, each with how many values were at most that; the last bound is infinite.
@@ -105,7 +105,7 @@ impl Timer {
     }
 }
 
-/// The counters behind the numbers. Anybody may add to them at any time.
+/// The counters behind the metrics. Any thread may add to them.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) events: AtomicU64,
@@ -130,7 +130,7 @@ impl Counters {
         *self.cost_usd.lock().unwrap_or_else(PoisonError::into_inner) += usd;
     }
 
-    /// The counters as numbers; what is live is for the host to add.
+    /// The counters as plain numbers; the host adds the live values.
     pub(crate) fn numbers(&self) -> HostMetrics {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         HostMetrics {

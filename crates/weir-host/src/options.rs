@@ -1,4 +1,4 @@
-//! What a host works with. Programs, environments and folders come from here and never from a request.
+//! Options of a host. Programs, environments and folders come from here and never from a request.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,59 +11,59 @@ use weir_trust::TrustFile;
 use crate::retention::Retention;
 use crate::settings::SessionSettings;
 
-/// Makes the options of a session: which program, with which environment, logs and limits. What the settings say
-/// (folder, model, tools, prompts) is put on top by the host.
+/// Makes the options of a session: which program, with which environment, logs and limits. The host then applies the
+/// session's settings (folder, model, tools, prompts) on top.
 pub type Recipe = Arc<dyn Fn(&SessionSettings) -> SessionOptions + Send + Sync>;
 
-/// What a host works with.
+/// Options of a host.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HostOptions {
-    /// The log. For low latency open it with `Durability::Process`: what was acknowledged then survives the end of
-    /// this program, however it ends, and a loss of power may cost the newest events.
+    /// The log. For low latency open it with `Durability::Process`: acknowledged events then survive any end of this
+    /// program, but a power loss may cost the newest ones.
     pub store: Arc<dyn Store>,
-    /// Who may have a process.
+    /// Limits for processes.
     pub pool: PoolOptions,
     /// Makes the options of a session.
     pub recipe: Recipe,
-    /// Working directories must lie below one of these. Without any, no session can be created.
+    /// Working directories must be inside one of these. If empty, no session can be created.
     pub roots: Vec<PathBuf>,
-    /// Which folders a person has trusted. Without it, the settings that lie in a folder never count.
+    /// The folders that a person has trusted. Without it, settings inside a folder are always ignored.
     pub trust: Option<Arc<TrustFile>>,
-    /// The home folder of the person whose CLI it is: settings there are the person's own.
+    /// The home folder of the CLI's owner: settings there are that person's own.
     pub home: Option<PathBuf>,
-    /// A folder for locks and for the list of live processes. With one, processes that an earlier host left are ended
-    /// when this one opens, and a second host on the same folder is refused.
+    /// A folder for locks and for the list of live processes. If set, processes left by an earlier host are ended when
+    /// this one opens, and a second host on the same folder is refused.
     pub state_directory: Option<PathBuf>,
-    /// How long a person may take to answer; after that it is denied. None waits for ever. A session may have a
+    /// How long a person may take to answer a request before it is denied. None waits for ever. A session may have a
     /// shorter time of its own, see [`crate::NewSession::ask_timeout_s`].
     pub ask_timeout: Option<Duration>,
-    /// If more sessions wait for a person than `pool.max_awaiting` and others wait for a process: how long the one that
-    /// has waited longest may keep its process. After that what it asked is denied and its turn ends. With none it
-    /// keeps the process for ever, and the others wait for ever.
+    /// If more sessions wait for a person than `pool.max_awaiting` and others wait for a process: how long the session
+    /// that has waited longest may keep its process. After that its requests are denied and its turn ends. With none
+    /// it keeps the process for ever, and the others wait for ever.
     pub crowded_wait: Option<Duration>,
-    /// Most messages of a session that wait.
-    pub most_queued: usize,
-    /// Longest message with its pictures, in bytes.
-    pub most_message_bytes: usize,
-    /// Most sessions that wait for a process.
-    pub most_waiting: usize,
-    /// Most bytes that wait for one viewer. One that is slower is closed.
+    /// Maximum number of queued messages of a session.
+    pub max_queued: usize,
+    /// Maximum size of a message with its pictures, in bytes.
+    pub max_message_bytes: usize,
+    /// Maximum number of sessions that wait for a process.
+    pub max_waiting: usize,
+    /// Maximum number of bytes queued for one viewer. A viewer that falls further behind is closed.
     pub viewer_bytes: usize,
-    /// Most viewers of one session.
-    pub most_viewers: usize,
+    /// Maximum number of viewers of one session.
+    pub max_viewers: usize,
     /// How many entries a view holds; the rest is paged from the log.
     pub keep_entries: usize,
-    /// After how many events of a log a checkpoint is kept, from which it is read faster the next time.
+    /// Number of events between two checkpoints of a log. A log is read faster from a checkpoint.
     pub checkpoint_every: u64,
-    /// Which sessions are removed by themselves, and when. None are, unless something is set.
+    /// Which sessions are removed automatically, and when. By default none are.
     pub retention: Retention,
-    /// What the agent is told when a turn that was interrupted by a restart is resumed.
+    /// The message to the agent when a turn that was interrupted by a restart is resumed.
     pub resume_prompt: String,
 }
 
 impl HostOptions {
-    /// A host on this log whose sessions are made by this recipe.
+    /// Default options for a host with this log and this recipe.
     pub fn new(
         store: Arc<dyn Store>,
         recipe: impl Fn(&SessionSettings) -> SessionOptions + Send + Sync + 'static,
@@ -78,11 +78,11 @@ impl HostOptions {
             state_directory: None,
             ask_timeout: None,
             crowded_wait: Some(Duration::from_secs(10 * 60)),
-            most_queued: 100,
-            most_message_bytes: 32 << 20,
-            most_waiting: 64,
+            max_queued: 100,
+            max_message_bytes: 32 << 20,
+            max_waiting: 64,
             viewer_bytes: 8 << 20,
-            most_viewers: 2000,
+            max_viewers: 2000,
             keep_entries: 200,
             checkpoint_every: 4096,
             retention: Retention::default(),
@@ -92,7 +92,7 @@ impl HostOptions {
         }
     }
 
-    /// Allows working directories below this one.
+    /// Allows working directories inside this one.
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.roots.push(root.into());

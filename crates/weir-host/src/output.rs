@@ -26,7 +26,7 @@ pub(crate) fn tool_pictures(
     find(core, id, tool, pictures)
 }
 
-/// Finds the pictures that somebody sent with a message. Blocks.
+/// Finds the pictures that were sent with a message. Blocks.
 pub(crate) fn message_pictures(
     core: &Core,
     id: &ConversationId,

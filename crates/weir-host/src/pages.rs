@@ -1,4 +1,4 @@
-//! What the host gives back to those who read.
+//! Results of reading from the host.
 
 use std::sync::Arc;
 
@@ -12,27 +12,27 @@ use weir_wire::MessageId;
 use crate::error::HostError;
 use crate::info::{SessionInfo, SessionStatus};
 
-/// A session that was created, or was there.
+/// A session that was created, or already existed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Created {
     /// The session.
     pub session: SessionInfo,
-    /// Whether it is new. Otherwise it had the key already.
+    /// Whether it is new. Otherwise a session with this key already existed.
     pub new: bool,
 }
 
 /// Which sessions to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListSessions {
-    /// Only those that are doing this.
+    /// Only sessions with this status.
     pub status: Option<SessionStatus>,
     /// Only those with this in their name, key or folder, whatever the case, or in what was said.
     pub search: Option<String>,
-    /// Those that were put away (`true`), the others (`false`), or all.
+    /// Archived sessions (`true`), the others (`false`), or all.
     pub archived: Option<bool>,
-    /// At most so many; 100 where none is given.
+    /// Maximum number of sessions; 100 by default.
     pub limit: Option<usize>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Where to continue: `next_cursor` of the previous page.
     pub cursor: Option<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct ListSessions {
 pub struct SessionPage {
     /// The sessions.
     pub sessions: Vec<SessionInfo>,
-    /// Where to go on, if there are more.
+    /// Where to continue, if there are more.
     pub next_cursor: Option<String>,
 }
 
@@ -115,7 +115,7 @@ impl Export {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ResumeReport {
-    /// The message that tells the agent to go on, where a turn was interrupted.
+    /// The message that tells the agent to continue, if a turn was interrupted.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub message_id: Option<MessageId>,
     /// How many held messages are sent.

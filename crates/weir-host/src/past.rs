@@ -12,7 +12,7 @@ use crate::item::Item;
 use crate::load::walk;
 use crate::message::{Finished, MessageState};
 
-/// The reason of a failure comes within so many events after it.
+/// The reason for a failure comes within this many events after it.
 const REASON_WITHIN: usize = 8;
 
 /// What became of the message with this number in the log.

@@ -1,4 +1,4 @@
-//! Brings what happens to a session into one order: the store's, which is also that in which it is folded and shown.
+//! Puts everything that happens to a session into one order: that of the store, in which it is also folded and shown.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,28 +16,28 @@ use crate::error::HostError;
 use crate::item::{Item, Oversize, search_text};
 use crate::labels::Labeller;
 
-/// Previews are dropped while more than this waits to be shown: what they preview comes whole.
-const MOST_WAITING: usize = 64 << 20;
+/// Previews are dropped while more bytes than this wait to be shown: the complete lines follow anyway.
+const MAX_WAITING: usize = 64 << 20;
 
-/// So many messages are remembered as written. A process has one at a time, or a few that steer.
-const MOST_WRITTEN: usize = 64;
+/// How many messages are remembered as written. A process has one at a time, or a few that steer.
+const MAX_WRITTEN: usize = 64;
 
-/// Things that happened together.
+/// Items that happened together.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) at: i64,
     pub(crate) items: Vec<Item>,
-    /// The store's answer, where something goes into the log.
+    /// The store's reply, if anything goes into the log.
     pub(crate) reply: Option<Reply<Appended>>,
-    /// Who waits until it is done.
+    /// Notified when the batch is in the log and in the view.
     pub(crate) done: Option<oneshot::Sender<Result<Done, HostError>>>,
     pub(crate) sent: Instant,
     size: usize,
 }
 
 impl Batch {
-    /// Whether whoever sent it is told that the store did not take it, and nothing else happens: a message that there is
-    /// no space or no disk for. Anything else that is not written down ends the session, because the book would not know of it.
+    /// Whether the store's error is only returned to the sender: for messages when there is no space or no disk. Any other
+    /// item that cannot be written ends the session, because the book would not know of it.
     pub(crate) fn is_refusable(&self, error: &HostError) -> bool {
         let is_message =
             !self.items.is_empty() && self.items.iter().all(|item| matches!(item, Item::Message(_)));
@@ -56,17 +56,17 @@ impl Batch {
 pub(crate) struct Done {
     /// The number of its first event.
     pub(crate) seq: u64,
-    /// Whether that was stored now, and not under the same client id before.
+    /// Whether it was stored now; false if an event with the same client id was stored before.
     pub(crate) new: bool,
 }
 
-/// Brings what happens to a session into one order.
+/// Puts everything that happens to a session into one order.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     store: Arc<dyn Store>,
     conversation: ConversationId,
-    /// Held while something is sent to the store and to whoever shows it, so that both get it in the same order.
-    /// Why there are no more, once the log has failed.
+    /// Locked while a batch is sent to the store and to the task that shows it, so that both get it in the same order.
+    /// Holds the error once the log has failed.
     batches: Mutex<Result<mpsc::UnboundedSender<Batch>, HostError>>,
     waiting: AtomicUsize,
 }
@@ -82,7 +82,7 @@ impl Recorder {
         (recorder, receiver)
     }
 
-    /// Writes down what happened. Waits for nothing.
+    /// Records what happened. Does not wait.
     pub(crate) fn record(
         &self,
         items: Vec<Item>,
@@ -95,7 +95,7 @@ impl Recorder {
         receiver
     }
 
-    /// The same, and waits until it is in the log and in the view.
+    /// Like [`Recorder::record`], but waits until the items are in the log and in the view.
     pub(crate) async fn recorded(
         &self,
         items: Vec<Item>,
@@ -122,16 +122,16 @@ impl Recorder {
             Append { events, update, essential, ..Append::new(self.conversation.clone(), Vec::new()) };
         let reply =
             (!append.events.is_empty() || !append.update.is_empty()).then(|| self.store.append(append));
-        // If nobody shows it any more, it is in the log all the same.
+        // If the session is no longer shown, the batch is still in the log.
         let _ = batches.send(Batch { at, items, reply, done, sent: Instant::now(), size });
     }
 
-    /// Nothing more goes into the log from here: it has failed, and somebody else may go on with it.
+    /// Stops all further writes from here: the log has failed, and another writer may continue it.
     pub(crate) fn close(&self, error: &HostError) {
         *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Err(error.clone());
     }
 
-    /// Why something was not written.
+    /// The reason why writes fail.
     pub(crate) fn failure(&self) -> HostError {
         let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         batches.as_ref().err().cloned().unwrap_or_else(gone)
@@ -142,13 +142,13 @@ impl Recorder {
         self.waiting.fetch_sub(batch.size, Ordering::Relaxed);
     }
 
-    /// Whether something is on its way.
+    /// Whether a batch is still being written or shown.
     pub(crate) fn is_busy(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
     fn is_overloaded(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > MOST_WAITING
+        self.waiting.load(Ordering::Relaxed) > MAX_WAITING
     }
 }
 
@@ -156,12 +156,12 @@ pub(crate) fn gone() -> HostError {
     HostError::Failed("a session was closed while something was written to its log".to_owned())
 }
 
-/// Sees what a process does, and writes it down.
+/// Observes a process and records what it does.
 pub(crate) struct Scribe {
     recorder: Arc<Recorder>,
     items: Vec<Item>,
     events: Vec<NewEvent>,
-    /// Messages that were written last, the newest first.
+    /// The last messages that were written, the newest first.
     written: Vec<MessageId>,
     labeller: Labeller,
 }
@@ -177,9 +177,9 @@ impl Scribe {
         }
     }
 
-    /// Whether a message waits again, because the process ended before it could take it. When it waits for the first
-    /// time, the log has the message itself.
-    fn waits_again(&mut self, message: &MessageId) -> bool {
+    /// Forgets that a message was written. Returns true if it was: then it is queued again, because the process ended
+    /// before it could take it. When it is queued for the first time, the log has the message itself.
+    fn take_written(&mut self, message: &MessageId) -> bool {
         self.written
             .iter()
             .position(|written| written == message)
@@ -188,7 +188,7 @@ impl Scribe {
     }
 
     fn push(&mut self, item: Item) {
-        // The time is set when all of them are sent: they came together.
+        // The time is set when all of them are sent: they arrived together.
         self.events.extend(item.to_event(0, None));
         self.items.push(item);
     }
@@ -205,7 +205,7 @@ impl Observer for Scribe {
     fn line(&mut self, line: &Line<'_>) {
         match &line.body {
             Body::Blank => {}
-            // Whole lines do not say how much was written in the end, so this is kept.
+            // Complete lines do not have the final usage, so this one is logged.
             Body::Known(Message::StreamEvent(StreamEventMessage {
                 event: StreamEvent::MessageDelta(delta),
                 ..
@@ -225,11 +225,11 @@ impl Observer for Scribe {
 
     fn host(&mut self, event: &HostEvent) {
         match event {
-            HostEvent::MessageQueued { message, .. } if !self.waits_again(message) => {}
+            HostEvent::MessageQueued { message, .. } if !self.take_written(message) => {}
             HostEvent::Stderr { text } => self.items.push(Item::Stderr(text.clone())),
             _ => {
                 if let HostEvent::MessageSent { message } = event {
-                    self.written.truncate(MOST_WRITTEN);
+                    self.written.truncate(MAX_WRITTEN);
                     self.written.insert(0, message.clone());
                 }
                 self.push(Item::Host(event.clone()));

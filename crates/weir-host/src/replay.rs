@@ -77,7 +77,7 @@ impl Replay {
         Self { store, id, format, seen, read, until, keep_entries, book: None }
     }
 
-    /// A book to go on from.
+    /// Loads the book to continue from.
     async fn prepare(&mut self) -> Result<(), HostError> {
         if self.format == Format::Raw || self.book.is_some() {
             return Ok(());
@@ -90,7 +90,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Reads on. Tells whether there is more.
+    /// Reads the next page. Returns whether there may be more.
     async fn read(&mut self, ready: &mut VecDeque<Frame>) -> Result<bool, HostError> {
         if self.read >= self.until {
             return Ok(false);

@@ -1,7 +1,7 @@
-//! Removes old sessions, where whoever runs the host wants that: by age, by size, or both.
+//! Removes old sessions if the host is configured to: by age, by size, or both.
 //!
-//! What is live, waits for something or is pinned is never removed. A session is looked at again, and kept out of memory,
-//! at the moment at which it is removed.
+//! A session that is live, waiting or pinned is never removed. A session is checked again, and kept out of memory, at
+//! the moment it is removed.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -14,19 +14,19 @@ use crate::error::HostError;
 use crate::host::FORKING;
 use crate::info::{SessionStatus, kept};
 
-/// How often is looked for what is too old or too much. One look is over before the next one begins.
+/// Pause between two sweeps.
 const EVERY: Duration = Duration::from_secs(600);
-/// How often while what was deleted is still being removed from the file.
+/// Pause while deleted sessions are still being removed from the file.
 const SOON: Duration = Duration::from_secs(15);
-/// What changed so recently is never removed to save space.
+/// Sessions that changed more recently than this are never removed to save space.
 const RECENT: Duration = Duration::from_secs(3600);
 
-/// Which sessions are removed by themselves. Nothing is, unless something is set.
+/// Which sessions are removed automatically. By default none are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retention {
-    /// Those in which nothing happened for so long.
+    /// Removes sessions in which nothing has happened for this long.
     pub keep_for: Option<Duration>,
-    /// The oldest, those in the archive first, while the log takes more bytes than this. Those in which something happened
+    /// Removes the oldest sessions, archived ones first, while the log takes more bytes than this. Sessions that changed
     /// within the last hour stay.
     pub keep_bytes: Option<u64>,
 }
@@ -36,14 +36,14 @@ impl Retention {
         self.keep_for.is_some() || self.keep_bytes.is_some()
     }
 
-    /// Those to remove, of all that there are. `excess` is what the log takes beyond the limit.
+    /// The sessions to remove. `excess` is how many bytes the log takes beyond the limit.
     fn chosen(self, rows: &[Conversation], now: i64, excess: u64) -> Vec<&Conversation> {
         let age = |row: &Conversation| {
             u64::try_from(now - row.updated_at).map_or(Duration::ZERO, Duration::from_millis)
         };
         let mut candidates: Vec<&Conversation> = rows.iter().filter(|row| is_at_rest(row)).collect();
         candidates.sort_by_key(|row| (!row.archived, row.updated_at));
-        let is_old = |row: &Conversation| self.keep_for.is_some_and(|most| age(row) > most);
+        let is_old = |row: &Conversation| self.keep_for.is_some_and(|max| age(row) > max);
         let mut freed: u64 = candidates.iter().filter(|row| is_old(row)).map(|row| row.bytes).sum();
         candidates.retain(|row| {
             if is_old(row) {
@@ -57,14 +57,14 @@ impl Retention {
     }
 }
 
-/// Whether nothing is lost but history: nothing runs, nothing waits, nobody has pinned it.
+/// Whether removing it loses only history: nothing runs, nothing waits, and it is not pinned.
 fn is_at_rest(row: &Conversation) -> bool {
     let kept = kept(row);
     let is_waiting = kept.queued > 0 || kept.permissions > 0 || kept.questions > 0;
     !kept.pinned && !is_waiting && row.status != FORKING && !SessionStatus::parse(&row.status).is_busy()
 }
 
-/// Looks now and then, until the host is gone.
+/// Sweeps periodically, until the host is gone.
 pub(crate) fn start(core: &Arc<Core>) {
     if !core.options.retention.is_any() {
         return;
@@ -77,7 +77,7 @@ pub(crate) fn start(core: &Arc<Core>) {
     });
 }
 
-/// Tells when to look again; none when the host is gone.
+/// Sweeps once. Returns when to sweep again; none when the host is gone.
 async fn look(core: &Weak<Core>) -> Option<Duration> {
     let core = core.upgrade().filter(|core| !core.is_shutting_down())?;
     Some(match sweep(&core).await {
@@ -90,7 +90,7 @@ async fn look(core: &Weak<Core>) -> Option<Duration> {
     })
 }
 
-/// Removes what is too old or too much. Tells whether there may be more soon.
+/// Removes sessions that are too old or take too much space. Returns whether to sweep again soon.
 pub(crate) async fn sweep(core: &Arc<Core>) -> Result<bool, HostError> {
     let (retention, store) = (core.options.retention, &core.options.store);
     let usage = store.usage().await?;
@@ -98,7 +98,7 @@ pub(crate) async fn sweep(core: &Arc<Core>) -> Result<bool, HostError> {
         // How much is left will be known when that is done.
         return Ok(true);
     }
-    let excess = retention.keep_bytes.map_or(0, |most| usage.used.saturating_sub(most));
+    let excess = retention.keep_bytes.map_or(0, |max| usage.used.saturating_sub(max));
     let rows = all(&**store).await?;
     let mut removed = (0_u64, 0_u64);
     for row in retention.chosen(&rows, core.clock.now(), excess) {
@@ -158,7 +158,7 @@ mod tests {
     const DAY: i64 = 86_400_000;
     const NOW: i64 = 1_000 * DAY;
 
-    /// A conversation that is so many days old.
+    /// A session that is `days` days old.
     async fn row(store: &MemoryStore, id: &str, days: i64, change: impl FnOnce(&mut ConversationUpdate)) {
         let id: ConversationId = id.parse().unwrap();
         let at = NOW - days * DAY;

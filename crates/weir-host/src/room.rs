@@ -1,7 +1,7 @@
-//! A session in memory: the book, who watches it, and the process that it may have.
+//! A session in memory: its book, its viewers, and its process, if it has one.
 //!
-//! Its log is folded here after the store has taken it, in the store's order, by one task. So the book never knows
-//! more than the log, and a viewer never sees a number that a kill could take back.
+//! One task folds events here after the store has taken them, in the store's order. So the book never knows more than
+//! the log, and a viewer never sees an event number that a kill could undo.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,7 +29,7 @@ use crate::viewer::{Bye, Offered, Outlet};
 use crate::watch::Format;
 use crate::watch_event::{Frame, MessagesEvent, SnapshotEvent, WatchEvent};
 
-/// What an entry of a snapshot counts for in a viewer's queue. Most of it is shared with the session's own view.
+/// Size that an entry of a snapshot counts for in a viewer's queue. Most of it is shared with the session's own view.
 const ENTRY_SIZE: usize = 1 << 10;
 
 /// A session in memory.
@@ -38,52 +38,52 @@ pub(crate) struct Room {
     pub(crate) id: ConversationId,
     pub(crate) core: Arc<Core>,
     pub(crate) recorder: Arc<Recorder>,
-    /// How many hold a [`Lease`].
+    /// Number of [`Lease`]s.
     pub(crate) leases: AtomicUsize,
     /// Calls of a client's tools that wait for an answer.
     pub(crate) calls: ClientCalls,
     state: Mutex<State>,
-    /// Counts what was shown, for those who wait for something to come true.
+    /// Incremented whenever the state changes, for [`Room::until`].
     shown: watch::Sender<u64>,
 }
 
-/// What changes.
+/// The mutable state of a session.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) book: Book,
-    /// What the store knows, as last told to it.
+    /// The session's row, as last written to the store.
     pub(crate) row: Conversation,
     pub(crate) kept: KeptSettings,
-    /// The same as last told to the store.
+    /// The kept settings as last written to the store.
     pub(crate) stored: KeptSettings,
-    /// The process, or what is left of it.
+    /// The session that owns the process. It may be over.
     pub(crate) session: Option<Pooled>,
-    /// Whether the settings have changed since that was made.
+    /// Whether the settings have changed since `session` was made.
     pub(crate) is_stale: bool,
-    /// Whether they have changed in a way that only another process can know of.
+    /// Whether they have changed in a way that requires another process.
     pub(crate) needs_other_process: bool,
-    /// What the folder would run, if a person had trusted it as it was when a message was last handed over.
+    /// Seal of the folder when a message was last handed over, if a person had trusted the folder as it was.
     pub(crate) trusted: Option<String>,
-    /// Whether somebody gives messages to the process or lets go of it; nobody else may.
+    /// Whether the worker task is running. Only one may run at a time.
     pub(crate) is_working: bool,
-    /// How many are stopping it.
+    /// Number of stops in progress.
     pub(crate) stopping: usize,
     /// Who pays for turns that the agent begins by itself: the sender of the last message that was handed over.
     pub(crate) payer: Option<String>,
-    /// What the next message lacks before it can be given to the CLI.
+    /// What the next message still needs before it can be sent to the CLI.
     pub(crate) waits_for: Option<Shortage>,
     /// Since when it has been waiting for a person.
     pub(crate) waiting_since: Option<Instant>,
-    /// The newest event when a checkpoint was last asked for.
+    /// The newest event when a checkpoint was last requested.
     checkpoint: u64,
     viewers: Vec<Viewer>,
     info: Arc<SessionInfo>,
     told_messages: u64,
-    /// Why the log cannot be used any more.
+    /// Why the log can no longer be used.
     pub(crate) failed: Option<HostError>,
 }
 
-/// What a message lacks before it can be given to the CLI.
+/// What a message still needs before it can be sent to the CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shortage {
     /// All processes are in use.
@@ -99,7 +99,7 @@ struct Viewer {
 }
 
 impl Room {
-    /// Brings a session into memory. What its log leaves open is closed: no process can be left of it.
+    /// Loads a session into memory. What its log leaves open is closed, because no process can be left.
     pub(crate) async fn load(core: Arc<Core>, id: ConversationId) -> Result<Arc<Self>, HostError> {
         let (keep, every) = (core.options.keep_entries, core.options.checkpoint_every);
         let (reader, conversation) = (Arc::clone(&core), id.clone());
@@ -111,7 +111,7 @@ impl Room {
         if !closing.is_empty() {
             let at = now_ms();
             let events = closing.iter().filter_map(|item| item.to_event(at, None)).collect();
-            // Also on a full disk: otherwise nobody could look at it.
+            // Also on a full disk: otherwise the session could not be viewed.
             let append = Append { essential: true, ..Append::new(id.clone(), events) };
             let appended = core.options.store.append(append).await?;
             let mut frames = FrameBuilder::default();
@@ -166,7 +166,7 @@ impl Room {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nothing is lost by letting go of it.
+    /// Whether the session can be released without losing anything.
     pub(crate) fn is_unused(&self) -> bool {
         let mut state = self.lock();
         state.viewers.retain(|viewer| !viewer.outlet.is_gone());
@@ -174,7 +174,7 @@ impl Room {
         is_idle && state.viewers.is_empty() && !state.book.ledger.has_next() && !self.recorder.is_busy()
     }
 
-    /// Waits until something comes true of the state.
+    /// Waits until `condition` returns a value.
     pub(crate) async fn until<T>(
         &self,
         mut condition: impl FnMut(&mut State) -> Option<T>,
@@ -196,23 +196,23 @@ impl Room {
         }
     }
 
-    /// Tells those who wait that the state has changed.
+    /// Wakes the callers of [`Room::until`] after a change of the state.
     pub(crate) fn changed(&self) {
         self.shown.send_modify(|count| *count += 1);
     }
 
-    /// The session at a glance.
+    /// Summary of the session.
     pub(crate) fn info(&self) -> Arc<SessionInfo> {
         let state = self.lock();
         Arc::new(facts::info(&state))
     }
 
-    /// How many watch.
+    /// Number of viewers.
     pub(crate) fn viewers(&self) -> usize {
         self.lock().viewers.iter().filter(|viewer| !viewer.outlet.is_gone()).count()
     }
 
-    /// Shows what has changed beside the log: the settings, what is being done.
+    /// Publishes changes that are not in the log: settings and status.
     pub(crate) fn refresh(&self) {
         let mut state = self.lock();
         self.tell_facts(&mut state);
@@ -220,21 +220,21 @@ impl Room {
         self.changed();
     }
 
-    /// Lets somebody watch. What they are told begins after what the book has now.
+    /// Adds a viewer. It gets everything after the newest event in the book.
     pub(crate) fn join(&self, state: &mut State, format: Format, outlet: Outlet) -> Result<(), HostError> {
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
         state.viewers.retain(|viewer| !viewer.outlet.is_gone());
-        let most = self.core.options.most_viewers;
-        if state.viewers.len() >= most {
-            return Err(HostError::TooManyViewers { most });
+        let max = self.core.options.max_viewers;
+        if state.viewers.len() >= max {
+            return Err(HostError::TooManyViewers { max });
         }
         state.viewers.push(Viewer { format, outlet });
         Ok(())
     }
 
-    /// The snapshot for those who watch the view.
+    /// The snapshot for viewers of the view.
     pub(crate) fn snapshot(&self, state: &State) -> Frame {
         let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
         let cursor = state.book.cursor(self.core.options.store.epoch());
@@ -252,7 +252,7 @@ impl Room {
         }
     }
 
-    /// Takes what the store has taken. Tells whether the session may be let go of.
+    /// Applies a batch that the store has taken, and shows it to viewers.
     fn show(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) {
         let mut state = self.lock();
         let mut watched = Watched::default();
@@ -299,18 +299,19 @@ impl Room {
         count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
         self.offer(&mut state, frames);
         if events > 0 || placed.is_some() {
-            // Previews change nothing about a session.
+            // Previews do not change the summary.
             self.tell_facts(&mut state);
         }
         self.keep_checkpoint(&mut state);
         drop(state);
         if let Some(sender) = batch.done.take() {
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = sender.send(Ok(done));
         }
     }
 
-    /// Asks for a checkpoint once enough has happened. It is made from the log: what is live here may know more.
+    /// Requests a checkpoint once enough events have arrived. It is made from the log, because the state here may have
+    /// more than the log.
     fn keep_checkpoint(&self, state: &mut State) {
         let newest = state.book.newest();
         if newest - state.checkpoint < self.core.options.checkpoint_every {
@@ -320,7 +321,7 @@ impl Room {
         self.core.checkpoints.request(&self.id);
     }
 
-    /// Refuses what another program has written in between: the book would not know of it.
+    /// Fails if another program has written to the log in between: the book would not know of it.
     fn in_order(
         &self,
         placed: Option<weir_store::Appended>,
@@ -335,7 +336,7 @@ impl Room {
         }
     }
 
-    /// Passes on what viewers are told.
+    /// Sends frames to the viewers.
     fn offer(&self, state: &mut State, mut built: FrameBuilder) {
         if state.viewers.is_empty() {
             return;
@@ -370,19 +371,19 @@ impl Room {
         });
     }
 
-    /// Tells the store, the viewers and those who watch all sessions what is new about this one.
+    /// Publishes the session's summary to the store, its viewers and the viewers of all sessions, if it has changed.
     fn tell_facts(&self, state: &mut State) {
         let info = facts::info(state);
         let waits = info.status == SessionStatus::Waiting;
         if waits && state.waiting_since.is_none() {
             state.waiting_since = Some(Instant::now());
-            // It gives its place in the pool back.
+            // The session gives its slot in the pool back.
             self.core.freed.notify_waiters();
         } else if !waits {
             state.waiting_since = None;
         }
         if let Some(update) = facts::update(state, &info) {
-            // A write that was sent is done without anybody waiting for it. If it fails, so does the next event.
+            // The write happens even if its reply is dropped. If it fails, so does the next event.
             drop(self.core.options.store.update(self.id.clone(), update));
         }
         if !facts::is_same(&info, &state.info) {
@@ -402,7 +403,7 @@ impl Room {
         }
     }
 
-    /// The log does not work: the session ends here, and begins again from what the log has.
+    /// The log has failed: the session ends here, and is loaded from the log again when needed.
     fn fail(self: &Arc<Self>, error: &HostError) {
         let session = {
             let mut state = self.lock();
@@ -418,12 +419,12 @@ impl Room {
         self.changed();
         if let Some(session) = session {
             let core = Arc::clone(&self.core);
-            // No agent works on what nobody writes down.
+            // An agent must not work while its output cannot be recorded.
             tokio::spawn(async move { core.pool.remove(session.key()).await });
         }
     }
 
-    /// Writes facts of the session into the store together with something that happened.
+    /// The update that sets a session's status, to be written together with an event.
     pub(crate) fn status_update(status: SessionStatus) -> ConversationUpdate {
         ConversationUpdate {
             at: Some(now_ms()),
@@ -433,7 +434,7 @@ impl Room {
     }
 }
 
-/// Shows what the store has taken, in order, until the session is let go of.
+/// Shows what the store has taken, in order, until the session is released.
 async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
     while let Some(mut batch) = batches.recv().await {
         let reply = match batch.reply.take() {
@@ -446,7 +447,7 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
                 room.show(&mut batch, placed.as_ref());
                 room.recorder.shown(&batch);
                 room.changed();
-                // Also lets go of the session, if that was the last thing to do.
+                // Dropping the lease also releases the session, if nothing is left to do.
                 Lease::of(&room).kick();
             }
             Err(error) => {
@@ -467,7 +468,7 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
     }
 }
 
-/// A viewer, which is missed when it goes.
+/// Keeps the session in memory for a viewer.
 #[derive(Debug)]
 pub(crate) struct ViewerGuard {
     _lease: Lease,

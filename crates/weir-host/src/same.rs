@@ -1,4 +1,4 @@
-//! Whether two views of one conversation show the same, one of which saw the pieces and the other the whole.
+//! Compares the live view of a session, which saw previews, with the durable one, which saw only complete lines.
 
 use weir_transcript::{Entry, EntryBody, View};
 

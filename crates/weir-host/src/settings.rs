@@ -1,4 +1,4 @@
-//! What a session was created with, and who did it.
+//! The settings of a session, and who created it.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,23 @@ use weir_wire::MessageId;
 use crate::client_tools::ClientTools;
 use crate::error::HostError;
 
-/// Who does something: a token's name, a chat user, `loop`.
+/// Who performs an action: the name of a token, a chat user, `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
-    /// The name, which others get to see.
+    /// The name, visible to others.
     pub name: String,
-    /// The account that pays for what they send, as the host's purse knows it.
+    /// The account that pays for their messages, as the host's purse knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
 }
 
 impl Actor {
-    /// Somebody of this name.
+    /// An actor with this name and no account.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), account: None }
     }
 
-    /// The same, with an account that pays for what they send.
+    /// Sets the account that pays for their messages.
     #[must_use]
     pub fn paying(mut self, account: impl Into<String>) -> Self {
         self.account = Some(account.into());
@@ -38,18 +38,17 @@ impl Actor {
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NewSession {
-    /// Where it works. Must lie below an allowed root.
+    /// Working directory. Must be inside an allowed root.
     pub cwd: String,
-    /// The caller's own name for it: the second session of that key is the first one.
+    /// The caller's own key for the session. Creating a second session with the same key returns the first one.
     pub key: Option<String>,
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
-    /// The model; the CLI's own choice where none is given.
+    /// The model; the CLI's default if none is given.
     pub model: Option<String>,
-    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, ….
+    /// Permission mode: `default`, `acceptEdits`, `plan`, ….
     pub permission_mode: Option<String>,
-    /// The tools that there are: some of those that whoever starts the host gives to sessions; all of them where nothing
-    /// is said.
+    /// The available tools: a subset of those that the host gives to sessions; all of them by default.
     pub tools: Option<Vec<String>>,
     /// Tools, or rules such as `Bash(git:*)`, that need no permission. This restricts nothing.
     pub allowed_tools: Vec<String>,
@@ -57,24 +56,24 @@ pub struct NewSession {
     pub disallowed_tools: Vec<String>,
     /// Replaces the CLI's own system prompt.
     pub system_prompt: Option<String>,
-    /// Is added to the system prompt.
+    /// Text to append to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// What the session may cost, in dollars.
+    /// Cost limit of the session, in dollars.
     pub max_cost_usd: Option<f64>,
-    /// Most rounds with the model in a turn.
+    /// Maximum number of rounds with the model in a turn.
     pub max_turns: Option<u32>,
     /// How many seconds a person may take to answer a permission request or a question before it is denied; none for
-    /// the host's own limit. For callers with no person at hand: what no one can answer ends after a bounded time.
+    /// the host's own limit. For unattended callers: a request that no one can answer ends after a bounded time.
     pub ask_timeout_s: Option<u32>,
     /// Tools of the caller that the model may call.
     pub client_tools: ClientTools,
-    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
-    /// more messages, and there are no copies of it. The host's own log is kept like that of every session.
+    /// Whether the CLI keeps nothing of the session on disk. Then the session lives only as long as its process: after
+    /// that it takes no more messages and cannot be forked. The host's own log is kept as for every session.
     pub no_session_persistence: bool,
-    /// The JSON Schema that answers must fit.
+    /// The JSON Schema that answers must match.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub output_schema: Option<serde_json::Value>,
-    /// Where it comes from: `page`, `api`, `loop`, `bridge`, `openai`.
+    /// What created it: `page`, `api`, `loop`, `bridge`, `openai`.
     #[serde(skip_deserializing)]
     pub origin: String,
 }
@@ -85,16 +84,16 @@ impl NewSession {
         Self { cwd: cwd.into(), origin: "api".to_owned(), ..Self::default() }
     }
 
-    /// Refuses what the CLI could take for something else than it is.
+    /// Refuses values that the CLI could misread, such as a name that looks like a flag.
     pub(crate) fn check(&self) -> Result<(), HostError> {
         check_word("model", self.model.as_deref())?;
         check_word("permission_mode", self.permission_mode.as_deref())?;
         for tool in self.tools.iter().flatten().chain(&self.allowed_tools).chain(&self.disallowed_tools) {
             check_word("tool", Some(tool))?;
         }
-        for (what, text, most) in [("key", self.key.as_deref(), 256), ("name", self.name.as_deref(), 512)] {
-            if text.is_some_and(|text| text.is_empty() || text.len() > most) {
-                return Err(HostError::Invalid(format!("the {what} must have 1 to {most} bytes")));
+        for (what, text, max) in [("key", self.key.as_deref(), 256), ("name", self.name.as_deref(), 512)] {
+            if text.is_some_and(|text| text.is_empty() || text.len() > max) {
+                return Err(HostError::Invalid(format!("the {what} must have 1 to {max} bytes")));
             }
         }
         if self.max_cost_usd.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
@@ -111,64 +110,64 @@ impl NewSession {
     }
 }
 
-/// A copy of a session up to the answer to one of its messages, and what it works with. Folder, tools and limits are
-/// those of the session.
+/// A copy of a session up to the answer to one of its messages, and its settings. Folder, tools and limits are those
+/// of the session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Branch {
-    /// The message whose answer is the last that the copy has.
+    /// The message whose answer is the last one in the copy.
     pub message: MessageId,
-    /// What people call it; the session's name with a mark where none is given.
+    /// Display name; by default the session's name with a suffix.
     pub name: Option<String>,
-    /// The model; the CLI's own choice where none is given.
+    /// The model; the CLI's default if none is given.
     pub model: Option<String>,
-    /// Is added to the system prompt.
+    /// Text to append to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// The JSON Schema that answers must fit.
+    /// The JSON Schema that answers must match.
     pub output_schema: Option<serde_json::Value>,
 }
 
-/// The longest argument that is one word.
-const LONGEST_WORD: usize = 1024;
+/// Maximum length of a one-word argument, in bytes.
+const MAX_WORD_LENGTH: usize = 1024;
 
-/// Refuses an argument that begins like a flag, or that has characters which no name has.
+/// Refuses an argument that begins like a flag or contains control characters.
 pub(crate) fn check_word(what: &str, word: Option<&str>) -> Result<(), HostError> {
     let Some(word) = word else { return Ok(()) };
     let fits = !word.is_empty()
-        && word.len() <= LONGEST_WORD
+        && word.len() <= MAX_WORD_LENGTH
         && !word.starts_with('-')
         && !word.chars().any(char::is_control);
     if fits {
         return Ok(());
     }
     Err(HostError::Invalid(format!(
-        "the {what} must have 1 to {LONGEST_WORD} bytes, and must not begin with '-' or hold control characters"
+        "the {what} must have 1 to {MAX_WORD_LENGTH} bytes, and must not begin with '-' or contain control characters"
     )))
 }
 
-/// What a session works with, as it is kept.
+/// The stored settings of a session.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SessionSettings {
-    /// The session.
+    /// Id of the session.
     pub id: ConversationId,
-    /// The caller's own name for it.
+    /// The caller's own key for it.
     pub key: Option<String>,
-    /// Where it works, with all links resolved.
+    /// Working directory, with all links resolved.
     pub cwd: PathBuf,
     /// The model.
     pub model: Option<String>,
-    /// What is kept beside the facts that the store knows.
+    /// Settings that have no column of their own in the store.
     pub kept: KeptSettings,
 }
 
-/// What is kept of a session beside the facts that the store knows.
+/// Settings of a session that have no column of their own in the store.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct KeptSettings {
-    /// What is allowed without asking.
+    /// Permission mode.
     pub permission_mode: Option<String>,
-    /// The tools that there are.
+    /// The available tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
@@ -180,13 +179,13 @@ pub struct KeptSettings {
     /// Replaces the CLI's own system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// Is added to the system prompt.
+    /// Text to append to the system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub append_system_prompt: Option<String>,
-    /// What the session may cost.
+    /// Cost limit, in dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
-    /// Most rounds with the model in a turn.
+    /// Maximum number of rounds with the model in a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
     /// How many seconds a person may take to answer.
@@ -195,32 +194,32 @@ pub struct KeptSettings {
     /// Tools of a client that the model may call.
     #[serde(skip_serializing_if = "ClientTools::is_empty")]
     pub client_tools: ClientTools,
-    /// Whether the CLI keeps nothing of it on disk.
+    /// Whether the CLI keeps nothing of the session on disk.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_session_persistence: bool,
-    /// The JSON Schema that answers must fit.
+    /// The JSON Schema that answers must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<serde_json::Value>,
-    /// Where it comes from.
+    /// What created it.
     pub origin: String,
     /// Who created it.
     pub created_by: String,
-    /// The CLI's session to begin a copy of, until the copy has a name of its own.
+    /// The CLI session to fork, until the fork has an id of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<String>,
-    /// The last line of the CLI's session that the copy has, by its uuid; none for all of it.
+    /// The uuid of the last line of the CLI session that the fork has; none for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_at: Option<String>,
-    /// What the conversation that it was forked from had cost.
+    /// What the session that it was forked from had cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inherited_usd: Option<f64>,
-    /// What went wrong last.
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// Whether it is kept whatever its age: see [`crate::Retention`].
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// Messages that wait.
+    /// Queued messages.
     pub queued: u32,
     /// Permissions that wait for a person.
     pub permissions: u32,

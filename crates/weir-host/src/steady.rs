@@ -1,11 +1,11 @@
-//! The time of day as it is if nobody sets the clock of the machine.
+//! A wall clock that is not affected by changes of the system clock.
 
 use std::time::Duration;
 
 use weir_base::time::now_ms;
 
-/// The time of day when the host began, and what has passed since. A clock that is set ahead by a year makes no session
-/// a year older.
+/// The time of day when the host started, plus the time since. If the system clock is set ahead by a year, sessions do
+/// not become a year older.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyClock {
     /// In milliseconds since 1970.
@@ -35,12 +35,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_on_with_what_has_passed_and_nothing_else() {
+    fn it_only_advances_with_elapsed_time() {
         let clock = SteadyClock { began: 1_000, passed: Duration::from_secs(50) };
         assert_eq!(clock.at(Duration::from_secs(50)), 1_000);
         assert_eq!(clock.at(Duration::from_secs(53)), 4_000);
         assert_eq!(clock.at(Duration::ZERO), 1_000);
         let (clock, wall) = (SteadyClock::start(), now_ms());
-        assert!((clock.now() - wall).abs() < 60_000, "it is the time of day while nobody sets that");
+        assert!((clock.now() - wall).abs() < 60_000, "it is the time of day unless the system clock is set");
     }
 }

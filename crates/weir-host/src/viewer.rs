@@ -1,4 +1,4 @@
-//! The queue between a conversation and one who watches it. The conversation never waits for a viewer.
+//! The queue between a session and a viewer. The session never waits for a viewer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -33,7 +33,7 @@ impl Bye {
     }
 }
 
-/// The conversation's side.
+/// The session's side.
 #[derive(Debug, Clone)]
 pub(crate) struct Outlet {
     shared: Weak<Shared>,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_is_woken() {
+    async fn a_waiting_viewer_is_woken() {
         let (outlet, inlet) = queue(10);
         let waiting = tokio::spawn(async move { matches!(inlet.next().await, Taken::End(Bye::Lag)) });
         tokio::task::yield_now().await;

@@ -35,7 +35,7 @@ impl Format {
         }
     }
 
-    /// The form of this name.
+    /// The format with this name.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::View, Self::Agent, Self::Classic, Self::Raw].into_iter().find(|form| form.as_str() == word)
     }

@@ -1,7 +1,7 @@
-//! Gives messages to a process, one at a time and in order, and lets go of the process when it has nothing to do.
+//! Sends messages to a process, one at a time and in order, and releases the process when it has nothing to do.
 //!
-//! One task at a time does this for a session, so that a message is never given to a process that somebody lets go of
-//! at the same moment.
+//! Only one task at a time does this for a session, so that a message is never sent to a process that is being
+//! released.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,18 +29,18 @@ use crate::recorder::Scribe;
 use crate::room::{Room, State};
 use crate::settings::SessionSettings;
 
-/// How long what a process wrote last may take to be shown after its answer has come.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+/// How long the last output of a process may take to be shown after its answer has arrived.
+const LAST_OUTPUT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Something to do for a session.
 enum Job {
-    /// Give this message to the process.
+    /// Send this message to the process.
     HandOver(Box<Record>),
-    /// Let go of the process.
-    LetGo(Pooled),
+    /// Release the process.
+    Release(Pooled),
 }
 
-/// What to do next; nothing while somebody stops the session or the host is being shut down.
+/// What to do next; nothing while the session is being stopped or the host is being shut down.
 fn next_job(room: &Room, state: &mut State) -> Option<Job> {
     if state.failed.is_some() || state.stopping > 0 || room.core.is_shutting_down() {
         return None;
@@ -49,13 +49,13 @@ fn next_job(room: &Room, state: &mut State) -> Option<Job> {
     let is_useless = is_idle && (state.is_stale || !state.book.ledger.has_next());
     let is_outdated = state.needs_other_process && !state.book.is_at_work();
     match state.session.take_if(|session| is_useless || is_outdated || session.session().is_over()) {
-        Some(session) => Some(Job::LetGo(session)),
+        Some(session) => Some(Job::Release(session)),
         None => state.book.ledger.claim_next().map(|record| Job::HandOver(Box::new(record))),
     }
 }
 
 impl Lease {
-    /// Sees to it that what is to be done is done.
+    /// Starts the worker task if there is something to do and none is running.
     pub(crate) fn kick(&self) {
         let mut state = self.lock();
         if state.is_working {
@@ -74,8 +74,8 @@ async fn work(room: Lease, first: Job) {
     while let Some(next) = job {
         match next {
             Job::HandOver(record) => room.hand_over(*record).await,
-            Job::LetGo(session) => {
-                // One that is over has no process.
+            Job::Release(session) => {
+                // A session that is over has no process.
                 let _ = session.session().close_if_idle().await;
                 room.core.pool.remove(session.key()).await;
                 room.core.freed.notify_waiters();
@@ -89,12 +89,12 @@ async fn work(room: Lease, first: Job) {
 }
 
 impl Lease {
-    /// Gives a message to the process. If that is not possible now, the message stays where it is or is told why.
+    /// Sends a message to the process. If that is not possible now, the message stays queued or fails with a reason.
     async fn hand_over(&self, record: Record) {
         let id = record.message.message_id.clone();
         match self.try_hand_over(&record).await {
             Ok(true) => {}
-            // Somebody stops the session, or the host is being shut down.
+            // The session is being stopped, or the host is being shut down.
             Ok(false) => self.lock().book.ledger.unclaim(&id),
             Err(refusal) => self.refuse(&id, &refusal).await,
         }
@@ -112,7 +112,7 @@ impl Lease {
             if state.stopping > 0 || state.failed.is_some() {
                 return Ok(false);
             }
-            // From here on a stop finds the session and ends it.
+            // From here on, a stop finds the session and ends it.
             state.session = Some(session.clone());
             state.book.ledger.set_in_flight(id, true);
             state.payer.clone_from(&record.message.account);
@@ -139,7 +139,7 @@ impl Lease {
             }
         };
         if self.lock().book.ledger.is_interrupted(id) {
-            // The session may have heard of the interrupt before it heard of the message.
+            // The session may have received the interrupt before the message.
             let (session, id) = (session.clone(), id.clone());
             tokio::spawn(async move { session.session().interrupt_message(&id).await });
         }
@@ -151,8 +151,8 @@ impl Lease {
         Ok(true)
     }
 
-    /// Lets go of a process whose folder is not what a person has trusted, or has not: newer versions of the CLI honour
-    /// changed settings without being started again. One at work is let go when it rests.
+    /// Releases the process if the folder's trusted settings have changed, because newer versions of the CLI apply
+    /// changed settings without a restart. A busy process is released when it becomes idle.
     async fn renew_if_folder_changed(&self) {
         let core = Arc::clone(&self.core);
         if core.options.trust.is_none() {
@@ -168,7 +168,7 @@ impl Lease {
             state.session.clone().filter(|_| is_other).inspect(|_| state.is_stale = true)
         };
         if let Some(session) = outdated {
-            // One that is over has no process.
+            // A session that is over has no process.
             let _ = session.session().close_if_idle().await;
         }
     }
@@ -176,7 +176,7 @@ impl Lease {
     fn check_budget(&self) -> Result<(), SessionError> {
         let state = self.lock();
         if facts::is_gone(&state) {
-            // It was accepted while there was a process.
+            // The message was accepted while there was a process.
             let error = StartError::Other(HostError::NotKept.to_string());
             return Err(SessionError::NotStarted(Arc::new(error)));
         }
@@ -188,7 +188,7 @@ impl Lease {
         }
     }
 
-    /// The session that talks to the CLI, made if there is none.
+    /// The session that talks to the CLI, created if there is none.
     fn session(&self) -> Pooled {
         let options = {
             let mut state = self.lock();
@@ -238,11 +238,11 @@ impl Lease {
         options.limits.answer = [options.limits.answer, host.ask_timeout, own].into_iter().flatten().min();
         let scribe = Scribe::new(Arc::clone(&self.recorder));
         options.observer = Some(match options.observer.take() {
-            Some(observer) => Box::new((scribe, Beside(observer))),
+            Some(observer) => Box::new((scribe, RecipeObserver(observer))),
             None => Box::new(scribe),
         });
         if !kept.client_tools.is_empty() {
-            // The client that offers a tool decides what it does, so nobody else is asked.
+            // The client that offers a tool decides what it does, so no permission is needed.
             options.allowed_tools.push(format!("mcp__{SERVER}"));
             let server = ClientToolServer::new(kept.client_tools, self);
             options = options.mcp_server(SERVER, move || server.clone());
@@ -253,21 +253,21 @@ impl Lease {
         options
     }
 
-    /// The answer to a message has come, or will not.
+    /// The answer to a message has arrived, or never will.
     async fn answered(&self, id: &MessageId, error: Option<SessionError>, money: Option<SetAside>) {
-        // What the process wrote is shown a moment later than the answer comes.
+        // The output of the process is shown a moment after the answer arrives.
         let is_final = self.until(|state| {
             let record = state.book.ledger.get(id);
             record.is_none_or(|record| record.state.is_final()).then_some(())
         });
-        let is_final = tokio::time::timeout(LAST_WORDS, is_final).await;
+        let is_final = tokio::time::timeout(LAST_OUTPUT_WITHIN, is_final).await;
         if let Some(error) = &error {
             self.failed(id, &facts::failure_by(error)).await;
         }
         if is_final.is_err() {
-            // Nobody said what became of it, and nobody will.
+            // Its outcome was not reported, and never will be.
             let why = error.map_or_else(
-                || "the CLI did not say what became of the message".to_owned(),
+                || "the CLI did not report what happened to the message".to_owned(),
                 |error| error.to_string(),
             );
             let lost = HostEvent::MessageFailed { message: id.clone(), error: why };
@@ -282,7 +282,7 @@ impl Lease {
         self.kick();
     }
 
-    /// A message cannot be given to the CLI.
+    /// Records that a message cannot be sent to the CLI.
     pub(crate) async fn refuse(&self, id: &MessageId, refusal: &Refusal) {
         let failure = refusal.failure();
         let event = match failure.kind {
@@ -292,7 +292,7 @@ impl Lease {
             _ => HostEvent::MessageFailed { message: id.clone(), error: failure.message.clone() },
         };
         self.failed(id, &failure).await;
-        // If the log does not take it, the session has failed and everybody is told so.
+        // If the log does not take it, the session has failed and all callers are told.
         let _ = self.recorder.recorded(vec![Item::Host(event)], ConversationUpdate::default()).await;
         self.lock().book.ledger.unclaim(id);
         self.refresh();
@@ -300,7 +300,7 @@ impl Lease {
 
     async fn failed(&self, id: &MessageId, failure: &Failure) {
         self.lock().book.ledger.failed(id, failure);
-        // What somebody wanted is no failure of the session.
+        // A stop or a cancellation is not a failure of the session.
         if !matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled) {
             let note = Note::Failed { message_id: Some(id.clone()), failure: failure.clone() };
             let _ = self.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await;
@@ -308,7 +308,7 @@ impl Lease {
     }
 }
 
-/// What a session works with.
+/// The settings of a session.
 pub(crate) fn settings(room: &Room, state: &State) -> SessionSettings {
     SessionSettings {
         id: room.id.clone(),
@@ -319,10 +319,10 @@ pub(crate) fn settings(room: &Room, state: &State) -> SessionSettings {
     }
 }
 
-/// An observer of the recipe's own, beside ours.
-struct Beside(Box<dyn weir_session::Observer>);
+/// The recipe's own observer, which runs in addition to ours.
+struct RecipeObserver(Box<dyn weir_session::Observer>);
 
-impl weir_session::Observer for Beside {
+impl weir_session::Observer for RecipeObserver {
     fn bytes(&mut self, bytes: &[u8]) {
         self.0.bytes(bytes);
     }
@@ -344,14 +344,14 @@ impl weir_session::Observer for Beside {
     }
 }
 
-/// Whether what runs is given time to end.
+/// Whether a running turn is given time to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
     Usual,
     None,
 }
 
-/// Ends everything that a session does, and takes back what waits. When this returns, no process is left.
+/// Stops a session and cancels its queued messages. When this returns, no process is left.
 pub(crate) async fn stop(room: &Lease, patience: Patience) -> Result<(), HostError> {
     let session = {
         let mut state = room.lock();
@@ -369,7 +369,7 @@ pub(crate) async fn stop(room: &Lease, patience: Patience) -> Result<(), HostErr
         room.lock().session.take_if(|current| current.session().is_over());
         room.core.freed.notify_waiters();
     }
-    // Whoever was about to send something has seen that it is not wanted.
+    // Once the worker has ended, no message is about to be sent.
     let waiting = room.until(|state| (!state.is_working).then(|| state.book.ledger.claim_all())).await?;
     if !waiting.is_empty() {
         let cancelled = |id: &MessageId| Item::Host(HostEvent::MessageCancelled { message: id.clone() });
@@ -382,12 +382,12 @@ pub(crate) async fn stop(room: &Lease, patience: Patience) -> Result<(), HostErr
         drop(state);
         recorded?;
     }
-    // What it wrote last is in the view before anybody hears that it has stopped.
+    // The last output is in the view before the caller learns that the session has stopped.
     room.until(|state| (!state.book.has_process() && !state.book.ledger.is_any_in_flight()).then_some(()))
         .await
 }
 
-/// Somebody is stopping a session.
+/// Held while a session is being stopped.
 struct Stopping<'a>(&'a Lease);
 
 impl Drop for Stopping<'_> {

@@ -12,7 +12,7 @@ use crate::item::Item;
 use crate::settings::Actor;
 
 impl Host {
-    /// Answers a call of a client's tool. The first answer counts; later ones hear who was first.
+    /// Answers a call of a client's tool. The first answer counts; later callers are told who answered.
     ///
     /// # Errors
     /// If it was answered, is not there, waits no longer, or the answer makes no sense.
@@ -45,9 +45,9 @@ impl Host {
         };
         let (request, by) = (request.clone(), Some(by.name.clone()));
         let event = HostEvent::RequestAnswered { request, answer: decision, by };
-        // In the log first: whoever hears that it was taken must find it there.
+        // In the log first: once the call returns, the answer must be there.
         room.recorder.recorded(vec![Item::Host(event)], ConversationUpdate::default()).await?;
-        // If the CLI has taken the call back meanwhile, there is nobody to tell.
+        // The CLI may have cancelled the call in the meantime.
         let _ = waiting.send(answer);
         Ok(())
     }

@@ -93,7 +93,7 @@ impl Host {
                 state.session.clone()
             };
             if let Some(session) = session {
-                // One that is over has no process.
+                // A session that is over has no process.
                 let _ = session.session().close_if_idle().await;
             }
             room.kick();
@@ -129,5 +129,5 @@ fn invalid(error: &dyn std::fmt::Display) -> HostError {
 }
 
 fn no_trust_file() -> HostError {
-    HostError::Invalid("this program remembers no trusted folders".to_owned())
+    HostError::Invalid("this program does not remember trusted folders".to_owned())
 }

@@ -67,7 +67,7 @@ impl Host {
         self.core.purse.set(purse).is_ok()
     }
 
-    /// Names the log. Cursors mean nothing in another one.
+    /// Identifies the log. Cursors of another log are not valid here.
     pub fn epoch(&self) -> &str {
         self.core.options.store.epoch()
     }
@@ -90,7 +90,7 @@ impl Host {
         self.core.hub.watch()
     }
 
-    /// Numbers about the host.
+    /// Metrics of the host.
     pub fn metrics(&self) -> HostMetrics {
         let mut numbers = self.core.counters.numbers();
         numbers.sessions = SessionStatus::ALL.map(|status| (status, 0)).into();
@@ -103,7 +103,7 @@ impl Host {
                 *count += 1;
             }
         }
-        numbers.most_processes = self.core.options.pool.max_processes as u64;
+        numbers.max_processes = self.core.options.pool.max_processes as u64;
         numbers.max_awaiting_person = self.core.options.pool.max_awaiting as u64;
         numbers.spare_processes = self.core.pool.live_spares() as u64;
         (numbers.checkpoints_running, numbers.checkpoints) = self.core.checkpoints.numbers();
@@ -136,7 +136,7 @@ impl Host {
         }
         self.core.pool.shut_down(Duration::ZERO).await;
         for room in self.core.all_present() {
-            // What the processes wrote last is in the log before we go. A log that fails has told everybody.
+            // The last output of the processes must be in the log. If the log fails, all callers have been told.
             let _ = room.recorder.recorded(Vec::new(), ConversationUpdate::default()).await;
             room.say_bye(Bye::Shutdown);
         }
@@ -144,7 +144,7 @@ impl Host {
         self.core.close();
     }
 
-    /// Does something to its end, also if whoever asked for it goes away.
+    /// Runs work to its end, even if the caller goes away.
     async fn to_the_end<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, HostError>> + Send + 'static,
@@ -152,7 +152,7 @@ impl Host {
         tokio::spawn(work).await.map_err(|error| HostError::Failed(error.to_string()))?
     }
 
-    /// Does something that blocks.
+    /// Runs blocking work.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Core) -> Result<T, HostError> + Send + 'static,

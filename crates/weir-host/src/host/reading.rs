@@ -12,8 +12,8 @@ use crate::output;
 use crate::pages::{Export, ExportFormat, LogEvent, LogPage, TranscriptPage};
 use crate::transcript;
 
-/// Most entries of a page.
-const MOST_ENTRIES: usize = 1000;
+/// Maximum number of entries on a page.
+const MAX_ENTRIES: usize = 1000;
 
 impl Host {
     /// Entries of the conversation, newest first, before this one.
@@ -26,7 +26,7 @@ impl Host {
         before: Option<u64>,
         limit: usize,
     ) -> Result<TranscriptPage, HostError> {
-        let limit = limit.clamp(1, MOST_ENTRIES);
+        let limit = limit.clamp(1, MAX_ENTRIES);
         if let Some(room) = self.core.present(id)
             && let Some(page) = transcript::from_memory(&room.lock(), before, limit)
         {

@@ -1,4 +1,4 @@
-//! Sessions as such: creating, listing, naming, putting away, deleting, forking.
+//! Managing sessions: creating, listing, renaming, archiving, deleting, forking.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,16 +27,16 @@ use crate::settings::{Actor, Branch, KeptSettings, NewSession};
 use crate::viewer::Bye;
 use crate::work;
 
-/// Most sessions of a page.
-const MOST_LISTED: usize = 500;
-/// Events are copied so many at a time.
+/// Maximum number of sessions on a page.
+const MAX_LISTED: usize = 500;
+/// Number of events copied at a time.
 const COPIED: usize = 500;
 
 impl Host {
     /// Creates a session, or gives the one that has the key.
     ///
     /// # Errors
-    /// If the folder does not lie below a root, or something about the settings makes no sense.
+    /// If the folder is not inside a root, or the settings are invalid.
     pub async fn create(&self, new: NewSession, by: &Actor) -> Result<Created, HostError> {
         self.check_open()?;
         new.check()?;
@@ -79,7 +79,7 @@ impl Host {
                 self.core.hub.tell(&Arc::new(session.clone()));
                 Ok(Created { session, new: true })
             }
-            // Somebody else was faster.
+            // Another caller was faster.
             Err(weir_store::StoreError::KeyInUse { owner, .. }) => {
                 Ok(Created { session: self.info(&owner).await?, new: false })
             }
@@ -102,7 +102,7 @@ impl Host {
             if core.options.roots.iter().any(|root| folder.starts_with(root)) {
                 Ok(folder)
             } else {
-                Err(refused("it does not lie below a folder that sessions may work in"))
+                Err(refused("it is not inside a folder that sessions may work in"))
             }
         })
         .await
@@ -136,7 +136,7 @@ impl Host {
             cwd: None,
             text: query.search,
             order,
-            limit: query.limit.unwrap_or(100).clamp(1, MOST_LISTED),
+            limit: query.limit.unwrap_or(100).clamp(1, MAX_LISTED),
         };
         let page = self.core.options.store.list(list).await?;
         let next = page.conversations.last().filter(|_| page.more).map(|last| last.revision.to_string());
@@ -179,7 +179,7 @@ impl Host {
         self.change(id, update).await
     }
 
-    /// Puts a session away, which ends its process, or takes it back.
+    /// Archives a session, which ends its process, or takes it out of the archive.
     ///
     /// # Errors
     /// If there is no such session, or another one has its key by now.
@@ -191,7 +191,7 @@ impl Host {
         self.change(id, update).await
     }
 
-    /// Removes what is too old or too much now, as [`crate::Retention`] says; a host does so by itself now and then.
+    /// Removes old sessions now, as [`crate::Retention`] says; a host also does so periodically.
     ///
     /// # Errors
     /// If the log cannot be read or written.
@@ -258,7 +258,7 @@ impl Host {
         self.to_the_end(async move {
             let room = core.present(&id);
             if let Some(room) = &room {
-                // A log that failed is no reason to keep it.
+                // It is deleted even if its log has failed.
                 let _ = work::stop(room, work::Patience::Usual).await;
                 room.lock().failed = Some(HostError::NotFound(id.clone()));
                 room.say_bye(Bye::Deleted);
@@ -458,7 +458,7 @@ fn copy(
         if event.seq > newest {
             return Ok(false);
         }
-        // Names that senders gave belong to the conversation in which they gave them.
+        // Client ids belong to the original session, so they are not copied.
         let mut copy = NewEvent::new(event.at, event.kind.clone(), event.payload.clone());
         match Item::read(&event.kind, event.payload.clone()) {
             Some(Item::Line(raw)) => {

@@ -30,20 +30,20 @@ use crate::settings::{Actor, check_word};
 use crate::work::Patience;
 use crate::{past, work};
 
-/// Longest name that a sender may give a message.
-const LONGEST_CLIENT_ID: usize = 256;
-/// When another try may be worth it.
+/// Maximum length of a client id, in bytes.
+const MAX_CLIENT_ID_LENGTH: usize = 256;
+/// Suggested delay before a caller tries again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
-/// How long the end of a message takes at the most to be heard of after the CLI has confirmed an interrupt.
+/// How long to wait for the end of a message to be recorded after the CLI has confirmed an interrupt.
 const SETTLES_WITHIN: Duration = Duration::from_secs(2);
 
 impl Host {
     /// Accepts a message: it is in the log when this returns. The same client id gives the same message.
     ///
-    /// A message also lets go on what was held after a restart.
+    /// A message also releases the messages held after a restart.
     ///
     /// # Errors
-    /// If the message makes no sense, too many wait, or nothing more may be spent.
+    /// If the message is invalid, too many are queued, or the budget is spent.
     pub async fn send(
         &self,
         id: &ConversationId,
@@ -53,7 +53,7 @@ impl Host {
         self.accept(id, message, by).await.map(|(accepted, _)| accepted)
     }
 
-    /// Accepts a message, and tells its place in the log.
+    /// Accepts a message, and returns its number in the log.
     pub(super) async fn accept(
         &self,
         id: &ConversationId,
@@ -65,7 +65,7 @@ impl Host {
         let is_named = message.client_id.is_some();
         let mut message = self.checked(message, by)?;
         let room = self.room(id).await?;
-        // Before anything that may be otherwise by now: a file that is gone, a queue that is full.
+        // Checked first, because the other checks may fail by now: a file may be gone, the queue may be full.
         if let Some(client_id) = message.client_id.clone().filter(|_| is_named)
             && let Some(seq) = self.core.options.store.by_client(id.clone(), client_id).await?
         {
@@ -84,7 +84,7 @@ impl Host {
             self.check_room(&state, &message)?;
             let status = facts::info(&state).status;
             let status = if status.is_busy() { status } else { SessionStatus::Starting };
-            // In the same write: a kill in between must find a session that has something to do.
+            // In the same write: after a kill, the session must not look idle while it has a message.
             status.as_str().clone_into(&mut state.row.status);
             room.recorder.record(vec![Item::Message(message.clone())], Room::status_update(status))
         };
@@ -106,17 +106,17 @@ impl Host {
             Some(_)
                 if !message.text.is_empty() || !message.images.is_empty() || !message.files.is_empty() =>
             {
-                return invalid("a command comes without a text and without pictures");
+                return invalid("a command must not have a text, pictures or files");
             }
             Some(command) => match slash_command(&command.name, &command.arguments) {
                 Some(_) => format!("/{} {}", command.name, command.arguments).trim_end().to_owned(),
-                None => return invalid("the name of a command has letters, digits, and - _ : only"),
+                None => return invalid("the name of a command may only have letters, digits, and - _ :"),
             },
         };
         if text.trim().is_empty() && message.images.is_empty() {
             return invalid("a message needs a text or a picture");
         }
-        if message.client_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > LONGEST_CLIENT_ID) {
+        if message.client_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > MAX_CLIENT_ID_LENGTH) {
             return invalid("the client id must have 1 to 256 bytes");
         }
         if message.images.iter().any(|image| !PICTURES.contains(&image.media_type.as_str())) {
@@ -142,23 +142,23 @@ impl Host {
     }
 
     fn check_size(&self, message: &StoredMessage) -> Result<(), HostError> {
-        let most = self.core.options.most_message_bytes;
-        if message.size() > most {
-            return Err(HostError::Invalid(format!("a message may have at most {most} bytes")));
+        let max = self.core.options.max_message_bytes;
+        if message.size() > max {
+            return Err(HostError::Invalid(format!("a message may have at most {max} bytes")));
         }
         Ok(())
     }
 
-    /// The folder of a session as it is now, which must still lie below a root.
+    /// The folder of a session as it is now, which must still be inside a root.
     async fn folder_of(&self, room: &Lease) -> Result<PathBuf, HostError> {
         let cwd = room.lock().row.cwd.clone().unwrap_or_default();
         self.allowed_folder(&cwd).await
     }
 
-    /// Files of a session's folder whose path has these letters, to send one with a message.
+    /// Files in a session's folder whose path contains `query`, to be sent with a message.
     ///
     /// # Errors
-    /// If there is no such session, or its folder may not be used any more.
+    /// If there is no such session, or its folder is no longer allowed.
     pub async fn find_files(&self, id: &ConversationId, query: &str) -> Result<Vec<String>, HostError> {
         let room = self.room(id).await?;
         let (folder, query) = (self.folder_of(&room).await?, query.to_owned());
@@ -169,7 +169,7 @@ impl Host {
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
-        // The same message again is no new one, whatever has become of the session since.
+        // A message that is sent again is not new, whatever has happened to the session since.
         let is_known =
             state.book.ledger.records().any(|record| record.message.client_id == message.client_id);
         if is_known {
@@ -181,9 +181,9 @@ impl Host {
         if facts::is_gone(state) {
             return Err(HostError::NotKept);
         }
-        let most = self.core.options.most_queued;
-        if state.book.ledger.queued().count() >= most {
-            return Err(HostError::QueueFull { most });
+        let max = self.core.options.max_queued;
+        if state.book.ledger.queued().count() >= max {
+            return Err(HostError::QueueFull { max });
         }
         if let (Some(spent), Some(limit)) = (facts::cost(state), state.kept.max_cost_usd)
             && spent >= limit
@@ -191,13 +191,13 @@ impl Host {
             return Err(HostError::BudgetExhausted { spent, limit });
         }
         let waiting = self.core.counters.waiting_for_process.load(Ordering::Relaxed);
-        if state.session.is_none() && waiting >= self.core.options.most_waiting as u64 {
+        if state.session.is_none() && waiting >= self.core.options.max_waiting as u64 {
             return Err(HostError::Busy { retry_after: RETRY_AFTER });
         }
         Ok(())
     }
 
-    /// What became of a message that was accepted before.
+    /// The state of a message that was accepted before.
     async fn accepted_before(
         &self,
         room: &Lease,
@@ -206,7 +206,7 @@ impl Host {
         files: &[String],
         seq: u64,
     ) -> Result<Accepted, HostError> {
-        // The log has the whole of it; the list of messages may have only a part.
+        // The log has the whole message; the list of messages may have only a part.
         let logged = self.core.options.store.event(id.clone(), seq).await?.and_then(Item::of);
         let differs = match logged {
             Some(Item::Message(logged)) => {
@@ -232,7 +232,7 @@ impl Host {
         Ok(Accepted { message_id, state, duplicate: true, differs })
     }
 
-    /// The newest messages of a session, oldest first, and all that wait.
+    /// The newest messages of a session, oldest first, and all queued ones.
     ///
     /// # Errors
     /// If there is no such session.
@@ -248,7 +248,7 @@ impl Host {
         Ok(wanted.map(Record::info).collect())
     }
 
-    /// Takes a message back.
+    /// Cancels a message.
     ///
     /// # Errors
     /// If there is no such message, or it is too late.
@@ -297,7 +297,7 @@ impl Host {
         .await
     }
 
-    /// Waits for the end of the turn that answers a message. Cancel safe, and can be asked again.
+    /// Waits for the end of the turn that answers a message. Cancel safe, and may be called again.
     ///
     /// # Errors
     /// If there is no such message, or the log cannot be read.
@@ -318,11 +318,11 @@ impl Host {
         self.blocking(move |core| past::by_id(core, &id, &message)).await
     }
 
-    /// Ends the turn at hand: the one that runs, or else the next one, whose message is taken back wherever it is on
-    /// its way to the CLI. Messages that wait behind it stay. Says whether there was one.
+    /// Ends the current turn: the running one, or else the next one, whose message is withdrawn wherever it is on
+    /// its way to the CLI. Messages queued behind it stay. Returns whether there was a turn to end.
     ///
     /// # Errors
-    /// If there is no such session, or the CLI does not obey.
+    /// If there is no such session, or the CLI does not react.
     pub async fn interrupt(&self, id: &ConversationId, by: &Actor) -> Result<bool, HostError> {
         let Some(room) = self.live(id).await? else { return Ok(false) };
         let (session, on_their_way, next) = {
@@ -339,7 +339,7 @@ impl Host {
         room.note("interrupt", by);
         room.refresh();
         if let Some(next) = next {
-            // Nobody has begun to give it to the CLI.
+            // It is still queued here: no task has begun to send it to the CLI.
             room.refuse(&next, &SessionError::Interrupted.into()).await;
             return Ok(true);
         }
@@ -351,7 +351,7 @@ impl Host {
                 Err(error) => return Err(error.into()),
             },
         };
-        // Whoever asks next what became of the message hears of the end that was just confirmed.
+        // After this call, the message must no longer be reported as running.
         let settled = room.until(|state| {
             let is_over = |id: &MessageId| state.book.ledger.get(id).is_none_or(Record::is_over);
             on_their_way.iter().all(is_over).then_some(())
@@ -360,7 +360,7 @@ impl Host {
         Ok(was_running || is_on_its_way)
     }
 
-    /// Ends one task that runs in the background, and nothing else.
+    /// Stops one background task, and nothing else.
     ///
     /// # Errors
     /// If there is no such session, no such task runs, or the CLI cannot end a single task.
@@ -376,7 +376,7 @@ impl Host {
         Ok(session.session().stop_task(task).await?)
     }
 
-    /// Ends everything that a session does, and takes its waiting messages back. When this returns, no process is left.
+    /// Stops a session and cancels its queued messages. When this returns, no process is left.
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be written.
@@ -384,7 +384,7 @@ impl Host {
         self.end(id, by, Patience::Usual).await
     }
 
-    /// The same without patience: what runs is killed at once, also while somebody waits for [`Host::stop`].
+    /// Like [`Host::stop`], but kills the process at once, even while a stop is in progress.
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be written.
@@ -403,23 +403,23 @@ impl Host {
         .await
     }
 
-    /// Goes on after a restart: held messages are sent, and where a turn was interrupted the agent is told to go on.
+    /// Resumes after a restart: held messages are sent, and if a turn was interrupted, the agent is told to continue.
     ///
     /// # Errors
     /// If there is nothing to resume.
     pub async fn resume(&self, id: &ConversationId, by: &Actor) -> Result<ResumeReport, HostError> {
-        self.let_go_on(id, by, true).await
+        self.continue_session(id, by, true).await
     }
 
-    /// Sends the messages that a restart held back. A turn that was interrupted stays as it is.
+    /// Sends the messages that were held after a restart. An interrupted turn is not continued.
     ///
     /// # Errors
     /// If there is nothing to resume.
     pub async fn release(&self, id: &ConversationId, by: &Actor) -> Result<ResumeReport, HostError> {
-        self.let_go_on(id, by, false).await
+        self.continue_session(id, by, false).await
     }
 
-    async fn let_go_on(
+    async fn continue_session(
         &self,
         id: &ConversationId,
         by: &Actor,
@@ -453,7 +453,7 @@ impl Host {
                     command: None,
                 })));
             }
-            // A second one who resumes at the same time finds nothing to resume.
+            // A concurrent second call finds nothing to resume.
             state.book.resuming();
             SessionStatus::Starting.as_str().clone_into(&mut state.row.status);
             (room.recorder.record(items, Room::status_update(SessionStatus::Starting)), report)
@@ -462,10 +462,10 @@ impl Host {
         Ok(report)
     }
 
-    /// Answers a permission request or a question. The first answer counts; later ones hear who was first.
+    /// Answers a permission request or a question. The first answer counts; later callers are told who answered.
     ///
     /// # Errors
-    /// If it was answered, is not there, or the answer does not fit.
+    /// If the request was already answered, does not exist, or the answer does not fit.
     pub async fn answer(
         &self,
         id: &ConversationId,
@@ -482,7 +482,7 @@ impl Host {
         };
         match answered {
             Ok(()) => {
-                // The next process is started with the mode that was decided on.
+                // The next process is started with the chosen mode.
                 if mode.is_some() {
                     room.lock().kept.permission_mode = mode;
                     room.note("permission_mode", by);
@@ -490,7 +490,7 @@ impl Host {
                 }
                 Ok(())
             }
-            // The process may be another one than that which asked.
+            // The request may come from an earlier process.
             Err(SessionError::NoSuchRequest | SessionError::Stopped) => {
                 let state = room.lock();
                 Err(match state.book.view().request(request).map(|request| &request.state) {
@@ -504,10 +504,10 @@ impl Host {
         }
     }
 
-    /// Uses another model from the next request on; none for the default.
+    /// Switches to another model, from the next API request on; none for the default.
     ///
     /// # Errors
-    /// If the CLI does not know it.
+    /// If the CLI does not know the model.
     pub async fn set_model(
         &self,
         id: &ConversationId,
@@ -523,15 +523,15 @@ impl Host {
             room.lock().is_stale = true;
             room.note("model", by);
         }
-        // The store cannot forget a model; an empty one is none.
+        // The store cannot remove a model; an empty string means none.
         let update = ConversationUpdate { model: Some(model.unwrap_or_default()), ..Default::default() };
         self.change(id, update).await
     }
 
-    /// Uses another permission mode from now on.
+    /// Switches to another permission mode.
     ///
     /// # Errors
-    /// If the CLI does not know it.
+    /// If the CLI does not know the mode.
     pub async fn set_permission_mode(
         &self,
         id: &ConversationId,
@@ -554,7 +554,7 @@ impl Host {
         Ok(SessionInfo::clone(&room.info()))
     }
 
-    /// The session if it is in memory; an error if there is none at all.
+    /// The session if it is in memory; an error if it does not exist at all.
     async fn live(&self, id: &ConversationId) -> Result<Option<Lease>, HostError> {
         match self.core.present(id) {
             Some(room) => Ok(Some(room)),
@@ -569,7 +569,7 @@ fn mode_of(decision: &Decision) -> Option<String> {
     remember.iter().filter_map(weir_wire::PermissionUpdate::mode).next_back().map(str::to_owned)
 }
 
-/// Without a process there is nobody to tell; the next one is started with it.
+/// Ignores that no process is running: the next one is started with the new setting.
 fn unless_absent(told: Result<(), SessionError>) -> Result<(), HostError> {
     match told {
         Ok(()) | Err(SessionError::NotRunning | SessionError::Stopped) => Ok(()),
@@ -578,7 +578,7 @@ fn unless_absent(told: Result<(), SessionError>) -> Result<(), HostError> {
 }
 
 impl Room {
-    /// Writes down who did something. Nobody waits for it.
+    /// Records who did something. Does not wait for the write.
     pub(super) fn note(&self, action: &str, by: &Actor) {
         let note = Note::Control { action: action.to_owned(), by: by.name.clone() };
         drop(self.recorder.record(vec![Item::Note(note)], ConversationUpdate::default()));

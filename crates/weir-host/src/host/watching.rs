@@ -19,7 +19,7 @@ use crate::viewer;
 use crate::watch::{Format, Watch, WatchQuery, hello, ticking};
 
 impl Host {
-    /// The conversation as it stands, with what is being written at the moment. The newest entries; the rest is paged.
+    /// The current view, including text that is being written. It has the newest entries; the rest is paged.
     ///
     /// # Errors
     /// If there is no such session.
@@ -29,7 +29,7 @@ impl Host {
         Ok(Box::new(state.book.view().clone()))
     }
 
-    /// Something that a person is or was asked; none where there is no such request, or not any more.
+    /// An open or answered request; none if there is no such request, or it has been dropped.
     ///
     /// # Errors
     /// If there is no such session.
@@ -73,7 +73,7 @@ impl Host {
     /// If there is no such session.
     pub async fn open_requests(&self, id: &ConversationId) -> Result<Vec<Request>, HostError> {
         let Some(room) = self.core.present(id) else {
-            // Whoever waits for an answer is in memory.
+            // A session with an open request is always in memory.
             return self.row(id).await.map(|_| Vec::new());
         };
         let state = room.lock();

@@ -1,4 +1,4 @@
-//! What the CLI asks a person: in the snapshot, answered once, by somebody.
+//! Requests of the CLI to a person: in the snapshot, and answered once, with the name of who did.
 
 use serde_json::json;
 use weir_host::{Actor, Decision, HostError, SessionStatus};
@@ -19,7 +19,7 @@ async fn the_first_answer_wins_and_the_second_hears_who_was_first() {
     let sent = send(&host, &id, script(&steps)).await;
     let info = status(&host, &id, SessionStatus::Waiting).await;
     assert_eq!((info.waiting_for.permissions, info.waiting_for.questions), (1, 0));
-    // Somebody who comes now finds the request.
+    // A viewer that joins now finds the request.
     let mut onlooker = Onlooker::new(&host, &id, None).await;
     let request = onlooker.view.requests[0].clone();
     assert_eq!(host.open_requests(&id).await.unwrap(), std::slice::from_ref(&request));

@@ -1,4 +1,4 @@
-//! A log that cannot be written: nothing goes on that nobody writes down, and everybody is told.
+//! A log that cannot be written: nothing continues unrecorded, and all callers are told.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -100,7 +100,7 @@ async fn real_clis_call_the_tools_of_a_client() {
         let (host, place, _api) = host_on(cli, |_| {}).await;
         let id = session(&host, place.directory().to_string_lossy().into_owned(), add(60)).await;
         call_and_answer(&host, &id).await;
-        // And a call that nobody answers does not keep the agent.
+        // And an unanswered call does not block the agent.
         soon(host.set_client_tools(&id, add(1), &me())).await.unwrap();
         let mut watch = stream(&host, &id, calls(), Format::Agent).await;
         next(&mut watch, "message").await;
@@ -114,7 +114,7 @@ async fn real_clis_call_the_tools_of_a_client() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_that_nobody_answered() {
+async fn the_model_is_told_that_no_client_answered() {
     let place = Place::new();
     let host = place.host().await;
     let id = session(&host, place.work(), add(1)).await;

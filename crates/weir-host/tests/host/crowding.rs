@@ -18,9 +18,14 @@ fn asks(place: &Place, name: &str) -> String {
     script(&json!([{"tool": "Write", "input": {"file_path": file, "content": "x"}}, {"text": "went on"}]))
 }
 
-async fn crowded(place: &Place, most: usize, max_awaiting: usize, patience: Option<Duration>) -> Host {
+async fn crowded(
+    place: &Place,
+    max_processes: usize,
+    max_awaiting: usize,
+    patience: Option<Duration>,
+) -> Host {
     let mut options = place.options();
-    (options.pool.max_processes, options.pool.max_awaiting) = (most, max_awaiting);
+    (options.pool.max_processes, options.pool.max_awaiting) = (max_processes, max_awaiting);
     options.crowded_wait = patience;
     Host::open(options).await.unwrap()
 }
@@ -43,7 +48,7 @@ async fn waiting_for(host: &Host, id: &ConversationId, wanted: fn(&WaitingFor) -
 }
 
 #[tokio::test]
-async fn a_session_that_waits_for_a_person_keeps_nobody_from_working() {
+async fn a_session_that_waits_for_a_person_blocks_no_other_session() {
     let place = Place::new();
     let host = crowded(&place, 1, 2, None).await;
     let mut waiting = Vec::new();
@@ -57,7 +62,7 @@ async fn a_session_that_waits_for_a_person_keeps_nobody_from_working() {
     assert_eq!(ask(&host, &other, says("served")).await, "served");
     let numbers = host.metrics();
     assert_eq!((numbers.awaiting_person, numbers.max_awaiting_person), (2, 2));
-    // Their processes are where they were, and go on at once.
+    // Their processes are still running, and continue at once.
     for (id, message) in &waiting {
         allow(&host, id).await;
         assert_eq!(soon(host.finished(id, message)).await.unwrap().text, "went on");
@@ -129,7 +134,7 @@ async fn a_session_may_have_a_shorter_time_for_answers() {
 #[derive(Debug, Default)]
 struct OneAtATime {
     state: Mutex<(bool, Vec<Option<f64>>)>,
-    most: usize,
+    max: usize,
     unasked: Mutex<Vec<f64>>,
 }
 
@@ -137,7 +142,7 @@ impl Purse for OneAtATime {
     fn reserve(&self, account: &str) -> Payment {
         assert_eq!(account, "ann");
         let mut state = self.state.lock().unwrap();
-        if state.1.len() >= self.most {
+        if state.1.len() >= self.max {
             return Payment::Refused("ann has spent enough".to_owned());
         }
         if std::mem::replace(&mut state.0, true) { Payment::Wait } else { Payment::Reserved(7) }
@@ -159,13 +164,13 @@ impl Purse for OneAtATime {
 #[tokio::test]
 async fn money_is_asked_for_when_a_message_is_handed_over() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { most: 2, ..OneAtATime::default() });
+    let purse = Arc::new(OneAtATime { max: 2, ..OneAtATime::default() });
     let host = place.host().await;
     let ann = Actor::new("Ann").paying("ann");
     let early = place.session(&host).await;
     let sent = soon(host.send(&early, NewMessage::text(says("never")), &ann)).await.unwrap();
     let finished = soon(host.finished(&early, &sent.message_id)).await.unwrap();
-    assert_eq!(finished.state, MessageState::Failed, "where nobody counts, nobody pays");
+    assert_eq!(finished.state, MessageState::Failed, "without a purse, a message with an account fails");
     assert!(host.set_purse(purse.clone()));
     let (first, second) = (place.session(&host).await, place.session(&host).await);
     let sent = soon(host.send(&first, NewMessage::text(asks(&place, "a")), &ann)).await.unwrap();
@@ -203,7 +208,7 @@ async fn money_is_asked_for_when_a_message_is_handed_over() {
 #[tokio::test]
 async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { most: 9, ..OneAtATime::default() });
+    let purse = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
     let host = place.host().await;
     assert!(host.set_purse(purse.clone()));
     let ann = Actor::new("Ann").paying("ann");
@@ -221,9 +226,9 @@ async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
 }
 
 #[tokio::test]
-async fn a_turn_that_nobody_asked_for_is_paid_by_who_sent_the_last_message() {
+async fn an_unasked_turn_is_paid_by_the_last_sender() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { most: 9, ..OneAtATime::default() });
+    let purse = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
     let host = place.host().await;
     assert!(host.set_purse(purse.clone()));
     let ann = Actor::new("Ann").paying("ann");
@@ -256,7 +261,7 @@ async fn a_message_that_waits_can_be_taken_back() {
     soon(host.cancel_message(&second, &sent.message_id, &me())).await.unwrap();
     assert_eq!(soon(host.finished(&second, &sent.message_id)).await.unwrap().state, MessageState::Cancelled);
     // For money.
-    let purse = Arc::new(OneAtATime { most: 1, ..OneAtATime::default() });
+    let purse = Arc::new(OneAtATime { max: 1, ..OneAtATime::default() });
     purse.state.lock().unwrap().0 = true;
     assert!(host.set_purse(purse));
     let ann = Actor::new("Ann").paying("ann");
@@ -272,7 +277,7 @@ async fn a_message_that_waits_can_be_taken_back() {
 #[tokio::test]
 async fn a_stop_ends_the_wait_for_money() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { most: 2, ..OneAtATime::default() });
+    let purse = Arc::new(OneAtATime { max: 2, ..OneAtATime::default() });
     purse.state.lock().unwrap().0 = true;
     let host = place.host().await;
     assert!(host.set_purse(purse));

@@ -34,7 +34,7 @@ impl Faulty {
         self.is_full.store(is_full, Ordering::SeqCst);
     }
 
-    /// Lets whoever asks for a checkpoint wait.
+    /// Blocks requests for a checkpoint.
     pub(crate) fn hold_checkpoints(&self) {
         self.held.lock().unwrap().get_or_insert_default();
     }
@@ -45,13 +45,13 @@ impl Faulty {
         held.iter().flatten().map(|held| held.query.conversation.clone()).collect()
     }
 
-    /// Answers those that wait. Whoever asks from now on waits again.
+    /// Answers the waiting requests. Later ones wait again.
     pub(crate) fn let_one_round_pass(&self) {
         let held = self.held.lock().unwrap().replace(Vec::new());
         self.answer(held);
     }
 
-    /// Answers those that wait, and whoever asks from now on.
+    /// Answers the waiting requests and all later ones.
     pub(crate) fn release_checkpoints(&self) {
         let held = self.held.lock().unwrap().take();
         self.answer(held);

@@ -1,4 +1,4 @@
-//! A log that grows faster than checkpoints of it can be made: they do not pile up, and nobody waits for them.
+//! A log that grows faster than checkpoints of it can be made: they do not pile up, and nothing waits for them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ async fn all_sessions_together_have_a_few_checkpoints_at_a_time() {
     let mut sessions = Vec::new();
     for _ in 0..5 {
         let id = place.session(&host).await;
-        // In memory before anybody has to wait for it.
+        // Loaded into memory before a caller has to wait for it.
         ask(&host, &id, says("before")).await;
         sessions.push(id);
     }
@@ -93,7 +93,7 @@ async fn a_host_that_ends_makes_no_more_checkpoints() {
     store.hold_checkpoints();
     flood(&host, &id).await;
     until("a checkpoint is begun", || !store.waiting().is_empty()).await;
-    // Nobody waits for it.
+    // Nothing waits for it.
     soon(host.shut_down(Duration::ZERO)).await;
     store.let_one_round_pass();
     until("it ends", || host.metrics().checkpoints_running == 0).await;

@@ -31,7 +31,7 @@ fn hash(data: &[u8]) -> u64 {
 
 /// One call, so that the line is whole or not there.
 fn say(line: &str) {
-    // Nobody listens any more when the test is over.
+    // The receiver is gone when the test is over.
     let _ = std::io::stdout().lock().write_all(format!("\n{line}\n").as_bytes());
 }
 

@@ -237,7 +237,7 @@ async fn what_waits_at_a_shutdown_is_held_for_the_next_start() {
     let report = soon(host.resume(&id, &me())).await.unwrap();
     assert_eq!(report.released, 1);
     let on = soon(host.finished(&id, &report.message_id.unwrap())).await.unwrap();
-    assert_eq!(on.text, "I go on.", "the turn that was cut off is taken up first");
+    assert_eq!(on.text, "I go on.", "the interrupted turn is continued first");
     assert_eq!(soon(host.finished(&id, &waiting.message_id)).await.unwrap().text, "afterwards");
     let nothing = host.resume(&id, &me()).await;
     assert!(matches!(nothing, Err(HostError::NothingToResume)), "{nothing:?}");
@@ -255,7 +255,7 @@ async fn a_shutdown_at_any_instant_ends_everything() {
         tokio::time::sleep(Duration::from_millis(instant)).await;
         soon(host.shut_down(Duration::from_millis(instant / 2))).await;
         assert_eq!(place.living(), Vec::<u32>::new(), "{instant} ms after the message");
-        // Whoever still has a handle keeps neither the folder nor the session.
+        // A remaining handle keeps neither the folder nor the session.
         let again = place.host().await;
         let sent = send(&again, &id, says("afterwards")).await;
         let known = again.messages(&id, None).await.unwrap();
@@ -367,7 +367,7 @@ async fn more_sessions_than_processes_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_needs_is_not_in_memory() {
+async fn an_unused_session_is_not_in_memory() {
     let place = Place::new();
     let mut options = place.options();
     options.pool.idle = Some(Duration::from_millis(50));
@@ -394,7 +394,7 @@ async fn a_session_that_is_not_kept_ends_with_its_process() {
     assert!(info.no_session_persistence);
     let id = id_of(&info);
     assert_eq!(ask(&host, &id, says("one")).await, "one");
-    // The process has it, so it goes on.
+    // The process has it, so it continues.
     assert_eq!(ask(&host, &id, says("two")).await, "two");
     let projects = place.path("home/.claude/projects");
     let kept = std::fs::read_dir(projects).into_iter().flatten().flatten().flat_map(|folder| {

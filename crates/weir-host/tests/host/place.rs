@@ -21,7 +21,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// A folder with a home, a workspace, a log and state.
 pub(crate) struct Place {
     folder: PathBuf,
-    /// None where somebody else removes it.
+    /// None if the caller removes it.
     _temporary: Option<TempDir>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(DEADLINE, future).await.expect("this should not take so long")
 }
 
-/// Waits for a condition that nobody tells us about.
+/// Polls for a condition that has no notification.
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let started = Instant::now();
     while !condition() {
@@ -74,7 +74,7 @@ impl Place {
         place
     }
 
-    /// A place in a folder that somebody else has made.
+    /// A place in a folder that the caller has made.
     pub(crate) fn at(folder: &Path) -> Self {
         for name in ["home", "work", "tmp"] {
             std::fs::create_dir_all(folder.join(name)).unwrap();
@@ -269,7 +269,7 @@ pub(crate) fn json(frame: &Frame) -> Value {
 pub(crate) async fn frames_until(watch: &mut Watch, event: &str) -> Vec<Frame> {
     let mut frames = Vec::new();
     loop {
-        let frame = soon(watch.next()).await.expect("it goes on");
+        let frame = soon(watch.next()).await.expect("the stream continues");
         let is_last = frame.event().name() == event;
         frames.push(frame);
         if is_last {

@@ -16,13 +16,13 @@ const QUIET: Duration = Duration::from_millis(200);
 /// What a viewer does next.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Somebody new comes.
+    /// A new viewer joins.
     Come,
     /// One goes and comes back with its cursor.
     ComeBack(usize),
     /// One goes for good.
     Go(usize),
-    /// One looks at so many frames.
+    /// A viewer reads this many frames.
     Look(usize, usize),
     /// A message is sent.
     Send,

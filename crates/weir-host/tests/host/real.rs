@@ -39,7 +39,7 @@ pub(crate) async fn host_on(
 /// A real CLI that waits for a person gives its place to others; where too many wait, its turn ends and its process
 /// goes; and a caller without a person is not kept waiting.
 #[tokio::test]
-async fn a_real_cli_that_waits_for_a_person_stops_nobody() {
+async fn a_real_cli_that_waits_for_a_person_blocks_no_other_session() {
     let mut clis = RealCli::required().unwrap_or_else(|error| panic!("{error}"));
     clis.sort_by_key(|cli| cli.version);
     let Some(newest) = clis.pop() else { return };

@@ -1,4 +1,4 @@
-//! Old sessions are removed on request, and never one that somebody needs.
+//! Old sessions are removed on request, and never one that is in use.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn what_is_watched_runs_waits_or_is_pinned_stays() {
         }
     };
     soon(gone).await;
-    // Whoever watches the list is told.
+    // Viewers of the list are told.
     loop {
         if let Some(weir_host::AllEvent::Removed { id }) = soon(all.next()).await {
             assert_eq!(id, old.to_string());
@@ -51,7 +51,7 @@ async fn what_is_watched_runs_waits_or_is_pinned_stays() {
     for id in [&watched, &running, &pinned] {
         assert!(host.info(id).await.is_ok());
     }
-    // When nobody looks any more it goes as well.
+    // Once it has no viewer, it is removed as well.
     drop(onlooker.watch);
     onlooker.cursor = None;
     soon(host.pin(&pinned, false)).await.unwrap();

@@ -183,7 +183,7 @@ async fn a_message_that_the_api_refuses_has_failed_and_says_why() {
     let ended = soon(host.finished(&id, &sent.message_id)).await.unwrap();
     assert_eq!(ended.state, MessageState::Failed);
     assert!(ended.error.unwrap().message.contains("too much of everything"));
-    // Also after the CLI has said its last word about the message, and for somebody who comes later.
+    // Also after the CLI has finished with the message, and for a later caller.
     assert_eq!(ask(&host, &id, says("better")).await, "better");
     let entry = host.view(&id).await.unwrap().entries.iter().find_map(|entry| match &entry.body {
         EntryBody::User(user) if user.message.as_ref() == Some(&sent.message_id) => Some(user.clone()),
@@ -242,8 +242,8 @@ async fn what_makes_no_sense_is_refused() {
     let accepted = soon(host.send(&id, picture, &me())).await.unwrap();
     assert_eq!(host.messages(&id, None).await.unwrap()[0].images, 1);
     soon(host.finished(&id, &accepted.message_id)).await.unwrap();
-    let nobody = "00000000-0000-4000-8000-000000000000".parse().unwrap();
-    let refused = host.send(&nobody, NewMessage::text("x"), &me()).await;
+    let unknown = "00000000-0000-4000-8000-000000000000".parse().unwrap();
+    let refused = host.send(&unknown, NewMessage::text("x"), &me()).await;
     assert!(matches!(refused, Err(HostError::NotFound(_))), "{refused:?}");
     soon(host.shut_down(std::time::Duration::ZERO)).await;
 }

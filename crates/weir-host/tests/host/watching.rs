@@ -41,7 +41,7 @@ async fn a_viewer_sees_what_happens_as_it_happens() {
 }
 
 #[tokio::test]
-async fn whoever_comes_later_sees_the_same() {
+async fn a_later_viewer_sees_the_same() {
     let place = Place::new();
     let host = place.host().await;
     let id = place.session(&host).await;

@@ -1,4 +1,4 @@
-//! The simulated CLI, built beside the tests of this crate so that they can start it.
+//! The simulated CLI, built next to the tests of this crate so that they can start it.
 
 use std::process::ExitCode;
 

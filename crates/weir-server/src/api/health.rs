@@ -47,9 +47,9 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
 
 /// Why sessions wait for a process.
 fn crowding(host: &HostMetrics) -> String {
-    let HostMetrics { waiting_for_process, awaiting_person, max_awaiting_person, most_processes, .. } = host;
+    let HostMetrics { waiting_for_process, awaiting_person, max_awaiting_person, max_processes, .. } = host;
     format!(
-        "{waiting_for_process} sessions wait for a process: at most {most_processes} may run at a time, and \
+        "{waiting_for_process} sessions wait for a process: at most {max_processes} may run at a time, and \
          {awaiting_person} wait for an answer from a person (up to {max_awaiting_person} of those do not count)"
     )
 }
@@ -80,7 +80,7 @@ fn write_host(text: &mut Exposition, host: &HostMetrics) {
         text.sample("weir_sessions", &[("status", status.as_str())], count);
     }
     text.gauge("weir_pool_processes", "Running CLI processes.", host.processes);
-    text.gauge("weir_pool_processes_max", "Maximum number of CLI processes.", host.most_processes);
+    text.gauge("weir_pool_processes_max", "Maximum number of CLI processes.", host.max_processes);
     text.gauge("weir_pool_spares", "Spare processes that wait for new sessions.", host.spare_processes);
     text.gauge("weir_pool_waiting", "Sessions that wait for a process.", host.waiting_for_process);
     let help = "Sessions that hold a process and wait for a person.";
