@@ -83,13 +83,13 @@ pub enum HostError {
         state: &'static str,
     },
     /// The request was already answered.
-    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was withdrawn or has expired".to_owned(), |by| format!("the request was already answered by {by}")))]
+    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, withdrawn, or expired".to_owned(), |by| format!("the request was already answered by {by}")))]
     AlreadyAnswered {
         /// Who answered it, if known.
         by: Option<String>,
     },
     /// There is no open request with this id.
-    #[error("no open request with this id; it was answered, was withdrawn or has expired")]
+    #[error("no open request with this id; it was answered, withdrawn, or expired")]
     NoSuchRequest,
     /// The answer does not fit the request.
     #[error("{0}")]

@@ -71,7 +71,7 @@ pub enum SessionError {
     #[error("the session was stopped")]
     Stopped,
     /// The request was already answered.
-    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was withdrawn or has expired".to_owned(), |by| format!("the request was already answered by {by}")))]
+    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, withdrawn, or expired".to_owned(), |by| format!("the request was already answered by {by}")))]
     AlreadyAnswered {
         /// Who answered it, if known.
         by: Option<String>,
