@@ -1,15 +1,15 @@
-//! Checkpoints of a book, so that a long log need not be folded from its beginning.
+//! Checkpoints of a history, so that a long log need not be folded from its beginning.
 //!
-//! They are made only by folding the log, never from live state. So a book that continues from one is the same as a
-//! book that has read everything. The store may lose them at any time; unreadable ones are skipped.
+//! They are made only by folding the log, never from live state. So a history that continues from one is the same as
+//! one that has read everything. The store may lose them at any time; unreadable ones are skipped.
 
 use weir_store::{Checkpoint, CheckpointQuery, ConversationId, Reply, Store};
 
-use crate::book::Book;
 use crate::error::HostError;
+use crate::history::History;
 
-/// Increased when the format of a book or the result of a fold changes. The version of this crate also counts.
-const FORMAT: u32 = 4;
+/// Increased when the format of a history or the result of a fold changes. The version of this crate also counts.
+const FORMAT: u32 = 5;
 /// A log of large events gets one after this many bytes as well.
 const EVERY_BYTES: usize = 16 << 20;
 /// Larger checkpoints are not kept: folding the log costs less.
@@ -24,22 +24,22 @@ pub(crate) fn query(id: &ConversationId, keep_entries: usize) -> CheckpointQuery
     CheckpointQuery::newest(id.clone(), version(keep_entries))
 }
 
-/// The book that a checkpoint holds; an empty one where there is none that can be read.
-pub(crate) fn book(checkpoint: Option<Checkpoint>, keep_entries: usize) -> Book {
+/// The history that a checkpoint holds; an empty one where there is none that can be read.
+pub(crate) fn history(checkpoint: Option<Checkpoint>, keep_entries: usize) -> History {
     let kept = checkpoint.and_then(|checkpoint| {
-        let book = Book::from_json(&checkpoint.data, keep_entries)?;
-        Some(book).filter(|book| book.newest() == checkpoint.seq)
+        let history = History::from_json(&checkpoint.data, keep_entries)?;
+        Some(history).filter(|history| history.newest() == checkpoint.seq)
     });
-    kept.unwrap_or_else(|| Book::new(keep_entries))
+    kept.unwrap_or_else(|| History::new(keep_entries))
 }
 
-/// The book to continue from. Blocks.
+/// The history to continue from. Blocks.
 pub(crate) fn restore(
     store: &dyn Store,
     query: CheckpointQuery,
     keep_entries: usize,
-) -> Result<Book, HostError> {
-    Ok(book(store.checkpoint(query).wait()?, keep_entries))
+) -> Result<History, HostError> {
+    Ok(history(store.checkpoint(query).wait()?, keep_entries))
 }
 
 /// Keeps a checkpoint from time to time while a log is folded.
@@ -59,23 +59,23 @@ impl Keeper {
         Self { every: every.max(1), last, bytes: 0, saving: None }
     }
 
-    /// The book has taken an event of this size. Blocks while the checkpoint before is being stored.
+    /// The history has taken an event of this size. Blocks while the checkpoint before is being stored.
     pub(crate) fn passed(
         &mut self,
         store: &dyn Store,
         id: &ConversationId,
-        book: &Book,
+        history: &History,
         keep: usize,
         size: usize,
     ) {
         self.bytes += size;
-        if book.newest() - self.last < self.every && self.bytes < EVERY_BYTES {
+        if history.newest() - self.last < self.every && self.bytes < EVERY_BYTES {
             return;
         }
-        (self.last, self.bytes) = (book.newest(), 0);
-        let Some(data) = book.to_json().filter(|data| data.len() <= MAX_SIZE) else { return };
+        (self.last, self.bytes) = (history.newest(), 0);
+        let Some(data) = history.to_json().filter(|data| data.len() <= MAX_SIZE) else { return };
         let checkpoint =
-            Checkpoint { seq: book.newest(), version: version(keep), mark: book.first_entry(), data };
+            Checkpoint { seq: history.newest(), version: version(keep), mark: history.first_entry(), data };
         // One at a time, so that checkpoints do not pile up if folding is faster than storing. Nothing is lost if one
         // cannot be kept.
         let before = self.saving.replace(store.save_checkpoint(id.clone(), checkpoint));
@@ -168,12 +168,12 @@ mod tests {
     }
 
     /// What viewers of all forms are told of an event.
-    fn told(book: &mut Book, event: Event) -> Vec<String> {
+    fn told(history: &mut History, event: Event) -> Vec<String> {
         let mut watched = Watched::default();
         FORMATS.into_iter().for_each(|format| watched.add(format));
         let mut frames = FrameBuilder::new(watched);
-        book.replay(event, &mut frames);
-        let newest = book.cursor("epoch");
+        history.replay(event, &mut frames);
+        let newest = history.book.cursor("epoch");
         let frames = FORMATS.into_iter().flat_map(|format| frames.frames(format, &newest));
         frames.map(|frame| told_in_json(&frame)).collect()
     }
@@ -194,25 +194,25 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_book_continues_as_if_it_had_read_everything(
+        fn a_history_continues_as_if_it_had_read_everything(
             order in prop::collection::vec(0usize..200, 1..8),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
         ) {
             let events = log(&order);
             let cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(events.len())).collect();
-            let (mut whole, mut kept) = (Book::new(KEEP), Book::new(KEEP));
+            let (mut whole, mut kept) = (History::new(KEEP), History::new(KEEP));
             for (place, event) in events.into_iter().enumerate() {
                 let expected = told(&mut whole, event.clone());
                 prop_assert_eq!(told(&mut kept, event), expected);
                 if cuts.contains(&place) {
                     let data = kept.to_json().unwrap();
-                    kept = Book::from_json(&data, KEEP).unwrap();
+                    kept = History::from_json(&data, KEEP).unwrap();
                 }
                 prop_assert_eq!(kept.view(), whole.view());
-                prop_assert_eq!(kept.status(), whole.status());
+                prop_assert_eq!(kept.book.status(kept.view()), whole.book.status(whole.view()));
                 prop_assert_eq!(kept.closing(), whole.closing());
             }
-            let messages = |book: &Book| book.ledger.records().map(Record::info).collect::<Vec<_>>();
+            let messages = |history: &History| history.book.ledger.records().map(Record::info).collect::<Vec<_>>();
             prop_assert_eq!(messages(&kept), messages(&whole));
         }
     }
@@ -221,12 +221,12 @@ mod tests {
     fn unreadable_checkpoints_are_skipped() {
         let checkpoint =
             |seq, data: &[u8]| Checkpoint { seq, version: version(KEEP), mark: 1, data: data.to_vec() };
-        let whole = Book::new(KEEP).to_json().unwrap();
+        let whole = History::new(KEEP).to_json().unwrap();
         for broken in [&b""[..], b"{}", b"\xff", &whole[..whole.len() / 2]] {
-            assert_eq!(book(Some(checkpoint(0, broken)), KEEP).newest(), 0);
+            assert_eq!(history(Some(checkpoint(0, broken)), KEEP).newest(), 0);
         }
         // One that says another number than it has is not trusted either.
-        assert_eq!(book(Some(checkpoint(7, &whole)), KEEP).newest(), 0);
+        assert_eq!(history(Some(checkpoint(7, &whole)), KEEP).newest(), 0);
     }
 
     #[test]

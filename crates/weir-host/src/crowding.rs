@@ -44,7 +44,7 @@ fn since(room: Lease) -> Option<(Instant, Lease)> {
 async fn deny_all(room: &Lease, patience: Duration) {
     let (session, open): (_, Vec<RequestId>) = {
         let state = room.lock();
-        let requests = state.book.view().requests.iter();
+        let requests = state.view.requests.iter();
         let open = requests.filter(|request| request.state == RequestState::Open);
         (state.session.clone(), open.map(|request| request.id.clone()).collect())
     };

@@ -11,9 +11,9 @@ use weir_transcript::View;
 use weir_transcript::export::{ExportForm, Exporter};
 use weir_wire::RawJson;
 
-use crate::book::Book;
 use crate::core::Core;
 use crate::error::HostError;
+use crate::history::History;
 use crate::load::{load, walk};
 use crate::pages::{Export, ExportFormat, LogEvent};
 use crate::transcript;
@@ -111,10 +111,10 @@ fn document(
     };
     // It fails only when the reader has gone.
     let Ok(mut exporter) = Exporter::begin(form, facts, writer) else { return Ok(()) };
-    let mut book = Book::new(HELD);
+    let mut history = History::new(HELD);
     walk(core.source(), id, 0, |event| {
         let mut is_wanted = true;
-        book.replay_with(event, &mut |_, change| {
+        history.replay_with(event, &mut |_, change| {
             is_wanted = is_wanted && exporter.change(change, writer).is_ok();
         });
         Ok(is_wanted)
@@ -126,8 +126,8 @@ fn document(
 /// Data for the beginning and the end of the document: the final view with the first entries.
 fn facts(core: &Core, id: &ConversationId) -> Result<View, HostError> {
     let options = &core.options;
-    let ended = load(core.source(), id, options.keep_entries, options.checkpoint_every)?.book;
-    let mut facts = ended.into_view();
+    let ended = load(core.source(), id, options.keep_entries, options.checkpoint_every)?.history;
+    let mut facts = ended.view().clone();
     let began = transcript::from_log(core, id, Some(FIRST + 1), usize::try_from(FIRST).unwrap_or(1))?;
     facts.entries = began.entries;
     facts.entries.reverse();

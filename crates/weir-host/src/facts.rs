@@ -5,7 +5,7 @@ use weir_store::ConversationUpdate;
 use weir_transcript::{Turn, TurnState};
 use weir_wire::MessageId;
 
-use crate::book::TurnAnswer;
+use crate::book::{Book, TurnAnswer, answer_to};
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
 use crate::message::{Failure, FailureKind, Finished, MessageState};
 use crate::metrics::{Counters, count};
@@ -13,20 +13,20 @@ use crate::room::{Shortage, State};
 
 /// What the session has cost, without what it inherited.
 pub(crate) fn cost(state: &State) -> Option<f64> {
-    let spent = state.book.history().view().cost.usd?;
+    let spent = state.view.cost.usd?;
     Some((spent - state.kept.inherited_usd.unwrap_or(0.0)).max(0.0))
 }
 
 /// The CLI's name for the conversation, once it has one of its own.
 pub(crate) fn cli_session(state: &State) -> Option<String> {
-    let id = state.book.history().view().session.id.as_ref()?;
+    let id = state.view.session.id.as_ref()?;
     Some(id.as_str().to_owned()).filter(|id| state.kept.fork_of.as_ref() != Some(id))
 }
 
 /// The session at a glance.
 pub(crate) fn info(state: &State) -> SessionInfo {
-    let (book, view) = (&state.book, state.book.view());
-    let status = if state.stopping > 0 { SessionStatus::Stopping } else { book.status() };
+    let (book, view) = (&state.book, &state.view);
+    let status = if state.stopping > 0 { SessionStatus::Stopping } else { book.status(view) };
     let stored = SessionInfo::with(&state.row, &state.kept);
     let mode = view.session.permission_mode.clone().filter(|_| book.has_process());
     SessionInfo {
@@ -37,7 +37,7 @@ pub(crate) fn info(state: &State) -> SessionInfo {
         waiting_for: WaitingFor {
             process: state.waits_for == Some(Shortage::Process),
             budget: state.waits_for == Some(Shortage::Budget),
-            ..book.waiting_for()
+            ..Book::waiting_for(view)
         },
         has_process: book.has_process()
             || status == SessionStatus::Starting && book.ledger.is_any_in_flight(),
@@ -63,7 +63,7 @@ fn last_error(state: &State, status: SessionStatus) -> Option<String> {
     if status != SessionStatus::Failed {
         return None;
     }
-    state.book.history().view().turns.last().map(|turn| failure_of(turn).message)
+    state.view.turns.last().map(|turn| failure_of(turn).message)
 }
 
 /// Whether two glances show the same, but for what changes with every event.
@@ -107,7 +107,7 @@ pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<Conversati
 /// How a message came to its end.
 pub(crate) fn finished(state: &State, message: &MessageId) -> Option<Finished> {
     let record = state.book.ledger.get(message)?;
-    let answer = state.book.answer_to(message);
+    let answer = answer_to(&state.view, message);
     Some(finish(message, record.state, record.failure.clone(), answer, cost(state)))
 }
 

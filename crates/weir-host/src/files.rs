@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use weir_store::ConversationId;
 use weir_transcript::{Change, FileChange, FileChangeKind};
 
-use crate::book::Book;
 use crate::core::Core;
 use crate::error::HostError;
+use crate::history::History;
 use crate::labels;
 use crate::load::walk_labelled;
 
@@ -29,10 +29,10 @@ pub struct FileDiff {
 
 /// Collects the changes over the whole log, of which it reads the lines that tell of any. Blocks.
 pub(crate) fn diff(core: &Core, id: &ConversationId) -> Result<Vec<FileDiff>, HostError> {
-    let mut book = Book::new(core.options.keep_entries);
+    let mut history = History::new(core.options.keep_entries);
     let mut files: Vec<FileDiff> = Vec::new();
     walk_labelled(core.source(), id, labels::FILES, |event| {
-        book.replay_with(event, &mut |_, change| {
+        history.replay_with(event, &mut |_, change| {
             if let Change::FileChanged(change) = change {
                 add(&mut files, change);
             }

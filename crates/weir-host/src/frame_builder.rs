@@ -35,8 +35,6 @@ pub(crate) struct FrameBuilder {
     agent: Vec<Pending>,
     classic: Vec<Pending>,
     raw: Vec<Pending>,
-    /// The view was rebuilt: viewers need a snapshot instead of changes.
-    pub(crate) is_replaced: bool,
     /// The newest event of the log in this batch.
     seq: Option<u64>,
     /// Size of the item at hand. What is built from an item holds about as much.

@@ -22,14 +22,16 @@ const NOTE: &str = "note";
 pub(crate) enum Item {
     /// A line of the CLI.
     Line(Bytes),
-    /// A line that only previews what a later one has whole. It is shown and not logged.
+    /// A line that the log can leave out. It is shown and not logged.
     Preview(Bytes),
     /// The beginning of a line that is too long.
     Oversize(Oversize),
     /// What was done on our side of the pipe.
     Host(HostEvent),
-    /// A message to the agent was accepted.
+    /// A message to the agent was accepted. The fold knows of it when it is queued, which follows.
     Message(Arc<StoredMessage>),
+    /// A message was accepted and queued in one step, as older versions did it.
+    OldMessage(Arc<StoredMessage>),
     /// Something about the session that the agent has no part in.
     Note(Note),
     /// What the CLI printed on its standard error. It is shown and not logged; the raw logs have it.
@@ -42,6 +44,16 @@ pub(crate) struct Oversize {
     /// How long the line was.
     pub(crate) length: u64,
     pub(crate) head: String,
+}
+
+/// A message in the log.
+#[derive(Debug, Serialize, Deserialize)]
+struct LoggedMessage<M> {
+    /// Whether it is queued by an event of its own. Older versions did not write that event.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_queued_next: bool,
+    #[serde(flatten)]
+    message: M,
 }
 
 /// Something about a session that the agent has no part in.
@@ -68,19 +80,17 @@ pub(crate) enum Note {
 }
 
 impl Item {
-    /// Whether it goes into the log.
-    pub(crate) fn is_logged(&self) -> bool {
-        !matches!(self, Self::Preview(_) | Self::Stderr(_))
-    }
-
     /// Whether it is written also when the disk is full: what ends or denies something, and not what begins something.
     pub(crate) fn is_essential(&self) -> bool {
         match self {
             Self::Host(_) => true,
             Self::Note(note) => !matches!(note, Note::HandedOver { .. } | Note::Resumed { .. }),
-            Self::Line(_) | Self::Preview(_) | Self::Oversize(_) | Self::Message(_) | Self::Stderr(_) => {
-                false
-            }
+            Self::Line(_)
+            | Self::Preview(_)
+            | Self::Oversize(_)
+            | Self::Message(_)
+            | Self::OldMessage(_)
+            | Self::Stderr(_) => false,
         }
     }
 
@@ -89,7 +99,7 @@ impl Item {
         let more = match self {
             Self::Line(bytes) | Self::Preview(bytes) => bytes.len(),
             Self::Oversize(line) => line.head.len(),
-            Self::Message(message) => message.size(),
+            Self::Message(message) | Self::OldMessage(message) => message.size(),
             Self::Stderr(text) => text.len(),
             Self::Host(_) | Self::Note(_) => 0,
         };
@@ -105,15 +115,24 @@ impl Item {
             Self::Line(bytes) => NewEvent { search_text, ..event(LINE, bytes.to_vec()) },
             Self::Oversize(line) => event(OVERSIZE, json(serde_json::to_vec(line))),
             Self::Host(host) => event(HOST, json(serde_json::to_vec(host))),
-            Self::Message(message) => NewEvent {
-                client_id: message.client_id.clone(),
-                search_text: Some(message.text.clone()),
-                labels: message_labels(message),
-                ..event(MESSAGE, json(serde_json::to_vec(&**message)))
-            },
+            Self::Message(message) | Self::OldMessage(message) => {
+                let is_queued_next = matches!(self, Self::Message(_));
+                let logged = LoggedMessage { is_queued_next, message: &**message };
+                NewEvent {
+                    client_id: message.client_id.clone(),
+                    search_text: Some(message.text.clone()),
+                    labels: message_labels(message),
+                    ..event(MESSAGE, json(serde_json::to_vec(&logged)))
+                }
+            }
             Self::Note(note) => event(NOTE, json(serde_json::to_vec(note))),
             Self::Preview(_) | Self::Stderr(_) => return None,
         })
+    }
+
+    /// A line as an event of the log.
+    pub(crate) fn line_event(line: &[u8]) -> NewEvent {
+        NewEvent::new(0, LINE, line.to_vec())
     }
 
     /// An event of the log as an item; none where a newer version wrote something that this one does not know.
@@ -126,7 +145,11 @@ impl Item {
             LINE => Some(Self::Line(payload.into())),
             OVERSIZE => serde_json::from_slice(&payload).ok().map(Self::Oversize),
             HOST => serde_json::from_slice(&payload).ok().map(Self::Host),
-            MESSAGE => serde_json::from_slice(&payload).ok().map(|message| Self::Message(Arc::new(message))),
+            MESSAGE => {
+                let logged: LoggedMessage<StoredMessage> = serde_json::from_slice(&payload).ok()?;
+                let message = Arc::new(logged.message);
+                Some(if logged.is_queued_next { Self::Message(message) } else { Self::OldMessage(message) })
+            }
             NOTE => serde_json::from_slice(&payload).ok().map(Self::Note),
             _ => None,
         }
@@ -183,7 +206,8 @@ mod tests {
             Item::Line(Bytes::from_static(b"\xff not text")),
             Item::Oversize(Oversize { length: 99, head: "{".into() }),
             Item::Host(HostEvent::Interrupted),
-            Item::Message(Arc::new(message)),
+            Item::Message(Arc::new(message.clone())),
+            Item::OldMessage(Arc::new(message)),
             Item::Note(Note::HandedOver { message_id: MessageId::from("m") }),
             Item::Note(Note::Restarted { turn: true }),
             Item::Note(Note::Failed { message_id: None, failure }),

@@ -91,7 +91,7 @@ mod tests {
     use weir_wire::Decoder;
 
     use super::*;
-    use crate::book::Book;
+    use crate::history::History;
 
     fn captures() -> Vec<std::path::PathBuf> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/captures");
@@ -108,7 +108,7 @@ mod tests {
 
     /// The paths and diffs in a log of these lines.
     fn changes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<(String, String)> {
-        let mut book = Book::new(1000);
+        let mut history = History::new(1000);
         let mut changes = Vec::new();
         for (number, line) in lines.enumerate() {
             let event = weir_store::Event {
@@ -119,7 +119,7 @@ mod tests {
                 payload: line.to_vec(),
                 check: None,
             };
-            book.replay_with(event, &mut |_, change| {
+            history.replay_with(event, &mut |_, change| {
                 if let Change::FileChanged(change) = change {
                     changes.push((change.path.clone(), change.diff.clone()));
                 }

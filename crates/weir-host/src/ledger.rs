@@ -26,6 +26,8 @@ pub(crate) struct Record {
     pub(crate) held: bool,
     /// The log says that it is being sent to the CLI.
     pub(crate) handed: bool,
+    /// The view has it.
+    is_shown: bool,
     /// A task is sending or cancelling it, so no other task may.
     #[serde(skip)]
     pub(crate) claimed: bool,
@@ -111,6 +113,7 @@ impl Ledger {
             state: MessageState::Queued,
             held: false,
             handed: false,
+            is_shown: false,
             claimed: false,
             is_unwanted: false,
             in_flight: false,
@@ -165,6 +168,18 @@ impl Ledger {
             }
             self.revision += 1;
         }
+    }
+
+    /// The view has the message.
+    pub(crate) fn shown(&mut self, id: &MessageId) {
+        if let Some(record) = self.get_mut(id) {
+            record.is_shown = true;
+        }
+    }
+
+    /// Messages that were accepted and that the view does not have yet.
+    pub(crate) fn accepted_only(&self) -> impl Iterator<Item = &Record> {
+        self.queued().filter(|record| !record.is_shown)
     }
 
     /// The log says that a message is being sent to the CLI.

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_store::{Conversation, ConversationId, Event, EventRange, Lookup, ReadQuery, Store};
 
-use crate::book::Book;
 use crate::checkpoint;
 use crate::error::HostError;
 use crate::frame_builder::FrameBuilder;
+use crate::history::History;
 
 /// Amount read at a time: few round trips, and little memory.
 const PAGE_EVENTS: usize = 2048;
@@ -28,7 +28,7 @@ pub(crate) struct Source<'a> {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) row: Conversation,
-    pub(crate) book: Book,
+    pub(crate) history: History,
     /// The newest event that a checkpoint has.
     pub(crate) checkpoint: u64,
 }
@@ -43,16 +43,16 @@ pub(crate) fn load(
     let store = source.store;
     let row = store.find(Lookup::Id(id.clone())).wait()?;
     let row = row.ok_or_else(|| HostError::NotFound(id.clone()))?;
-    let mut book = checkpoint::restore(store, checkpoint::query(id, keep_entries), keep_entries)?;
-    let mut keeper = checkpoint::Keeper::new(checkpoint_every, book.newest());
+    let mut history = checkpoint::restore(store, checkpoint::query(id, keep_entries), keep_entries)?;
+    let mut keeper = checkpoint::Keeper::new(checkpoint_every, history.newest());
     let mut frames = FrameBuilder::default();
-    walk(source, id, book.newest(), |event| {
+    walk(source, id, history.newest(), |event| {
         let size = event.payload.len();
-        book.replay(event, &mut frames);
-        keeper.passed(store, id, &book, keep_entries, size);
+        history.replay(event, &mut frames);
+        keeper.passed(store, id, &history, keep_entries, size);
         Ok(true)
     })?;
-    Ok(Loaded { row, book, checkpoint: keeper.last })
+    Ok(Loaded { row, history, checkpoint: keeper.last })
 }
 
 /// Hands every event after `after` to `take`, in order, until it has enough.

@@ -105,7 +105,7 @@ impl MessageWatch {
             // The view has all that the frame has, and maybe more.
             None => {
                 let state = self.room.lock();
-                state.book.view().turn(turn).is_some_and(|turn| turn.messages.contains(&self.message))
+                state.view.turn(turn).is_some_and(|turn| turn.messages.contains(&self.message))
             }
         };
         if answers {

@@ -34,7 +34,7 @@ pub(crate) fn message_pictures(
 ) -> Result<Vec<Image>, HostError> {
     let mut found = None;
     walk_labelled(core.source(), id, &labels::pictures_of(message), |event| {
-        if let Some(Item::Message(stored)) = Item::of(event)
+        if let Some(Item::Message(stored) | Item::OldMessage(stored)) = Item::of(event)
             && stored.message_id == *message
         {
             found = Some(stored.images.clone());

@@ -3,6 +3,7 @@
 use weir_store::{CheckpointQuery, ConversationId};
 use weir_wire::MessageId;
 
+use crate::book::answer_to;
 use crate::checkpoint;
 use crate::core::Core;
 use crate::error::HostError;
@@ -19,7 +20,9 @@ const REASON_WITHIN: usize = 8;
 pub(crate) fn by_seq(core: &Core, id: &ConversationId, seq: u64) -> Result<Finished, HostError> {
     let event = core.options.store.event(id.clone(), seq).wait()?.ok_or(HostError::NoSuchMessage)?;
     match Item::of(event) {
-        Some(Item::Message(message)) => follow(core, id, &message.message_id, seq.saturating_sub(1)),
+        Some(Item::Message(message) | Item::OldMessage(message)) => {
+            follow(core, id, &message.message_id, seq.saturating_sub(1))
+        }
         _ => Err(HostError::NoSuchMessage),
     }
 }
@@ -33,17 +36,17 @@ pub(crate) fn by_id(core: &Core, id: &ConversationId, message: &MessageId) -> Re
 fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> Result<Finished, HostError> {
     let (store, keep) = (&*core.options.store, core.options.keep_entries);
     let query = CheckpointQuery { seq_at_most: after, ..checkpoint::query(id, keep) };
-    let mut book = checkpoint::restore(store, query, keep)?;
+    let mut history = checkpoint::restore(store, query, keep)?;
     let mut frames = FrameBuilder::default();
     let (mut found, mut reasons) = (None, 0);
-    walk(core.source(), id, book.newest(), |event| {
-        book.replay(event, &mut frames);
+    walk(core.source(), id, history.newest(), |event| {
+        history.replay(event, &mut frames);
         // Those that have come to their end are forgotten only when others come, so each is seen.
-        if let Some(record) = book.ledger.get(message) {
-            let total = book.history().view().cost.usd;
+        if let Some(record) = history.book.ledger.get(message) {
+            let total = history.view().cost.usd;
             if record.state.is_final() {
                 let is_told = record.failure.is_some() || record.state == MessageState::Answered;
-                let answer = book.answer_to(message);
+                let answer = answer_to(history.view(), message);
                 found = Some(facts::finish(message, record.state, record.failure.clone(), answer, total));
                 // Why nothing came of it is written a few events later.
                 reasons += 1;

@@ -1,46 +1,71 @@
-//! Puts everything that happens to a session into one order: that of the store, in which it is also folded and shown.
+//! Puts everything that happens to a session into one order: that of its fold, in which it is also logged and shown.
+//!
+//! Whoever folds something adds it here before the fold is unlocked. A batch goes to the store and to the task that
+//! shows it in one step, so that both get batches in the same order.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use weir_base::time::now_ms;
-use weir_session::Observer;
+use weir_session::{Observer, SharedFold};
 use weir_store::{Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, StoreError};
-use weir_transcript::HostEvent;
-use weir_wire::{Body, Line, Message, MessageId, StreamEvent, StreamEventMessage};
+use weir_transcript::{Change, Fold, HostEvent, View};
+use weir_wire::{Body, Line};
 
 use crate::error::HostError;
 use crate::item::{Item, Oversize, search_text};
 use crate::labels::Labeller;
+use crate::step::Steps;
 
-/// Previews are dropped while more bytes than this wait to be shown: the complete lines follow anyway.
-const MAX_WAITING: usize = 64 << 20;
+/// While more bytes than this wait to be stored and shown, no more output of the process is read.
+const MAX_WAITING: usize = 16 << 20;
 
-/// How many messages are remembered as written. A process has one at a time, or a few that steer.
-const MAX_WRITTEN: usize = 64;
-
-/// Items that happened together.
+/// Steps that go to the store together.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    pub(crate) at: i64,
-    pub(crate) items: Vec<Item>,
+    pub(crate) steps: Steps,
     /// The store's reply, if anything goes into the log.
     pub(crate) reply: Option<Reply<Appended>>,
     /// Notified when the batch is in the log and in the view.
-    pub(crate) done: Option<oneshot::Sender<Result<Done, HostError>>>,
+    pub(crate) waiter: Option<Waiter>,
     pub(crate) sent: Instant,
-    size: usize,
+}
+
+/// Someone who waits for a batch.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    sender: oneshot::Sender<Result<Done, HostError>>,
+    /// What it is told, if that was known before.
+    known: Option<Done>,
+}
+
+impl Waiter {
+    /// Tells that the batch is in the log and in the view.
+    pub(crate) fn done(self, done: Done) {
+        // The caller may have gone.
+        let _ = self.sender.send(Ok(self.known.unwrap_or(done)));
+    }
+
+    pub(crate) fn failed(self, error: HostError) {
+        let _ = self.sender.send(Err(error));
+    }
+
+    /// Waits for another batch, to tell this then.
+    pub(crate) fn with(self, done: Done) -> Self {
+        Self { known: Some(done), ..self }
+    }
 }
 
 impl Batch {
     /// Whether the store's error is only returned to the sender: for messages when there is no space or no disk. Any other
-    /// item that cannot be written ends the session, because the book would not know of it.
+    /// item that cannot be written ends the session, because the fold has it already.
     pub(crate) fn is_refusable(&self, error: &HostError) -> bool {
+        let steps = self.steps.steps();
         let is_message =
-            !self.items.is_empty() && self.items.iter().all(|item| matches!(item, Item::Message(_)));
+            !steps.is_empty() && steps.iter().all(|step| matches!(step.item, Some(Item::Message(_))));
         is_message
             && matches!(
                 error,
@@ -65,21 +90,51 @@ pub(crate) struct Done {
 pub(crate) struct Recorder {
     store: Arc<dyn Store>,
     conversation: ConversationId,
-    /// Locked while a batch is sent to the store and to the task that shows it, so that both get it in the same order.
-    /// Holds the error once the log has failed.
-    batches: Mutex<Result<mpsc::UnboundedSender<Batch>, HostError>>,
-    waiting: AtomicUsize,
+    fold: SharedFold,
+    /// Locked after the fold, never before it.
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Steps of the process that are not sent yet.
+    pending: Steps,
+    /// The task that shows batches, or the error once the log has failed.
+    batches: Result<mpsc::UnboundedSender<Batch>, HostError>,
+    /// Bytes of batches that are not shown yet.
+    waiting: usize,
+    /// The task that waits until less is waiting.
+    reader: Option<Waker>,
+    /// Whether someone watches the lines themselves.
+    is_raw_watched: bool,
 }
 
 impl Recorder {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         conversation: ConversationId,
+        fold: Fold,
     ) -> (Self, mpsc::UnboundedReceiver<Batch>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let recorder =
-            Self { store, conversation, batches: Mutex::new(Ok(sender)), waiting: AtomicUsize::new(0) };
-        (recorder, receiver)
+        let state = State {
+            pending: Steps::default(),
+            batches: Ok(sender),
+            waiting: 0,
+            reader: None,
+            is_raw_watched: false,
+        };
+        let fold = SharedFold::new(fold);
+        (Self { store, conversation, fold, state: Mutex::new(state) }, receiver)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under the lock can panic half way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fold that the session continues.
+    pub(crate) fn fold(&self) -> SharedFold {
+        self.fold.clone()
     }
 
     /// Records what happened. Does not wait.
@@ -88,10 +143,8 @@ impl Recorder {
         items: Vec<Item>,
         update: ConversationUpdate,
     ) -> oneshot::Receiver<Result<Done, HostError>> {
-        let at = now_ms();
-        let events = items.iter().filter_map(|item| item.to_event(at, None)).collect();
-        let (done, receiver) = oneshot::channel();
-        self.send(at, items, events, update, Some(done));
+        let (sender, receiver) = oneshot::channel();
+        self.record_for(items, update, Some(Waiter { sender, known: None }));
         receiver
     }
 
@@ -104,51 +157,88 @@ impl Recorder {
         self.record(items, update).await.unwrap_or_else(|_| Err(self.failure()))
     }
 
-    fn send(
-        &self,
-        at: i64,
-        items: Vec<Item>,
-        events: Vec<NewEvent>,
-        update: ConversationUpdate,
-        done: Option<oneshot::Sender<Result<Done, HostError>>>,
-    ) {
-        let size = items.iter().map(Item::size).sum();
-        // Nothing under the lock can panic half way.
-        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(batches) = &*batches else { return };
-        self.waiting.fetch_add(size, Ordering::Relaxed);
-        let essential = items.iter().all(Item::is_essential);
+    /// Like [`Recorder::record`], for someone who waits already.
+    pub(crate) fn record_for(&self, items: Vec<Item>, update: ConversationUpdate, waiter: Option<Waiter>) {
+        let mut fold = self.fold.lock();
+        let mut state = self.lock();
+        if state.batches.is_err() {
+            // Dropping the waiter tells it.
+            return;
+        }
+        let at = now_ms();
+        fold.set_time(at);
+        let mut steps = Steps::default();
+        for item in items {
+            steps.begin(at);
+            if let Item::Host(event) = &item {
+                fold.host(event, &mut |_, change| steps.change(change));
+                for streamed in fold.take_streamed() {
+                    steps.insert_before_last(&streamed);
+                }
+            }
+            steps.set_item(item);
+        }
+        self.send_pending(&mut state);
+        self.send(&mut state, steps, update, waiter);
+    }
+
+    /// Sends what the process did, before anything that comes later.
+    fn send_pending(&self, state: &mut State) {
+        if !state.pending.is_empty() {
+            let steps = std::mem::take(&mut state.pending);
+            self.send(state, steps, ConversationUpdate::default(), None);
+        }
+    }
+
+    fn send(&self, state: &mut State, mut steps: Steps, update: ConversationUpdate, waiter: Option<Waiter>) {
+        let Ok(batches) = &state.batches else { return };
+        state.waiting += steps.size();
+        let essential = steps.steps().iter().all(|step| step.item.as_ref().is_some_and(Item::is_essential));
+        let events = steps.take_events();
         let append =
             Append { events, update, essential, ..Append::new(self.conversation.clone(), Vec::new()) };
         let reply =
             (!append.events.is_empty() || !append.update.is_empty()).then(|| self.store.append(append));
         // If the session is no longer shown, the batch is still in the log.
-        let _ = batches.send(Batch { at, items, reply, done, sent: Instant::now(), size });
+        let _ = batches.send(Batch { steps, reply, waiter, sent: Instant::now() });
     }
 
     /// Stops all further writes from here: the log has failed, and another writer may continue it.
     pub(crate) fn close(&self, error: &HostError) {
-        *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Err(error.clone());
+        let mut state = self.lock();
+        state.batches = Err(error.clone());
+        state.pending = Steps::default();
+        state.waiting = 0;
+        if let Some(reader) = state.reader.take() {
+            reader.wake();
+        }
     }
 
     /// The reason why writes fail.
     pub(crate) fn failure(&self) -> HostError {
-        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        batches.as_ref().err().cloned().unwrap_or_else(gone)
+        self.lock().batches.as_ref().err().cloned().unwrap_or_else(gone)
     }
 
     /// A batch was shown.
     pub(crate) fn shown(&self, batch: &Batch) {
-        self.waiting.fetch_sub(batch.size, Ordering::Relaxed);
+        let mut state = self.lock();
+        state.waiting = state.waiting.saturating_sub(batch.steps.size());
+        if state.waiting <= MAX_WAITING / 2
+            && let Some(reader) = state.reader.take()
+        {
+            reader.wake();
+        }
     }
 
     /// Whether a batch is still being written or shown.
     pub(crate) fn is_busy(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        let state = self.lock();
+        state.waiting > 0 || !state.pending.is_empty()
     }
 
-    fn is_overloaded(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > MAX_WAITING
+    /// Says whether someone watches the lines themselves.
+    pub(crate) fn set_raw_watched(&self, is_raw_watched: bool) {
+        self.lock().is_raw_watched = is_raw_watched;
     }
 }
 
@@ -156,97 +246,80 @@ pub(crate) fn gone() -> HostError {
     HostError::Failed("a session was closed while something was written to its log".to_owned())
 }
 
-/// Observes a process and records what it does.
+/// Observes a process and records what it does. It is called while the session holds the fold.
 pub(crate) struct Scribe {
     recorder: Arc<Recorder>,
-    items: Vec<Item>,
-    events: Vec<NewEvent>,
-    /// The last messages that were written, the newest first.
-    written: Vec<MessageId>,
     labeller: Labeller,
+    is_transient: bool,
 }
 
 impl Scribe {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self {
-            recorder,
-            items: Vec::new(),
-            events: Vec::new(),
-            written: Vec::new(),
-            labeller: Labeller::default(),
-        }
-    }
-
-    /// Forgets that a message was written. Returns true if it was: then it is queued again, because the process ended
-    /// before it could take it. When it is queued for the first time, the log has the message itself.
-    fn take_written(&mut self, message: &MessageId) -> bool {
-        self.written
-            .iter()
-            .position(|written| written == message)
-            .map(|place| self.written.remove(place))
-            .is_some()
-    }
-
-    fn push(&mut self, item: Item) {
-        // The time is set when all of them are sent: they arrived together.
-        self.events.extend(item.to_event(0, None));
-        self.items.push(item);
-    }
-
-    fn push_line(&mut self, line: &Line<'_>) {
-        let item = Item::Line(Bytes::copy_from_slice(line.raw));
-        let labels = self.labeller.labels(line);
-        self.events.extend(item.to_event(0, search_text(line)).map(|event| NewEvent { labels, ..event }));
-        self.items.push(item);
+        Self { recorder, labeller: Labeller::default(), is_transient: false }
     }
 }
 
 impl Observer for Scribe {
+    fn step(&mut self, step: weir_session::Step) {
+        self.is_transient = step.is_transient;
+        self.recorder.lock().pending.begin(step.at);
+    }
+
     fn line(&mut self, line: &Line<'_>) {
-        match &line.body {
-            Body::Blank => {}
-            // Complete lines do not have the final usage, so this one is logged.
-            Body::Known(Message::StreamEvent(StreamEventMessage {
-                event: StreamEvent::MessageDelta(delta),
-                ..
-            })) if delta.usage.is_some() => self.push_line(line),
-            Body::Known(Message::StreamEvent(_)) => {
-                if !self.recorder.is_overloaded() {
-                    self.items.push(Item::Preview(Bytes::copy_from_slice(line.raw)));
-                }
-            }
-            Body::Oversize { length } => {
-                let head = String::from_utf8_lossy(line.raw.get(..4096).unwrap_or(line.raw)).into_owned();
-                self.push(Item::Oversize(Oversize { length: *length, head }));
-            }
-            _ => self.push_line(line),
+        let is_transient = self.is_transient;
+        let mut state = self.recorder.lock();
+        if let Body::Oversize { length } = &line.body {
+            let head = String::from_utf8_lossy(line.raw.get(..4096).unwrap_or(line.raw)).into_owned();
+            return state.pending.set_item(Item::Oversize(Oversize { length: *length, head }));
         }
+        let item = state.is_raw_watched.then(|| Bytes::copy_from_slice(line.raw));
+        let size = size_of::<Item>() + line.raw.len();
+        if is_transient {
+            let is_blank = matches!(line.body, Body::Blank);
+            return state.pending.set(item.filter(|_| !is_blank).map(Item::Preview), size, None);
+        }
+        let event = NewEvent {
+            search_text: search_text(line),
+            labels: self.labeller.labels(line),
+            ..Item::line_event(line.raw)
+        };
+        state.pending.set(item.map(Item::Line), size, Some(event));
     }
 
     fn host(&mut self, event: &HostEvent) {
+        let pending = &mut self.recorder.lock().pending;
         match event {
-            HostEvent::MessageQueued { message, .. } if !self.take_written(message) => {}
-            HostEvent::Stderr { text } => self.items.push(Item::Stderr(text.clone())),
-            _ => {
-                if let HostEvent::MessageSent { message } = event {
-                    self.written.truncate(MAX_WRITTEN);
-                    self.written.insert(0, message.clone());
-                }
-                self.push(Item::Host(event.clone()));
+            HostEvent::Stderr { text } => {
+                pending.begin(now_ms());
+                pending.set_item(Item::Stderr(text.clone()));
             }
+            // The host has queued it before. The session says so again when it takes the message, and once more if the
+            // message is waiting again because no process took it, which is a change.
+            HostEvent::MessageQueued { .. } if pending.is_without_changes() => {}
+            _ => pending.set_item(Item::Host(event.clone())),
         }
     }
 
+    fn change(&mut self, _view: &View, change: &Change<'_>) {
+        self.recorder.lock().pending.change(change);
+    }
+
+    fn streamed(&mut self, event: &HostEvent) {
+        self.recorder.lock().pending.insert_before_last(event);
+    }
+
     fn pause(&mut self) {
-        if self.items.is_empty() {
-            return;
+        let mut state = self.recorder.lock();
+        self.recorder.send_pending(&mut state);
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.recorder.lock();
+        if state.waiting <= MAX_WAITING {
+            return Poll::Ready(());
         }
-        let at = now_ms();
-        for event in &mut self.events {
-            event.at = at;
-        }
-        let (items, events) = (std::mem::take(&mut self.items), std::mem::take(&mut self.events));
-        self.recorder.send(at, items, events, ConversationUpdate::default(), None);
+        state.reader = Some(context.waker().clone());
+        Poll::Pending
     }
 }
 

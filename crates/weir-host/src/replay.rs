@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_store::{CheckpointQuery, ConversationId, Cursor, EventRange, ReadQuery, Store};
+use weir_transcript::{Change, Entry, View, Vocabularies};
 
-use crate::book::Book;
 use crate::checkpoint;
 use crate::error::HostError;
 use crate::frame_builder::{FrameBuilder, Watched};
+use crate::history::History;
 use crate::watch::Format;
 use crate::watch_event::Frame;
 
@@ -17,18 +18,18 @@ use crate::watch_event::Frame;
 pub(crate) struct Opening {
     ready: VecDeque<Frame>,
     replay: Option<Box<Replay>>,
-    /// Comes after the replay: previews of what is being written at the moment.
-    previews: Vec<Frame>,
+    /// What is being written at the moment. Comes after the replay, because the log does not have its text yet.
+    being_written: Vec<Arc<Entry>>,
 }
 
 impl Opening {
     pub(crate) fn new(ready: impl IntoIterator<Item = Frame>) -> Self {
-        Self { ready: ready.into_iter().collect(), replay: None, previews: Vec::new() }
+        Self { ready: ready.into_iter().collect(), replay: None, being_written: Vec::new() }
     }
 
-    pub(crate) fn with_replay(mut self, replay: Replay, previews: Vec<Frame>) -> Self {
+    pub(crate) fn with_replay(mut self, replay: Replay, being_written: Vec<Arc<Entry>>) -> Self {
         self.replay = Some(Box::new(replay));
-        self.previews = previews;
+        self.being_written = being_written;
         self
     }
 
@@ -40,8 +41,9 @@ impl Opening {
             }
             let Some(replay) = &mut self.replay else { return Ok(None) };
             if !replay.read(&mut self.ready).await? {
+                let being_written = std::mem::take(&mut self.being_written);
+                self.ready.extend(replay.texts(&being_written));
                 self.replay = None;
-                self.ready.extend(std::mem::take(&mut self.previews));
             }
         }
     }
@@ -61,7 +63,7 @@ pub(crate) struct Replay {
     until: u64,
     keep_entries: usize,
     /// What came before decides what is said of an event, except that lines are lines. None before it is needed.
-    book: Option<Book>,
+    history: Option<History>,
 }
 
 impl Replay {
@@ -74,19 +76,19 @@ impl Replay {
     ) -> Self {
         // If nothing is missing, nothing has to be read; and lines need nothing of what came before.
         let read = if seen >= until || format == Format::Raw { seen } else { 0 };
-        Self { store, id, format, seen, read, until, keep_entries, book: None }
+        Self { store, id, format, seen, read, until, keep_entries, history: None }
     }
 
-    /// Loads the book to continue from.
+    /// Loads the history to continue from.
     async fn prepare(&mut self) -> Result<(), HostError> {
-        if self.format == Format::Raw || self.book.is_some() {
+        if self.format == Format::Raw || self.history.is_some() {
             return Ok(());
         }
         let query =
             CheckpointQuery { seq_at_most: self.seen, ..checkpoint::query(&self.id, self.keep_entries) };
-        let book = checkpoint::book(self.store.checkpoint(query).await?, self.keep_entries);
-        self.read = book.newest();
-        self.book = Some(book);
+        let history = checkpoint::history(self.store.checkpoint(query).await?, self.keep_entries);
+        self.read = history.newest();
+        self.history = Some(history);
         Ok(())
     }
 
@@ -118,8 +120,8 @@ impl Replay {
                 watched.add(self.format);
             }
             let mut frames = FrameBuilder::new(watched);
-            match &mut self.book {
-                Some(book) => book.replay(event, &mut frames),
+            match &mut self.history {
+                Some(history) => history.replay(event, &mut frames),
                 None => {
                     let seq = event.seq;
                     if let Some(crate::item::Item::Line(raw)) = crate::item::Item::of(event) {
@@ -130,5 +132,21 @@ impl Replay {
             ready.extend(frames.frames(self.format, &place));
         }
         Ok(true)
+    }
+
+    /// The text of what is being written, as far as the log did not tell it.
+    fn texts(&self, being_written: &[Arc<Entry>]) -> Vec<Frame> {
+        let mut watched = Watched::default();
+        watched.add(self.format);
+        let mut frames = FrameBuilder::new(watched);
+        for entry in being_written {
+            let told = self.history.as_ref().and_then(|history| history.view().entry(entry.id));
+            let told = told.and_then(Entry::streamed_text).unwrap_or_default();
+            let text = entry.streamed_text().and_then(|text| text.strip_prefix(told)).unwrap_or_default();
+            let change = Change::TextAppended { entry: entry.id, text: text.into() };
+            let view = View { entries: vec![Arc::clone(entry)], ..View::default() };
+            frames.change(&mut Vocabularies::default(), &view, &change, None);
+        }
+        frames.frames(self.format, &Cursor::new(self.store.epoch(), self.until, None))
     }
 }

@@ -1,7 +1,8 @@
-//! A session in memory: its book, its viewers, and its process, if it has one.
+//! A session in memory: its view, its book, its viewers, and its process, if it has one.
 //!
-//! One task folds events here after the store has taken them, in the store's order. So the book never knows more than
-//! the log, and a viewer never sees an event number that a kill could undo.
+//! What happens is folded at once, but one task publishes it here after the store has taken it, in the same order. So
+//! what is published is never ahead of the log, except for text that is being written, and a viewer never sees an event
+//! number that a kill could undo.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,17 +12,19 @@ use tokio::time::Instant;
 use weir_base::time::now_ms;
 use weir_session::Pooled;
 use weir_store::{Append, Conversation, ConversationId, ConversationUpdate};
-use weir_transcript::Oddities;
+use weir_transcript::{Oddities, View};
 
-use crate::book::Book;
+use crate::book::{Book, Place};
 use crate::client_calls::ClientCalls;
 use crate::core::{Core, Lease};
 use crate::error::HostError;
 use crate::facts;
 use crate::frame_builder::{FrameBuilder, Watched};
 use crate::info::{SessionInfo, SessionStatus};
+use crate::item::Item;
 use crate::ledger::Record;
 use crate::load::{self, Loaded};
+use crate::message::queued;
 use crate::metrics::count;
 use crate::recorder::{Batch, Done, Recorder};
 use crate::settings::KeptSettings;
@@ -51,6 +54,8 @@ pub(crate) struct Room {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) book: Book,
+    /// The view as far as it is published. The fold is ahead of it.
+    pub(crate) view: View,
     /// The session's row, as last written to the store.
     pub(crate) row: Conversation,
     pub(crate) kept: KeptSettings,
@@ -106,8 +111,8 @@ impl Room {
         let loading =
             tokio::task::spawn_blocking(move || load::load(reader.source(), &conversation, keep, every));
         let loaded = loading.await.map_err(|error| HostError::Failed(error.to_string()))??;
-        let Loaded { row, mut book, checkpoint } = loaded;
-        let closing = book.closing();
+        let Loaded { row, mut history, checkpoint } = loaded;
+        let closing = history.closing();
         if !closing.is_empty() {
             let at = now_ms();
             let events = closing.iter().filter_map(|item| item.to_event(at, None)).collect();
@@ -115,17 +120,20 @@ impl Room {
             let append = Append { essential: true, ..Append::new(id.clone(), events) };
             let appended = core.options.store.append(append).await?;
             let mut frames = FrameBuilder::default();
-            book.set_check(appended.check);
+            history.book.set_check(Some(appended.check));
             for (item, placed) in closing.iter().zip(&appended.placed) {
-                book.apply(at, Some(placed.seq), item, &mut frames);
+                history.apply(at, placed.seq, item, &mut frames);
             }
         }
+        let (fold, mut book) = history.into_parts();
         book.take_tally();
-        let (recorder, batches) = Recorder::new(Arc::clone(&core.options.store), id.clone());
+        let view = fold.view().clone();
+        let (recorder, batches) = Recorder::new(Arc::clone(&core.options.store), id.clone(), fold);
         let kept = crate::info::kept(&row);
         let mut state = State {
             told_messages: book.ledger.revision(),
             book,
+            view,
             info: Arc::new(SessionInfo::of(&row)),
             row,
             stored: kept.clone(),
@@ -157,7 +165,7 @@ impl Room {
             state: Mutex::new(state),
             shown: watch::Sender::new(0),
         });
-        tokio::spawn(show(Arc::downgrade(&room), batches));
+        tokio::spawn(publish(Arc::downgrade(&room), batches));
         Ok(room)
     }
 
@@ -231,6 +239,9 @@ impl Room {
             return Err(HostError::TooManyViewers { max });
         }
         state.viewers.push(Viewer { format, outlet });
+        if format == Format::Raw {
+            self.recorder.set_raw_watched(true);
+        }
         Ok(())
     }
 
@@ -238,7 +249,7 @@ impl Room {
     pub(crate) fn snapshot(&self, state: &State) -> Frame {
         let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
         let cursor = state.book.cursor(self.core.options.store.epoch());
-        let view = state.book.view().clone();
+        let view = state.view.clone();
         let size = view.entries.len() * ENTRY_SIZE;
         let snapshot = SnapshotEvent { seq: cursor.seq, session: facts::info(state), messages, view };
         Frame::new(Some(cursor), WatchEvent::Snapshot(Box::new(snapshot)), size)
@@ -252,23 +263,26 @@ impl Room {
         }
     }
 
-    /// Applies a batch that the store has taken, and shows it to viewers.
-    fn show(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) {
-        let mut state = self.lock();
+    /// Publishes a batch that the store has taken.
+    fn publish(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
         let mut watched = Watched::default();
         for viewer in &state.viewers {
             watched.add(viewer.format);
         }
+        self.recorder.set_raw_watched(watched.raw);
         let mut frames = FrameBuilder::new(watched);
         let mut places = placed.into_iter().flat_map(|appended| &appended.placed);
         let mut done = Done { seq: state.book.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
-        let before = state.book.history().view().oddities;
+        let before = state.view.oddities;
+        let mut newest_at = 0;
         if let Some(appended) = placed.filter(|appended| appended.placed.iter().any(|place| place.new)) {
-            state.book.set_check(appended.check);
+            state.book.set_check(Some(appended.check));
         }
-        for (number, item) in batch.items.iter().enumerate() {
-            let place = if item.is_logged() { places.next() } else { None };
+        for (number, (step, changes)) in batch.steps.iter().enumerate() {
+            let place = if step.is_logged { places.next() } else { None };
             if let Some(place) = place.filter(|_| number == 0) {
                 done = Done { seq: place.seq, new: place.new };
             }
@@ -276,10 +290,26 @@ impl Room {
                 continue;
             }
             match place {
-                Some(_) => (events, bytes) = (events + 1, bytes + item.size() as u64),
+                Some(_) => (events, bytes) = (events + 1, bytes + step.size as u64),
                 None => previews += 1,
             }
-            state.book.apply(batch.at, place.map(|place| place.seq), item, &mut frames);
+            newest_at = newest_at.max(step.at);
+            let (item, place) = (
+                step.item.as_ref(),
+                Place { at: step.at, seq: place.map(|place| place.seq), size: step.size },
+            );
+            state.book.begin(place, item, &mut frames);
+            for change in changes {
+                state.view.apply(change);
+                state.book.change(place, &state.view, change, &mut frames);
+            }
+            state.book.end(place, &state.view, item, &mut frames);
+            if let Some(Item::Message(message)) = item {
+                // Under the lock, so that nothing else about the message comes before it.
+                let waiter = batch.waiter.take().map(|waiter| waiter.with(done));
+                let items = vec![Item::Host(queued(message))];
+                self.recorder.record_for(items, ConversationUpdate::default(), waiter);
+            }
         }
         let counters = &self.core.counters;
         count(&counters.events, events);
@@ -288,25 +318,24 @@ impl Room {
         if events > 0 {
             counters.appends.record(batch.sent.elapsed().as_secs_f64());
         }
-        state.row.updated_at = state.row.updated_at.max(batch.at);
+        state.row.updated_at = state.row.updated_at.max(newest_at);
         let (ended, first_texts) = state.book.take_tally();
         facts::count_turns(&ended, counters);
-        self.charge_unasked(&state, &ended);
+        self.charge_unasked(state, &ended);
         first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
-        let odd = state.book.history().view().oddities;
+        let odd = state.view.oddities;
         let malformed = |odd: Oddities| odd.mismatches + odd.not_json + odd.oversize;
         count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
         count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
-        self.offer(&mut state, frames);
+        self.offer(state, frames);
         if events > 0 || placed.is_some() {
-            // Previews do not change the summary.
-            self.tell_facts(&mut state);
+            // Transient lines do not change the summary.
+            self.tell_facts(state);
         }
-        self.keep_checkpoint(&mut state);
-        drop(state);
-        if let Some(sender) = batch.done.take() {
-            // The caller may have gone.
-            let _ = sender.send(Ok(done));
+        self.keep_checkpoint(state);
+        drop(guard);
+        if let Some(waiter) = batch.waiter.take() {
+            waiter.done(done);
         }
     }
 
@@ -346,11 +375,7 @@ impl Room {
             if state.viewers.iter().all(|viewer| viewer.format != format) {
                 continue;
             }
-            let frames = if format == Format::View && built.is_replaced {
-                vec![self.snapshot(state)]
-            } else {
-                built.frames(format, &newest)
-            };
+            let frames = built.frames(format, &newest);
             self.offer_frames(state, format, &frames);
         }
     }
@@ -434,8 +459,8 @@ impl Room {
     }
 }
 
-/// Shows what the store has taken, in order, until the session is released.
-async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
+/// Publishes what the store has taken, in order, until the session is released.
+async fn publish(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
     while let Some(mut batch) = batches.recv().await {
         let reply = match batch.reply.take() {
             Some(reply) => reply.await.map(Some),
@@ -444,7 +469,7 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
         let Some(room) = room.upgrade() else { return };
         match reply.map_err(HostError::from).and_then(|placed| room.in_order(placed)) {
             Ok(placed) => {
-                room.show(&mut batch, placed.as_ref());
+                room.publish(&mut batch, placed.as_ref());
                 room.recorder.shown(&batch);
                 room.changed();
                 // Dropping the lease also releases the session, if nothing is left to do.
@@ -453,14 +478,14 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
             Err(error) => {
                 if batch.is_refusable(&error) {
                     room.recorder.shown(&batch);
-                    if let Some(sender) = batch.done.take() {
-                        let _ = sender.send(Err(error));
+                    if let Some(waiter) = batch.waiter.take() {
+                        waiter.failed(error);
                     }
                     continue;
                 }
                 room.fail(&error);
-                if let Some(sender) = batch.done.take() {
-                    let _ = sender.send(Err(error));
+                if let Some(waiter) = batch.waiter.take() {
+                    waiter.failed(error);
                 }
                 return;
             }

@@ -17,7 +17,7 @@ use crate::room::State;
 
 /// A page of what is in memory; none where that does not reach back far enough.
 pub(crate) fn from_memory(state: &State, before: Option<u64>, limit: usize) -> Option<TranscriptPage> {
-    let view = state.book.view();
+    let view = &state.view;
     let first = view.entries.first().map_or(1, |entry| entry.id.0);
     let end = view.entries.last().map_or(1, |entry| entry.id.0 + 1);
     let window = window(before.unwrap_or(end).min(end), limit);
@@ -53,22 +53,23 @@ pub(crate) fn from_log(
     let window = match before {
         Some(before) => window(before, limit),
         None => {
-            let book = load(core.source(), id, keep, core.options.checkpoint_every)?.book;
-            window(book.view().entries.last().map_or(book.first_entry(), |entry| entry.id.0 + 1), limit)
+            let history = load(core.source(), id, keep, core.options.checkpoint_every)?.history;
+            let newest = history.view().entries.last();
+            window(newest.map_or(history.first_entry(), |entry| entry.id.0 + 1), limit)
         }
     };
     if window.is_empty() {
         return Ok(page(std::iter::empty(), &window, 0));
     }
     let query = CheckpointQuery { mark_at_most: window.start, ..checkpoint::query(id, keep) };
-    let mut book = checkpoint::restore(store, query, keep)?;
-    let mut found = Found::new(window.clone(), book.view());
-    walk(core.source(), id, book.newest(), |event| {
-        book.replay_with(event, &mut |view, change| found.take(view, change));
+    let mut history = checkpoint::restore(store, query, keep)?;
+    let mut found = Found::new(window.clone(), history.view());
+    walk(core.source(), id, history.newest(), |event| {
+        history.replay_with(event, &mut |view, change| found.take(view, change));
         // What was dropped from the view does not change any more, unless it was open.
-        Ok(book.first_entry() < window.end || found.is_any_open())
+        Ok(history.first_entry() < window.end || found.is_any_open())
     })?;
-    let seq = book.newest();
+    let seq = history.newest();
     let entries = found.entries;
     let end = entries.last_key_value().map_or(1, |(last, _)| last + 1);
     let window = window.start.min(end)..window.end;

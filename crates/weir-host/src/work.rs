@@ -47,7 +47,7 @@ fn next_job(room: &Room, state: &mut State) -> Option<Job> {
     }
     let is_idle = !state.book.has_process() && !state.book.ledger.is_any_in_flight();
     let is_useless = is_idle && (state.is_stale || !state.book.ledger.has_next());
-    let is_outdated = state.needs_other_process && !state.book.is_at_work();
+    let is_outdated = state.needs_other_process && !state.book.is_at_work(&state.view);
     match state.session.take_if(|session| is_useless || is_outdated || session.session().is_over()) {
         Some(session) => Some(Job::Release(session)),
         None => state.book.ledger.claim_next().map(|record| Job::HandOver(Box::new(record))),
@@ -232,7 +232,7 @@ impl Lease {
             // A recipe may name the session that it begins.
             (None, None, _) => options.conversation,
         };
-        options.history = Some(Box::new(state.book.history().clone()));
+        options.shared_fold = Some(self.recorder.fold());
         options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());
         let own = kept.ask_timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
         options.limits.answer = [options.limits.answer, host.ask_timeout, own].into_iter().flatten().min();
@@ -327,6 +327,10 @@ impl weir_session::Observer for RecipeObserver {
         self.0.bytes(bytes);
     }
 
+    fn step(&mut self, step: weir_session::Step) {
+        self.0.step(step);
+    }
+
     fn line(&mut self, line: &weir_wire::Line<'_>) {
         self.0.line(line);
     }
@@ -339,8 +343,16 @@ impl weir_session::Observer for RecipeObserver {
         self.0.change(view, change);
     }
 
+    fn streamed(&mut self, event: &HostEvent) {
+        self.0.streamed(event);
+    }
+
     fn pause(&mut self) {
         self.0.pause();
+    }
+
+    fn poll_ready(&mut self, context: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        self.0.poll_ready(context)
     }
 }
 

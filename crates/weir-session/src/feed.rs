@@ -58,6 +58,10 @@ impl Feed {
         !self.followers.is_empty()
     }
 
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     pub(crate) fn follow(&mut self, view: &View) -> Updates {
         // Changes up to here are in the snapshot.
         self.publish(view);

@@ -25,6 +25,7 @@ mod pool;
 mod preview;
 mod query;
 mod session;
+mod shared_fold;
 mod status;
 mod tools;
 
@@ -40,7 +41,7 @@ pub use fingerprint::Fingerprint;
 pub use folder::{FolderPolicy, FolderTrust};
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
-pub use observer::Observer;
+pub use observer::{Observer, Step};
 pub use options::{Conversation, SessionOptions};
 pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
 pub use preview::{file_preview, read_text_below};
@@ -48,4 +49,5 @@ pub use query::{Query, query};
 #[cfg(feature = "mcp")]
 pub use rmcp;
 pub use session::{Message, Sent, Session};
+pub use shared_fold::{FoldGuard, SharedFold};
 pub use tools::{KNOWN_TOOLS, Unlisted, narrowed, tools_of_rules};

@@ -12,6 +12,7 @@ use crate::folder::{FolderPolicy, FolderTrust};
 use crate::handler::Handler;
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
+use crate::shared_fold::SharedFold;
 
 /// Options of a session.
 ///
@@ -120,6 +121,9 @@ pub struct SessionOptions {
     /// written stays queued in the view until it is sent again with the same id. If `conversation` does not
     /// name a session, the one in the history is resumed.
     pub history: Option<Box<Fold>>,
+    /// Takes the place of `history`, and stays with the caller: see [`SharedFold`]. Its own options apply, and not
+    /// `fold`.
+    pub shared_fold: Option<SharedFold>,
 }
 
 /// Which session to start or resume.
@@ -191,6 +195,7 @@ impl Default for SessionOptions {
             stop: StopOptions::default(),
             fold: session_fold(),
             history: None,
+            shared_fold: None,
         }
     }
 }

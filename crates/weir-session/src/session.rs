@@ -360,6 +360,7 @@ fn machine(options: &mut SessionOptions) -> Machine {
     let settings = options.machine_settings();
     match options.history.take() {
         Some(history) => Machine::with_history(settings, *history, now),
+        // Also for a shared fold: the machine's own one is not used then.
         None => Machine::new(settings, now),
     }
 }

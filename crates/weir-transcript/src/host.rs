@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_wire::{MessageId, RequestId, SessionId, ToolUseId};
 
+use crate::view::EntryId;
+
 /// Something that happened on our side of the pipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -70,6 +72,14 @@ pub enum HostEvent {
     },
     /// An interrupt was sent.
     Interrupted,
+    /// What was streamed into an entry whose complete line did not arrive in time, or leaves it out. A log without
+    /// transient lines has it before what ended the entry; see [`Fold::is_transient`](crate::Fold::is_transient).
+    TextStreamed {
+        /// The entry.
+        entry: EntryId,
+        /// Everything that was streamed into it: a text, or the arguments of a tool.
+        text: String,
+    },
     /// The CLI printed something on its standard error.
     Stderr {
         /// The text.

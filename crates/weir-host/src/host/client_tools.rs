@@ -27,7 +27,7 @@ impl Host {
         let room = self.room(id).await?;
         let Some(waiting) = room.calls.take(request) else {
             let state = room.lock();
-            return Err(match state.book.view().request(request).map(|request| &request.state) {
+            return Err(match state.view.request(request).map(|request| &request.state) {
                 Some(RequestState::Allowed { by, .. } | RequestState::Denied { by, .. }) => {
                     HostError::AlreadyAnswered { by: by.clone() }
                 }
@@ -68,7 +68,7 @@ impl Host {
             let mut state = room.lock();
             let is_other = state.kept.client_tools != tools;
             // Another process would know nothing of what was said.
-            if is_other && state.kept.no_session_persistence && !state.book.view().turns.is_empty() {
+            if is_other && state.kept.no_session_persistence && !state.view.turns.is_empty() {
                 return Err(HostError::NotKept);
             }
             state.needs_other_process |= is_other;

@@ -127,7 +127,7 @@ impl Host {
         self.core.shut_down();
         let deadline = tokio::time::Instant::now() + patience;
         for room in self.core.all_present() {
-            let at_rest = room.until(|state| (!state.book.is_at_work()).then_some(()));
+            let at_rest = room.until(|state| (!state.book.is_at_work(&state.view)).then_some(()));
             if tokio::time::timeout_at(deadline, at_rest).await.is_err() {
                 // What is cut off can be resumed.
                 let note = Item::Note(Note::Restarted { turn: true });

@@ -13,10 +13,10 @@ use weir_wire::{Body, Decoder, Line, Message, MessageId};
 
 use super::Host;
 use super::opening::{FORKING, resolved};
-use crate::book::Book;
 use crate::core::{Core, Lease};
 use crate::error::HostError;
 use crate::frame_builder::FrameBuilder;
+use crate::history::History;
 use crate::info::{SessionInfo, SessionStatus, kept};
 use crate::item::{Item, message_labels, search_text};
 use crate::labels::Labeller;
@@ -336,7 +336,7 @@ struct End {
 
 /// Finds the end of the answer to a message. Blocks.
 fn end_of_answer(core: &Core, parent: &Conversation, message: &MessageId) -> Result<End, HostError> {
-    let mut book = Book::new(core.options.keep_entries);
+    let mut history = History::new(core.options.keep_entries);
     let (mut frames, mut decoder) = (FrameBuilder::default(), Decoder::new());
     let (mut line, mut end) = (None, None);
     walk(core.source(), &parent.id, 0, |event| {
@@ -344,8 +344,8 @@ fn end_of_answer(core: &Core, parent: &Conversation, message: &MessageId) -> Res
         if let Some(Item::Line(raw)) = Item::read(&event.kind, event.payload.clone()) {
             line = main_line(&decoder.decode(&raw)).or(line.take());
         }
-        book.replay(event, &mut frames);
-        let state = book.ledger.get(message).map(|record| record.state);
+        history.replay(event, &mut frames);
+        let state = history.book.ledger.get(message).map(|record| record.state);
         if state == Some(MessageState::Answered) {
             end = Some(seq);
         }
@@ -395,9 +395,9 @@ fn fork(
         ..ConversationUpdate::default()
     };
     store.create(new).wait()?;
-    let book = copy(core.source(), parent, newest, &id, core.options.keep_entries)?;
+    let history = copy(core.source(), parent, newest, &id, core.options.keep_entries)?;
     let mut closing: Vec<Item> = Vec::new();
-    for record in book.ledger.queued() {
+    for record in history.book.ledger.queued() {
         let message = record.message.message_id.clone();
         closing.push(Item::Host(HostEvent::MessageCancelled { message }));
     }
@@ -406,7 +406,7 @@ fn fork(
         closing.push(Item::Host(HostEvent::Branched));
     }
     let at = now_ms();
-    let view = book.history().view();
+    let view = history.view();
     let inherited = kept(parent);
     let (append_system_prompt, output_schema) = match branch {
         Some(branch) => (branch.append_system_prompt, branch.output_schema),
@@ -449,8 +449,8 @@ fn copy(
     newest: u64,
     id: &ConversationId,
     keep_entries: usize,
-) -> Result<Book, HostError> {
-    let mut book = Book::new(keep_entries);
+) -> Result<History, HostError> {
+    let mut history = History::new(keep_entries);
     let (mut frames, mut decoder, mut labeller) =
         (FrameBuilder::default(), Decoder::new(), Labeller::default());
     let mut events: Vec<NewEvent> = Vec::new();
@@ -466,19 +466,19 @@ fn copy(
                 copy.search_text = search_text(&line);
                 copy.labels = labeller.labels(&line);
             }
-            Some(Item::Message(message)) => {
+            Some(Item::Message(message) | Item::OldMessage(message)) => {
                 copy.search_text = Some(message.text.clone());
                 copy.labels = message_labels(&message);
             }
             _ => {}
         }
         events.push(copy);
-        book.replay(event, &mut frames);
+        history.replay(event, &mut frames);
         if events.len() >= COPIED {
             source.store.append(Append::new(id.clone(), std::mem::take(&mut events))).wait()?;
         }
         Ok(true)
     })?;
     source.store.append(Append::new(id.clone(), events)).wait()?;
-    Ok(book)
+    Ok(history)
 }

@@ -13,7 +13,7 @@ use weir_wire::{MessageId, RequestId, TaskId, slash_command};
 
 use super::Host;
 use crate::attached;
-use crate::book::STOP;
+use crate::book::{STOP, is_turn_running};
 use crate::core::Lease;
 use crate::error::HostError;
 use crate::facts;
@@ -328,7 +328,7 @@ impl Host {
         let (session, on_their_way, next) = {
             let mut state = room.lock();
             let on_their_way = state.book.ledger.interrupt();
-            let has_turn = !on_their_way.is_empty() || state.book.is_turn_running();
+            let has_turn = !on_their_way.is_empty() || is_turn_running(&state.view);
             let next = if has_turn { None } else { state.book.ledger.claim_first() };
             (state.session.clone(), on_their_way, next)
         };
@@ -493,7 +493,7 @@ impl Host {
             // The request may come from an earlier process.
             Err(SessionError::NoSuchRequest | SessionError::Stopped) => {
                 let state = room.lock();
-                Err(match state.book.view().request(request).map(|request| &request.state) {
+                Err(match state.view.request(request).map(|request| &request.state) {
                     Some(RequestState::Allowed { by, .. } | RequestState::Denied { by, .. }) => {
                         HostError::AlreadyAnswered { by: by.clone() }
                     }

@@ -9,7 +9,6 @@ use weir_wire::RequestId;
 
 use super::Host;
 use crate::error::HostError;
-use crate::frame_builder::{FrameBuilder, Watched};
 use crate::message::{Accepted, NewMessage};
 use crate::message_watch::MessageWatch;
 use crate::replay::{Opening, Replay};
@@ -26,7 +25,7 @@ impl Host {
     pub async fn view(&self, id: &ConversationId) -> Result<Box<View>, HostError> {
         let room = self.room(id).await?;
         let state = room.lock();
-        Ok(Box::new(state.book.view().clone()))
+        Ok(Box::new(state.view.clone()))
     }
 
     /// An open or answered request; none if there is no such request, or it has been dropped.
@@ -40,7 +39,7 @@ impl Host {
     ) -> Result<Option<Request>, HostError> {
         let room = self.room(id).await?;
         let state = room.lock();
-        Ok(state.book.view().request(request).cloned())
+        Ok(state.view.request(request).cloned())
     }
 
     /// What a call that waits for permission would do to the file that it writes; none where it writes none. Of files
@@ -55,7 +54,7 @@ impl Host {
     ) -> Result<Option<FilePreview>, HostError> {
         let room = self.room(id).await?;
         let cwd = PathBuf::from(&room.info().cwd);
-        let found = room.lock().book.view().request(request).cloned();
+        let found = room.lock().view.request(request).cloned();
         let open = found.filter(|request| request.state == RequestState::Open);
         let Some(RequestKind::Permission { tool_name, input, .. }) = open.map(|request| request.kind) else {
             return Err(HostError::NoSuchRequest);
@@ -77,7 +76,7 @@ impl Host {
             return self.row(id).await.map(|_| Vec::new());
         };
         let state = room.lock();
-        let requests = state.book.view().requests.iter();
+        let requests = state.view.requests.iter();
         Ok(requests.filter(|request| request.state == RequestState::Open).cloned().collect())
     }
 
@@ -105,16 +104,14 @@ impl Host {
             if query.format == Format::View {
                 Opening::new([hello, room.snapshot(&state)])
             } else {
-                let mut watched = Watched::default();
-                watched.add(query.format);
-                let mut built = FrameBuilder::new(watched);
-                state.book.tell_previews(&mut built);
-                let previews = built.frames(query.format, &state.book.cursor(epoch));
+                let entries = state.view.entries.iter();
+                let being_written =
+                    entries.filter(|entry| entry.streamed_text().is_some()).cloned().collect();
                 let seen = if let Resume::After(seq) = resume { seq } else { 0 };
                 let store = Arc::clone(&options.store);
                 let replay =
                     Replay::new(store, id.clone(), query.format, (seen, newest), options.keep_entries);
-                Opening::new([hello]).with_replay(replay, previews)
+                Opening::new([hello]).with_replay(replay, being_written)
             }
         };
         Ok(Watch {

@@ -96,7 +96,7 @@ async fn pages_that_begin_at_a_checkpoint_are_those_of_the_whole_log() {
             assert_eq!(soon(host.transcript(&id, Some(*before), *limit)).await.unwrap(), *page, "{before}");
         }
     }
-    let kept = CheckpointQuery::newest(id.clone(), format!("{}/4/20", env!("CARGO_PKG_VERSION")));
+    let kept = CheckpointQuery::newest(id.clone(), format!("{}/5/20", env!("CARGO_PKG_VERSION")));
     assert!(store.checkpoint(kept).await.unwrap().is_some_and(|kept| kept.seq >= 1450));
     assert_eq!(exported(&host, &id, ExportFormat::Html).await, exports[0]);
     assert_eq!(exported(&host, &id, ExportFormat::Markdown).await, exports[1]);
@@ -175,7 +175,7 @@ async fn a_session_at_work_keeps_checkpoints() {
     let store = Arc::clone(&options.store);
     let host = Host::open(options).await.unwrap();
     let id = place.session(&host).await;
-    let version = format!("{}/4/{}", env!("CARGO_PKG_VERSION"), host.options().keep_entries);
+    let version = format!("{}/5/{}", env!("CARGO_PKG_VERSION"), host.options().keep_entries);
     for number in 0..4 {
         ask(&host, &id, says(&format!("answer {number}"))).await;
     }

@@ -124,13 +124,14 @@ async fn other_forms_are_replayed_after_the_cursor_without_loss_or_repetition() 
         }
     }
     let raw = replay(&host, &id, Format::Raw, None).await;
-    assert!(raw.iter().all(|frame| frame.event().name() == "line" && !is_piece(&json(frame))));
+    assert!(raw.iter().all(|frame| frame.event().name() == "line" && !is_transient(&json(frame))));
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
-/// Whether a line only previews what comes whole. The end of a message says how many tokens were written.
-fn is_piece(line: &Value) -> bool {
-    line["type"] == "stream_event" && line["event"]["type"] != "message_delta"
+/// Whether a line says nothing that a complete line does not repeat.
+fn is_transient(line: &Value) -> bool {
+    let kinds = ["content_block_delta", "content_block_stop", "message_stop"];
+    line["type"] == "stream_event" && kinds.iter().any(|kind| line["event"]["type"] == *kind)
 }
 
 #[tokio::test]
@@ -146,7 +147,7 @@ async fn deltas_have_no_cursor() {
     let mut deltas = 0;
     while let Ok(Some(frame)) = tokio::time::timeout(Duration::from_millis(500), watch.next()).await {
         if frame.event().name() == "line" {
-            let is_delta = is_piece(&json(&frame));
+            let is_delta = is_transient(&json(&frame));
             assert_eq!(is_delta, frame.id().is_none());
             deltas += u32::from(is_delta);
         }

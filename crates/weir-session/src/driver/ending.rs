@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use weir_process::StopOptions;
 
+use super::machine_cell::MachineCell;
 use super::{Driver, Streams, Woken, decided, next_text};
-use crate::machine::{Event, Machine};
+use crate::machine::Event;
 
 /// How long the output may take to end once no process is left that could write to it.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -39,7 +40,7 @@ impl Driver {
             if is_killing {
                 options = StopOptions::now();
             }
-            let hurries = |machine: &Machine| machine.is_killing() && !is_killing;
+            let hurries = |machine: &MachineCell| machine.is_killing() && !is_killing;
             if let Some(report) = self.serve_while(handle.stop(&options), hurries).await {
                 break report;
             }
@@ -69,7 +70,7 @@ impl Driver {
     async fn serve_while<T>(
         &mut self,
         stop: impl Future<Output = T> + Send,
-        must_change: impl Fn(&Machine) -> bool + Send,
+        must_change: impl Fn(&MachineCell) -> bool + Send,
     ) -> Option<T> {
         let mut stop = std::pin::pin!(stop);
         while !must_change(&self.machine) {
@@ -103,7 +104,7 @@ impl Driver {
                 _ => {}
             }
             self.perform();
-            self.listeners.pause(self.machine.view());
+            self.listeners.pause(&mut self.machine);
         }
         None
     }
@@ -125,7 +126,7 @@ impl Driver {
                 call = self.calls.recv(), if self.is_held => self.woken(Woken::Call(call)),
             }
             self.perform();
-            self.listeners.pause(self.machine.view());
+            self.listeners.pause(&mut self.machine);
         };
         if let (Some(known), Some(launcher)) = (known, &mut self.launcher)
             && launcher.learn(known)

@@ -6,6 +6,7 @@
 
 mod ending;
 mod launcher;
+mod machine_cell;
 mod our_side;
 mod perform;
 mod starting;
@@ -29,11 +30,12 @@ use crate::calls::Calls;
 use crate::error::SessionError;
 use crate::feed::{Feed, Updates};
 use crate::fingerprint::Fingerprint;
-use crate::machine::{Action, Command, Event, Machine, Now, Reply, Spawn, Ticket, TurnEnd};
-use crate::observer::Observer;
+use crate::machine::{self, Command, Event, Machine, Now, Reply, Spawn, Ticket, TurnEnd};
+use crate::observer::{Observer, Step as ObservedStep};
 use crate::options::SessionOptions;
 pub(crate) use launcher::Launcher;
 use launcher::{Starting, Step};
+use machine_cell::MachineCell;
 use our_side::Deciders;
 pub(crate) use our_side::OurSide;
 
@@ -91,7 +93,7 @@ pub(crate) struct Driver {
     handle: Option<Handle>,
     /// The streams of the process, if there is one.
     streams: Option<Streams>,
-    machine: Machine,
+    machine: MachineCell,
     decoder: Decoder,
     /// `None` once the session is over.
     launcher: Option<Launcher>,
@@ -148,16 +150,48 @@ impl Listeners {
         }
     }
 
-    fn pause(&mut self, view: &View) {
+    fn pause(&mut self, machine: &mut MachineCell) {
         if let Some(observer) = &mut self.observer {
             observer.pause();
         }
-        self.feed.publish(view);
+        if self.feed.has_pending() {
+            self.feed.publish(machine.enter().view());
+        }
     }
 
     fn stderr(&mut self, text: String) {
         if let Some(observer) = &mut self.observer {
             observer.host(&HostEvent::Stderr { text });
+        }
+    }
+}
+
+/// The listeners at a point in time, as the machine sees them.
+struct Told<'l> {
+    listeners: &'l mut Listeners,
+    at: i64,
+}
+
+impl machine::Sink for Told<'_> {
+    fn host_begins(&mut self) {
+        if let Some(observer) = &mut self.listeners.observer {
+            observer.step(ObservedStep { at: self.at, is_transient: false });
+        }
+    }
+
+    fn host(&mut self, event: &HostEvent) {
+        if let Some(observer) = &mut self.listeners.observer {
+            observer.host(event);
+        }
+    }
+
+    fn change(&mut self, view: &View, change: &Change<'_>) {
+        self.listeners.change(view, change);
+    }
+
+    fn streamed(&mut self, event: &HostEvent) {
+        if let Some(observer) = &mut self.listeners.observer {
+            observer.streamed(event);
         }
     }
 }
@@ -175,11 +209,12 @@ enum Woken {
 }
 
 impl Driver {
-    pub(crate) fn new(machine: Machine, launcher: Launcher, calls: Calls, side: OurSide) -> Self {
+    pub(crate) fn new(machine: Machine, launcher: Launcher, calls: Calls, mut side: OurSide) -> Self {
+        let shared = side.shared_fold.take();
         let mut deciders = Deciders::default();
         let observer = deciders.take(side, &calls);
         Self {
-            machine,
+            machine: MachineCell::new(machine, shared),
             decoder: Decoder::new(),
             launcher: Some(launcher),
             starting: None,
@@ -213,7 +248,7 @@ impl Driver {
                 self.end_process().await;
                 continue;
             }
-            self.listeners.pause(self.machine.view());
+            self.listeners.pause(&mut self.machine);
             self.release_memory();
             if self.machine.is_over() {
                 break;
@@ -222,22 +257,14 @@ impl Driver {
             self.woken(woken);
         }
         // The end must be logged before the log is closed and before any caller is told.
-        let last = self.machine.take_actions().into_iter();
-        let (records, replies): (Vec<Action>, Vec<Action>) =
-            last.partition(|action| matches!(action, Action::Record(_)));
-        for record in records {
-            self.act(record);
-        }
-        self.listeners.pause(self.machine.view());
+        self.listeners.pause(&mut self.machine);
         // Callers that are told the session is over must find the locks released and the observer gone.
         self.launcher = None;
         self.listeners.observer = None;
         // Later callers are told that the session is over.
         self.calls.close();
         self.show();
-        for reply in replies {
-            self.act(reply);
-        }
+        self.perform();
         while let Some(call) = self.calls.try_recv() {
             self.call(call);
         }
@@ -246,10 +273,11 @@ impl Driver {
 
     /// Releases memory that is not needed while idle.
     fn release_memory(&mut self) {
-        let is_occupied = self.machine.is_occupied();
+        let mut machine = self.machine.enter();
+        let is_occupied = machine.is_occupied();
         if self.was_occupied && !is_occupied {
+            machine.release_memory();
             self.decoder.release_memory();
-            self.machine.release_memory();
             give_back(&mut self.tickets);
             give_back(&mut self.unaccepted);
             give_back(&mut self.waiters);
@@ -261,7 +289,7 @@ impl Driver {
 
     /// Sets the alarm to the machine's deadline.
     fn set_alarm(&mut self) {
-        let deadline = self.machine.deadline().map(Instant::from_std);
+        let deadline = self.machine.enter().deadline().map(Instant::from_std);
         match (deadline, &mut self.alarm) {
             (None, alarm) => *alarm = None,
             (Some(deadline), Some(alarm)) if alarm.deadline() == deadline => {}
@@ -284,11 +312,12 @@ impl Driver {
         };
         let is_open = !output.is_ended();
         let wants_flush = input.wants_flush();
-        let stderr = stderr.as_mut().filter(|_| self.listeners.observer.is_some());
+        let observer = &mut self.listeners.observer;
+        let stderr = stderr.as_mut().filter(|_| observer.is_some());
         tokio::select! {
             // In no fixed order: a CLI that never stops writing must not starve callers, nor the other way
             // round.
-            filled = output.fill(), if is_open => Woken::Output(filled),
+            filled = fill(output, observer), if is_open => Woken::Output(filled),
             decided = decided(&mut self.deciding) => decided,
             flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
             call = self.calls.recv(), if self.is_held => Woken::Call(call),
@@ -375,19 +404,24 @@ impl Driver {
         let now = now();
         while let Some(frame) = self.streams.as_mut().and_then(|streams| streams.output.next_frame()) {
             let line = self.decoder.decode_frame(frame);
+            let mut machine = self.machine.enter();
             if let Some(observer) = &mut self.listeners.observer {
+                let is_transient = machine.is_transient(&line);
+                observer.step(ObservedStep { at: now.unix_ms, is_transient });
                 observer.line(&line);
             }
-            let listeners = &mut self.listeners;
-            self.machine.handle(now, Event::Line(&line), &mut |view, change| listeners.change(view, change));
-            // At once, so that observers see our actions in the right place: between two lines.
+            let mut told = Told { listeners: &mut self.listeners, at: now.unix_ms };
+            machine.handle(now, Event::Line(&line), &mut told);
+            drop(machine);
             self.perform();
         }
     }
 
     fn tell(&mut self, event: Event<'_>) {
-        let listeners = &mut self.listeners;
-        self.machine.handle(now(), event, &mut |view, change| listeners.change(view, change));
+        let now = now();
+        let mut told = Told { listeners: &mut self.listeners, at: now.unix_ms };
+        self.machine.enter().handle(now, event, &mut told);
+        self.show();
     }
 
     fn call(&mut self, call: Call) {
@@ -402,8 +436,10 @@ impl Driver {
                 self.tell(Event::Command(command(ticket)));
             }
             // The caller may be gone, which does not matter.
-            Call::Follow(reply) => drop(reply.send(self.listeners.feed.follow(self.machine.view()))),
-            Call::View(reply) => drop(reply.send(Box::new(self.machine.view().clone()))),
+            Call::Follow(reply) => {
+                drop(reply.send(self.listeners.feed.follow(self.machine.enter().view())));
+            }
+            Call::View(reply) => drop(reply.send(Box::new(self.machine.enter().view().clone()))),
             Call::Reconfigure(options, fingerprint) => self.reconfigure(*options, fingerprint),
             Call::Facts(reply) => {
                 let known = &self.facts;
@@ -419,11 +455,12 @@ impl Driver {
     }
 
     /// Updates the summary of the session. Done before replying, so that a caller sees at least this state.
-    fn show(&self) {
+    fn show(&mut self) {
         let glance = self.calls.glance();
-        glance.set_awaits_person(self.machine.awaits_person());
-        glance.set(self.machine.has_process(), self.machine.is_occupied(), self.facts.pid);
-        if let Some(id) = &self.machine.view().session.id {
+        let machine = self.machine.enter();
+        glance.set_awaits_person(machine.awaits_person());
+        glance.set(machine.has_process(), machine.is_occupied(), self.facts.pid);
+        if let Some(id) = &machine.view().session.id {
             glance.set_session_id(id);
         }
     }
@@ -434,6 +471,14 @@ impl Driver {
         self.tickets.insert(ticket, reply);
         ticket
     }
+}
+
+/// Reads output, as soon as the observer can keep up.
+async fn fill(output: &mut Output, observer: &mut Option<Box<dyn Observer>>) -> std::io::Result<bool> {
+    if let Some(observer) = observer {
+        poll_fn(|context| observer.poll_ready(context)).await;
+    }
+    output.fill().await
 }
 
 async fn started(starting: &mut Option<(Starting, Spawn)>) -> Step {

@@ -1,4 +1,4 @@
-//! The handler and observer on our side of the pipe. Taken out of the options, which stay with the launcher.
+//! The handler, the observer and the shared fold on our side of the pipe. Taken out of the options, which stay with the launcher.
 
 use std::sync::Arc;
 
@@ -8,11 +8,14 @@ use crate::handler::Handler;
 use crate::mcp::{Factory, McpServers};
 use crate::observer::Observer;
 use crate::options::SessionOptions;
+use crate::shared_fold::SharedFold;
 
-/// The handler and observer of a session.
+/// What a session has from its options on our side of the pipe.
 pub(crate) struct OurSide {
     pub(super) handler: Option<Arc<dyn Handler>>,
     pub(super) observer: Option<Box<dyn Observer>>,
+    /// Only used by a new session.
+    pub(super) shared_fold: Option<SharedFold>,
     #[cfg(feature = "mcp")]
     served: Vec<(String, Factory)>,
 }
@@ -23,6 +26,7 @@ impl OurSide {
             // The options keep their copy: whether there is a handler decides whether the CLI asks at all.
             handler: options.handler.clone(),
             observer: options.observer.take(),
+            shared_fold: options.shared_fold.take(),
             #[cfg(feature = "mcp")]
             served: std::mem::take(&mut options.served),
         }

@@ -32,11 +32,6 @@ impl Driver {
                     self.tell(Event::Failed(error));
                 }
             }
-            Action::Record(event) => {
-                if let Some(observer) = &mut self.listeners.observer {
-                    observer.host(&event);
-                }
-            }
             Action::Reply(ticket, reply) => {
                 // A message that is refused will have no answer.
                 if let (Some((message, waiter)), Ok(_)) = (self.unaccepted.remove(&ticket), &reply) {

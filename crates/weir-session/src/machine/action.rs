@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use weir_transcript::{HostEvent, Turn, TurnState};
+use weir_transcript::{Turn, TurnState};
 use weir_wire::{MessageId, Outgoing, RequestId, SessionId};
 
 use super::event::Ticket;
@@ -17,8 +17,6 @@ pub enum Action {
     Spawn(Spawn),
     /// Write a line to the CLI.
     Write(Outgoing),
-    /// Write this to the session's log. Comes before any reply that depends on it.
-    Record(HostEvent),
     /// The session has this id: no other process may have it.
     Claim(SessionId),
     /// Let the host's handler decide.

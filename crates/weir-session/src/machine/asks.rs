@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use weir_transcript::{HostEvent, RequestAnswer, Sink};
+use weir_transcript::{HostEvent, RequestAnswer};
 use weir_wire::{
     ControlRequest, ControlRequestMessage, HostAnswer, Outgoing, RawJson, RequestId, check_form,
 };
 
-use super::Machine;
 use super::action::{Action, Reply};
 use super::event::{Now, Ticket};
+use super::{Machine, Sink};
 use crate::ask::{Ask, Decision, ElicitationRequest};
 use crate::error::SessionError;
 
@@ -113,7 +113,7 @@ impl Machine {
     }
 
     /// A handler has decided.
-    pub(super) fn decided(&mut self, id: &RequestId, decision: Decision, sink: &mut Sink<'_>) {
+    pub(super) fn decided(&mut self, id: &RequestId, decision: Decision, sink: &mut dyn Sink) {
         let open = self.asks.open.iter().find(|open| open.ask.id() == id);
         // Only requests for people may stay open.
         if decision == Decision::LeaveOpen && open.is_some_and(|open| open.ask.is_for_a_person()) {
@@ -136,7 +136,7 @@ impl Machine {
         id: &RequestId,
         decision: Decision,
         by: Option<String>,
-        sink: &mut Sink<'_>,
+        sink: &mut dyn Sink,
     ) {
         let place = self.asks.open.iter().position(|open| open.ask.id() == id);
         let Some(place) = place else {
@@ -162,7 +162,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn expire_asks(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn expire_asks(&mut self, now: Now, sink: &mut dyn Sink) {
         let is_late = |open: &mut OpenAsk| open.deadline.is_some_and(|deadline| deadline <= now.instant);
         let late: Vec<OpenAsk> = self.asks.open.extract_if(.., is_late).collect();
         for OpenAsk { ask, .. } in late {
@@ -183,7 +183,7 @@ impl Machine {
         }
     }
 
-    fn give(&mut self, ask: &Ask, answer: HostAnswer, by: Option<String>, sink: &mut Sink<'_>) {
+    fn give(&mut self, ask: &Ask, answer: HostAnswer, by: Option<String>, sink: &mut dyn Sink) {
         let id = ask.id().clone();
         if ask.is_for_a_person() {
             let answer = match &answer {

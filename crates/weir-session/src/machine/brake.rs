@@ -12,13 +12,13 @@
 
 use std::time::Instant;
 
-use weir_transcript::{HostEvent, Sink};
+use weir_transcript::HostEvent;
 use weir_wire::{HostRequest, MessageId, ToolUseId};
 
-use super::Machine;
 use super::action::Reply;
 use super::control::Purpose;
 use super::event::{Now, Ticket};
+use super::{Machine, Sink};
 use crate::ask::Ask;
 
 /// Whether the current turn is being ended.
@@ -38,7 +38,7 @@ impl Machine {
         now: Now,
         ticket: Ticket,
         only: Option<&MessageId>,
-        sink: &mut Sink<'_>,
+        sink: &mut dyn Sink,
     ) {
         if only.is_some_and(|message| !self.messages.is_known(message)) {
             return self.reply(ticket, Ok(Reply::NothingRuns));
@@ -68,7 +68,7 @@ impl Machine {
     }
 
     /// Tells the CLI to end the current turn: what is running, and messages that it has received and not begun.
-    pub(super) fn end_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn end_turn(&mut self, now: Now, sink: &mut dyn Sink) {
         for message in self.messages.not_begun() {
             self.ask_cli(now, Purpose::TakeBack(message.clone()), HostRequest::CancelMessage { message });
         }
@@ -82,7 +82,7 @@ impl Machine {
     }
 
     /// A turn has begun. If it was interrupted before, it is interrupted again.
-    pub(super) fn hold_brake(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn hold_brake(&mut self, now: Now, sink: &mut dyn Sink) {
         let is_meant = match self.brake {
             Brake::Off => false,
             Brake::On => true,

@@ -4,14 +4,13 @@ use std::time::Instant;
 
 use serde_json::Value;
 use weir_process::{Capabilities, Version};
-use weir_transcript::Sink;
 use weir_wire::{
     CommandState, ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId, SystemMessage,
 };
 
-use super::Machine;
 use super::action::{Action, Reply};
 use super::event::{Now, Ticket};
+use super::{Machine, Sink};
 use crate::error::SessionError;
 
 /// Our requests that the CLI has not answered yet.
@@ -101,7 +100,7 @@ impl Machine {
     }
 
     /// Handles a line of the control protocol. Returns whether it was one, or one that ends something.
-    pub(super) fn protocol_line(&mut self, now: Now, message: &Message<'_>, sink: &mut Sink<'_>) -> bool {
+    pub(super) fn protocol_line(&mut self, now: Now, message: &Message<'_>, sink: &mut dyn Sink) -> bool {
         match message {
             Message::ControlResponse(message) => self.answered(&message.response, sink),
             Message::ControlRequest(request) => self.asked(now, request),
@@ -140,7 +139,7 @@ impl Machine {
         true
     }
 
-    fn answered(&mut self, response: &ControlResponse<'_>, sink: &mut Sink<'_>) {
+    fn answered(&mut self, response: &ControlResponse<'_>, sink: &mut dyn Sink) {
         let place = self.control.pending.iter().position(|pending| response.request_id == pending.id);
         // A second answer to the same request, or one that came too late.
         let Some(place) = place else { return };

@@ -4,13 +4,13 @@ mod ending;
 
 use std::time::{Duration, Instant};
 
-use weir_transcript::{EntryId, HostEvent, Sink};
+use weir_transcript::{EntryId, HostEvent};
 use weir_wire::{HostRequest, SessionId};
 
 use super::action::{Action, Reply, Spawn};
 use super::control::Purpose;
 use super::event::{Now, Ticket};
-use super::{Machine, MachineSettings, Noticed, Phase};
+use super::{Machine, MachineSettings, Noticed, Phase, Sink};
 use crate::error::SessionError;
 
 /// When the last background task has ended, the CLI begins a turn by itself. It does not announce this, and old
@@ -256,14 +256,14 @@ impl Machine {
         }
     }
 
-    pub(super) fn stop(&mut self, ticket: Ticket, sink: &mut Sink<'_>) {
+    pub(super) fn stop(&mut self, ticket: Ticket, sink: &mut dyn Sink) {
         self.life.closing.push(ticket);
         self.life.stop = true;
         self.drop_queue(&SessionError::Stopped, true, sink);
     }
 
     /// Like `stop`, but at once: no turn is interrupted first.
-    pub(super) fn kill(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
+    pub(super) fn kill(&mut self, now: Now, ticket: Ticket, sink: &mut dyn Sink) {
         self.stop(ticket, sink);
         self.life.kill = true;
         self.life.escalate_at(now.instant);
@@ -286,7 +286,7 @@ impl Machine {
         self.life.wakes_until.filter(|_| does_matter && !self.is_busy())
     }
 
-    pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut Sink<'_>) {
+    pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut dyn Sink) {
         self.life.state = State::Initialising;
         self.life.has_answered = false;
         // What the previous process reported about itself does not apply to this one.
@@ -302,7 +302,7 @@ impl Machine {
     }
 
     /// Reports each working directory that differs from the requested one, once.
-    pub(super) fn check_folder(&mut self, sink: &mut Sink<'_>) {
+    pub(super) fn check_folder(&mut self, sink: &mut dyn Sink) {
         let (Some(asked), Some(cwd)) = (&self.settings.cwd, &self.view().session.cwd) else { return };
         if cwd == asked {
             self.life.reported_cwd = None;
@@ -332,7 +332,7 @@ impl Machine {
     }
 
     /// Starts a process if one is needed, and ends one that is not.
-    pub(super) fn start_or_end(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn start_or_end(&mut self, now: Now, sink: &mut dyn Sink) {
         if self.life.state == State::Absent {
             // No process is started for messages that will not be sent.
             self.drop_exhausted_queue(sink);
@@ -364,7 +364,7 @@ impl Machine {
         }
     }
 
-    fn end_if_wanted(&mut self, now: Now, sink: &mut Sink<'_>) {
+    fn end_if_wanted(&mut self, now: Now, sink: &mut dyn Sink) {
         let is_due = self.life.escalate_at.is_some_and(|at| at <= now.instant);
         if !self.settings.keep_process
             && self.life.is_ready()

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weir_process::Version;
-use weir_transcript::{HostEvent, Said, Sink, Turn, TurnCause, TurnState};
+use weir_transcript::{HostEvent, Said, Turn, TurnCause, TurnState};
 use weir_wire::{
     HostRequest, MessageId, Outgoing, OutgoingBlock, OutgoingContent, OutgoingMessage, TextHandling,
 };
 
-use super::Machine;
 use super::action::{Action, Reply, TurnEnd};
 use super::control::Purpose;
 use super::event::{Now, SendMode, Ticket};
 use super::life::Waits;
+use super::{Machine, Sink};
 use crate::error::SessionError;
 
 /// The first version that leaves text alone if it is marked as composed by a client.
@@ -150,7 +150,7 @@ impl Machine {
         ticket: Ticket,
         message: OutgoingMessage,
         mode: SendMode,
-        sink: &mut Sink<'_>,
+        sink: &mut dyn Sink,
     ) {
         let Some(id) = message.uuid.clone() else {
             return self.reply(ticket, Err(SessionError::BadAnswer("the message has no id".into())));
@@ -174,7 +174,7 @@ impl Machine {
     }
 
     /// Writes the messages that may be written now.
-    pub(super) fn write_messages(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn write_messages(&mut self, now: Now, sink: &mut dyn Sink) {
         while self.life.takes_messages() && !self.is_braking() {
             let Some(place) = self.next_to_write() else { return };
             if self.drop_exhausted_queue(sink) {
@@ -211,7 +211,7 @@ impl Machine {
     }
 
     /// The process died before it received this message, so the message waits for the next one.
-    pub(super) fn unwritten(&mut self, mut message: OutgoingMessage, sink: &mut Sink<'_>) {
+    pub(super) fn unwritten(&mut self, mut message: OutgoingMessage, sink: &mut dyn Sink) {
         let Some(id) = message.uuid.clone() else { return };
         if message.handling == TextHandling::Marked {
             // The next process may be another version.
@@ -243,7 +243,7 @@ impl Machine {
     }
 
     /// Fails all queued messages if no more may be spent. Returns whether there were any.
-    pub(super) fn drop_exhausted_queue(&mut self, sink: &mut Sink<'_>) -> bool {
+    pub(super) fn drop_exhausted_queue(&mut self, sink: &mut dyn Sink) -> bool {
         let Some(error) = self.exhausted().filter(|_| self.messages.has_queued()) else { return false };
         self.drop_queue(&error, true, sink);
         true
@@ -251,7 +251,7 @@ impl Machine {
 
     /// Cancels the message that would be written next: it is the current turn if none has begun. Returns
     /// whether there was one.
-    pub(super) fn take_back_next(&mut self, sink: &mut Sink<'_>) -> bool {
+    pub(super) fn take_back_next(&mut self, sink: &mut dyn Sink) -> bool {
         let Some(id) = self.messages.queued.pop_front().and_then(|queued| queued.message.uuid) else {
             return false;
         };
@@ -260,12 +260,12 @@ impl Machine {
     }
 
     /// Cancels an interrupted message that the CLI never received.
-    fn take_back(&mut self, id: MessageId, sink: &mut Sink<'_>) {
+    fn take_back(&mut self, id: MessageId, sink: &mut dyn Sink) {
         self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
         self.actions.push(Action::MessageEnded(id, Err(SessionError::Interrupted)));
     }
 
-    pub(super) fn cancel(&mut self, now: Now, ticket: Ticket, id: &MessageId, sink: &mut Sink<'_>) {
+    pub(super) fn cancel(&mut self, now: Now, ticket: Ticket, id: &MessageId, sink: &mut dyn Sink) {
         let place = self.messages.queued.iter().position(|queued| queued.is(id));
         if let Some(place) = place {
             self.messages.queued.remove(place);
@@ -285,7 +285,7 @@ impl Machine {
     }
 
     /// The CLI confirms that it has cancelled a message. It may already have said so in its stream.
-    pub(super) fn message_taken_back(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
+    pub(super) fn message_taken_back(&mut self, id: &MessageId, sink: &mut dyn Sink) {
         if self.messages.is_known(id) {
             self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
             self.message_withdrawn(id);
@@ -311,7 +311,7 @@ impl Machine {
 
     /// Messages that were never written fail for this reason: all of them, or only those that waited for this
     /// process.
-    pub(super) fn drop_queue(&mut self, error: &SessionError, all: bool, sink: &mut Sink<'_>) {
+    pub(super) fn drop_queue(&mut self, error: &SessionError, all: bool, sink: &mut dyn Sink) {
         let is_dropped = |queued: &Queued| all || queued.waits == Waits::ForThisProcess;
         let (dropped, kept): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut self.messages.queued).into_iter().partition(is_dropped);

@@ -1,8 +1,8 @@
 //! The session as a state machine: pure, synchronous, without a clock.
 //!
 //! The driver tells it what happened ([`Event`]) and performs the actions that it requests ([`Action`]). It
-//! owns the fold, so that the mapping from results to messages is decided in one place, from the same lines
-//! that every viewer sees.
+//! has the fold, so that the mapping from results to messages is decided in one place, from the same lines
+//! that every viewer sees. What happens to the session is told to a [`Sink`], in order.
 //!
 //! A session outlives its processes: the first message starts one, it may be closed when idle, and the next
 //! message starts another one with the session's id.
@@ -15,6 +15,7 @@ mod event;
 mod life;
 mod messages;
 mod settings;
+mod sink;
 mod watchdog;
 
 #[cfg(test)]
@@ -26,11 +27,11 @@ pub use action::{Action, Reply, Spawn, TurnEnd};
 pub use event::{Command, Event, Now, SendMode, Ticket};
 pub(crate) use settings::session_fold;
 pub use settings::{Greeting, Limits, MachineSettings};
+pub use sink::Sink;
 pub use watchdog::Phase;
 
 use weir_transcript::{
-    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Sink, Status, Turn, TurnState, UserEntry,
-    View,
+    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Status, Turn, TurnState, UserEntry, View,
 };
 use weir_wire::{Line, MessageId, RequestId};
 
@@ -38,7 +39,7 @@ use weir_wire::{Line, MessageId, RequestId};
 #[derive(Debug)]
 pub struct Machine {
     settings: MachineSettings,
-    fold: Fold,
+    fold: Box<Fold>,
     life: life::Life,
     messages: messages::Messages,
     control: control::Control,
@@ -112,7 +113,7 @@ impl Machine {
     pub fn with_history(settings: MachineSettings, mut history: Fold, now: Now) -> Self {
         history.set_options(settings.fold.clone());
         Self {
-            fold: history,
+            fold: Box::new(history),
             life: life::Life::new(settings.resume.clone()),
             messages: messages::Messages::default(),
             control: control::Control::default(),
@@ -130,9 +131,19 @@ impl Machine {
         self.fold.view()
     }
 
-    /// Handles an event. Changes to the view go to `sink` at once; the resulting actions can then be taken in
+    /// Whether a log can leave this line out; see [`Fold::is_transient`].
+    pub fn is_transient(&self, line: &Line<'_>) -> bool {
+        self.fold.is_transient(line)
+    }
+
+    /// Exchanges the fold with another one.
+    pub(crate) fn swap_fold(&mut self, other: &mut Box<Fold>) {
+        std::mem::swap(&mut self.fold, other);
+    }
+
+    /// Handles an event. What happens to the session is told to `sink` at once; the resulting actions can then be taken in
     /// order with [`Machine::take_actions`].
-    pub fn handle(&mut self, now: Now, event: Event<'_>, sink: &mut Sink<'_>) {
+    pub fn handle(&mut self, now: Now, event: Event<'_>, sink: &mut dyn Sink) {
         self.fold.set_time(now.unix_ms);
         let phase = self.phase();
         match event {
@@ -228,7 +239,7 @@ impl Machine {
         others.into_iter().chain(life).flatten().min()
     }
 
-    fn line(&mut self, now: Now, line: &Line<'_>, sink: &mut Sink<'_>) {
+    fn line(&mut self, now: Now, line: &Line<'_>, sink: &mut dyn Sink) {
         if !self.life.is_starting() {
             self.watchdog.heard(now.instant);
         }
@@ -237,8 +248,9 @@ impl Machine {
         let mut noticed = Noticed::default();
         self.fold.line(line, &mut |view, change| {
             noticed.change(change);
-            sink(view, change);
+            sink.change(view, change);
         });
+        self.tell_streamed(sink);
         let lost_tasks = had_tasks && self.view().tasks.is_empty();
         let message = line.body.message();
         let concerns_us = message.is_some_and(|message| self.protocol_line(now, message, sink));
@@ -261,7 +273,7 @@ impl Machine {
 
     /// Closes everything left open in the history: no process can continue it. This is recorded, so that the
     /// same log gives the same view again. Messages waiting for the first process are not part of the history.
-    fn began(&mut self, sink: &mut Sink<'_>) {
+    fn began(&mut self, sink: &mut dyn Sink) {
         let view = self.view();
         let has_begun = view.entries.iter().any(|entry| !matches!(entry.body, EntryBody::User(_)))
             || !view.turns.is_empty()
@@ -271,15 +283,24 @@ impl Machine {
         }
     }
 
-    /// Applies a host event to the transcript and logs it.
-    fn record(&mut self, event: HostEvent, sink: &mut Sink<'_>) {
+    /// Folds a host event, and tells of it.
+    #[expect(clippy::needless_pass_by_value, reason = "every caller creates the event for this call")]
+    fn record(&mut self, event: HostEvent, sink: &mut dyn Sink) {
+        sink.host_begins();
         let mut noticed = Noticed::default();
         self.fold.host(&event, &mut |view, change| {
             noticed.change(change);
-            sink(view, change);
+            sink.change(view, change);
         });
-        self.actions.push(Action::Record(event));
+        self.tell_streamed(sink);
+        sink.host(&event);
         self.noticed(noticed);
+    }
+
+    fn tell_streamed(&mut self, sink: &mut dyn Sink) {
+        for event in self.fold.take_streamed() {
+            sink.streamed(&event);
+        }
     }
 
     fn noticed(&mut self, noticed: Noticed) {
@@ -300,7 +321,7 @@ impl Machine {
         }
     }
 
-    fn command(&mut self, now: Now, command: Command, sink: &mut Sink<'_>) {
+    fn command(&mut self, now: Now, command: Command, sink: &mut dyn Sink) {
         match command {
             Command::Send { ticket, message, mode } => self.send(ticket, *message, mode, sink),
             Command::Cancel { ticket, message } => self.cancel(now, ticket, &message, sink),
@@ -319,7 +340,7 @@ impl Machine {
     }
 
     /// Does what has become possible.
-    fn advance(&mut self, now: Now, sink: &mut Sink<'_>) {
+    fn advance(&mut self, now: Now, sink: &mut dyn Sink) {
         self.release_brake(now);
         self.start_or_end(now, sink);
         self.tell_interrupted();
@@ -327,7 +348,7 @@ impl Machine {
         self.tell_settled();
     }
 
-    fn tick(&mut self, now: Now, sink: &mut Sink<'_>) {
+    fn tick(&mut self, now: Now, sink: &mut dyn Sink) {
         self.expire_requests(now);
         self.expire_asks(now, sink);
         self.life.expire_wake_up(now);

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use weir_transcript::{Sink, Status};
+use weir_transcript::Status;
 
-use super::{Limits, Machine, Now};
+use super::{Limits, Machine, Now, Sink};
 
 /// What the CLI is doing, for the purpose of time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn watch(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn watch(&mut self, now: Now, sink: &mut dyn Sink) {
         if !self.life.is_alive() || self.watchdog.has_fired() {
             return;
         }
@@ -138,7 +138,7 @@ impl Machine {
     }
 
     /// Interrupts the turn; the process is ended if that does not work in time.
-    pub(super) fn stop_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn stop_turn(&mut self, now: Now, sink: &mut dyn Sink) {
         if self.life.is_ready() {
             self.end_turn(now, sink);
             self.life.escalate_at(now.instant + self.settings.limits.interrupt);

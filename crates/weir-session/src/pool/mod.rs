@@ -267,7 +267,9 @@ impl Pool {
 
 fn spare_or_new(state: &mut State, fingerprint: Fingerprint, options: SessionOptions) -> Session {
     state.spares.retain(|spare| !spare.is_dead());
-    let is_new = options.conversation == Conversation::New && options.history.is_none();
+    let is_new = options.conversation == Conversation::New
+        && options.history.is_none()
+        && options.shared_fold.is_none();
     let place = state.spares.iter().position(|spare| spare.fingerprint == fingerprint);
     match place.filter(|_| is_new) {
         Some(place) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_wire::{ApiMessageId, AssistantMessage, Content, ContentBlock, IdRef, Text, ToolUseId};
 
-use super::streams::BlockKind;
+use super::streams::{BlockKind, StreamedBlock};
 use super::{Fold, Sink};
 use crate::code_blocks::code_blocks;
 use crate::time::stamp_milliseconds;
@@ -117,18 +117,19 @@ impl Fold {
         if stream.message != whole.message {
             return None;
         }
-        // Complete blocks arrive in the order in which they began, but some never arrive, so the streamed text
-        // decides: best if it is the beginning of the complete text, then if it is its end (the beginning was
-        // missed), then if nothing has streamed.
-        let fit = |entry: EntryId| match view.entry(entry).and_then(written) {
+        // Complete blocks arrive in the order in which they began, but some never arrive, so the text of those that
+        // were stopped decides: best if it is the beginning of the complete text. Then the one that is being
+        // written, whose text must not count: a log does not have it yet. Then a stopped one whose text is the end
+        // of the complete one (the beginning was missed), then one into which nothing was streamed.
+        let fit = |block: &StreamedBlock| match view.entry(block.entry).and_then(written) {
+            _ if !block.stopped => 3,
             Some("") => 1,
-            Some(streamed) if text.starts_with(streamed) => 3,
+            Some(streamed) if text.starts_with(streamed) => 4,
             Some(streamed) if text.ends_with(streamed) => 2,
             _ => 0,
         };
         let candidates = stream.blocks.iter_mut().filter(|block| !block.whole && block.kind == kind);
-        let best =
-            candidates.reduce(|best, next| if fit(next.entry) > fit(best.entry) { next } else { best })?;
+        let best = candidates.reduce(|best, next| if fit(next) > fit(best) { next } else { best })?;
         best.whole = true;
         Some(best.entry)
     }
@@ -182,7 +183,7 @@ impl Fold {
                 self.emit(Change::TextAppended { entry: id, text: missing.to_owned().into() }, sink);
             }
             // Some versions stream thinking that the complete line leaves out.
-            None if text.is_empty() => {}
+            None if text.is_empty() => self.keep_streamed(id),
             None => self.emit(Change::TextReplaced { entry: id, text: text.to_owned() }, sink),
         }
         let Some(entry) = self.view.entry(id) else { return };

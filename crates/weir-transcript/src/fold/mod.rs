@@ -78,7 +78,7 @@ pub struct Fold {
     now: Option<i64>,
     /// The time of the current line.
     line_time: Option<i64>,
-    /// Number of lines so far.
+    /// Number of lines so far, without transient ones.
     lines: u64,
     /// Bytes of lines since entries were last dropped.
     bytes: usize,
@@ -107,6 +107,9 @@ pub struct Fold {
     reset: bool,
     compacting: bool,
     ended: bool,
+    /// See [`Fold::take_streamed`].
+    #[serde(skip)]
+    streamed: Vec<HostEvent>,
 }
 
 impl Fold {
@@ -136,6 +139,7 @@ impl Fold {
             reset: false,
             compacting: false,
             ended: false,
+            streamed: Vec::new(),
         }
     }
 
@@ -173,11 +177,33 @@ impl Fold {
         self.now = Some(milliseconds);
     }
 
+    /// Whether a log can leave this line out: blank lines, and pieces of a block that a complete line repeats. To
+    /// be asked before the line is folded.
+    ///
+    /// Folding a log without transient lines gives the same view, with the same ids, as soon as nothing is being
+    /// written, if the log has what [`Fold::take_streamed`] returns. Until then only the text of what is being
+    /// written is missing.
+    pub fn is_transient(&self, line: &Line<'_>) -> bool {
+        match &line.body {
+            Body::Known(Message::StreamEvent(event)) => self.is_transient_event(event),
+            Body::Blank => true,
+            _ => false,
+        }
+    }
+
+    /// What a log without transient lines needs in addition, before the line or host event that was folded last.
+    pub fn take_streamed(&mut self) -> Vec<HostEvent> {
+        std::mem::take(&mut self.streamed)
+    }
+
     /// Takes a line of the CLI.
     pub fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
         self.line_time = None;
-        self.lines += 1;
-        self.bytes = self.bytes.saturating_add(line.raw.len());
+        self.streamed.clear();
+        if !self.is_transient(line) {
+            self.lines += 1;
+            self.bytes = self.bytes.saturating_add(kept_bytes(line));
+        }
         match &line.body {
             Body::Known(Message::StreamEvent(event)) => {
                 // Most lines are stream events, and few of them can change the status: those update it
@@ -208,6 +234,7 @@ impl Fold {
     /// Takes a host event.
     pub fn host(&mut self, event: &HostEvent, sink: &mut Sink<'_>) {
         self.line_time = None;
+        self.streamed.clear();
         match event {
             HostEvent::ProcessStarted { resumes } => {
                 // The end of the previous process may not have been reported.
@@ -233,6 +260,8 @@ impl Fold {
             }
             HostEvent::RequestWithdrawn { request } => self.request_cancelled(request, sink),
             HostEvent::Interrupted => self.turns.interrupt(),
+            // It repeats what a live fold already knows, so it must have no other effect than what it says.
+            HostEvent::TextStreamed { entry, text } => return self.text_streamed(*entry, text, sink),
             HostEvent::Stderr { .. } => {}
             HostEvent::LogFailed { message } => {
                 self.add_notice(Notice::Error { message: message.clone() }, sink);
@@ -381,6 +410,7 @@ impl Fold {
     /// The only way in which the view changes.
     #[expect(clippy::needless_pass_by_value, reason = "every caller creates the change for this call")]
     fn emit(&mut self, change: Change<'_>, sink: &mut Sink<'_>) {
+        self.keep_arguments(&change);
         self.view.apply(&change);
         sink(&self.view, &change);
     }
@@ -432,5 +462,14 @@ impl Fold {
         if self.view.session != session {
             self.emit(Change::Session(Box::new(session)), sink);
         }
+    }
+}
+
+/// How much of a line the view may hold. Of a line that was too long to be read, only its beginning is known, and how
+/// much of it depends on who read it.
+fn kept_bytes(line: &Line<'_>) -> usize {
+    match &line.body {
+        Body::Oversize { .. } => 0,
+        _ => line.raw.len(),
     }
 }

@@ -35,12 +35,23 @@ impl Fold {
         let newest = view.turns.iter().nth_back(keep.max(1) - 1).map(|turn| turn.id);
         let first_turn = newest.unwrap_or(TurnId(0));
         let keep_turns = self.older_turns_to_keep(kept, first_turn);
+        self.keep_streamed_before(first_entry);
         self.remember_open_calls(first_entry);
         self.remember_open_messages(first_entry);
         self.remember_open_texts(first_entry);
         self.emit(Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most }, sink);
         self.forget_before(first_entry);
         self.bytes = 0;
+    }
+
+    /// What is being written when its entry is dropped is not completed any more.
+    fn keep_streamed_before(&mut self, first: EntryId) {
+        let gone = self.view.entries.iter().take_while(|entry| entry.id < first);
+        let streamed: Vec<EntryId> =
+            gone.filter(|entry| entry.streamed_text().is_some()).map(|entry| entry.id).collect();
+        for entry in streamed {
+            self.keep_streamed(entry);
+        }
     }
 
     /// Turns before the newest ones that are still open or that a kept entry belongs to.

@@ -12,8 +12,9 @@ use weir_wire::{
 
 use super::{Fold, Sink};
 use crate::code_blocks::code_blocks;
+use crate::host::HostEvent;
 use crate::view::{
-    BlockState, Change, EntryBody, EntryId, Notice, TextEntry, ThinkingEntry, ToolState, UnknownReason,
+    BlockState, Change, Entry, EntryBody, EntryId, Notice, TextEntry, ThinkingEntry, ToolState, UnknownReason,
 };
 
 /// Maximum number of agents whose messages are tracked at once.
@@ -40,7 +41,7 @@ pub(super) struct StreamedBlock {
     /// Whether its complete line has arrived.
     pub(super) whole: bool,
     /// Whether its end was announced.
-    stopped: bool,
+    pub(super) stopped: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,12 +54,13 @@ pub(super) enum BlockKind {
 
 impl Streams {
     pub(super) fn of(&mut self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<&mut Stream> {
-        let matches = |stream: &&mut Stream| match (&stream.parent, parent) {
-            (None, None) => true,
-            (Some(ours), Some(theirs)) => theirs == *ours,
-            _ => false,
-        };
-        self.open.iter_mut().find(matches)
+        self.open.iter_mut().find(|stream| stream.belongs_to(parent))
+    }
+
+    /// The newest block with this index in the message that an agent is writing.
+    fn block(&self, parent: Option<IdRef<'_, ToolUseId>>, index: u64) -> Option<&StreamedBlock> {
+        let stream = self.open.iter().find(|stream| stream.belongs_to(parent))?;
+        stream.blocks.iter().rfind(|block| block.index == index)
     }
 
     /// Removes and returns the streams for which `is_over` is true.
@@ -78,7 +80,22 @@ impl Streams {
     }
 }
 
+impl StreamedBlock {
+    /// Whether its text can no longer grow.
+    fn is_closed(&self) -> bool {
+        self.whole || self.stopped
+    }
+}
+
 impl Stream {
+    fn belongs_to(&self, parent: Option<IdRef<'_, ToolUseId>>) -> bool {
+        match (&self.parent, parent) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => theirs == *ours,
+            _ => false,
+        }
+    }
+
     fn block(&mut self, index: u64) -> Option<&mut StreamedBlock> {
         self.blocks.iter_mut().rfind(|block| block.index == index)
     }
@@ -89,11 +106,14 @@ impl Fold {
         let parent = message.parent_tool_use_id;
         match &message.event {
             StreamEvent::BlockDelta(delta) => {
-                let Some(block) = self.streams.of(parent).and_then(|stream| stream.block(delta.index)) else {
+                let Some(block) = self.streams.block(parent, delta.index) else {
                     return self.delta_without_start(message, delta.index, &delta.delta, sink);
                 };
-                let (entry, kind) = (block.entry, block.kind);
-                self.delta(entry, kind, &delta.delta, sink);
+                // The complete line has all of it.
+                if !block.is_closed() {
+                    let (entry, kind) = (block.entry, block.kind);
+                    self.delta(entry, kind, &delta.delta, sink);
+                }
             }
             StreamEvent::MessageStart(start) => {
                 let id = start.message.id.or(message.api_message_id).map(|id| id.to_id());
@@ -127,6 +147,20 @@ impl Fold {
                 self.message_used(id.as_ref(), parent, None, delta.usage.as_ref(), sink);
             }
             StreamEvent::MessageStop | StreamEvent::Ping | _ => {}
+        }
+    }
+
+    pub(super) fn is_transient_event(&self, message: &StreamEventMessage<'_>) -> bool {
+        let block = |index: u64| self.streams.block(message.parent_tool_use_id, index);
+        match &message.event {
+            StreamEvent::BlockDelta(delta) => {
+                block(delta.index).is_some() || !matches!(delta.delta, Delta::Text(_) | Delta::Thinking(_))
+            }
+            StreamEvent::BlockStop(stop) => block(stop.index).is_none_or(|block| block.whole),
+            // Complete lines do not have the final usage.
+            StreamEvent::MessageDelta(delta) => delta.usage.is_none(),
+            StreamEvent::MessageStop | StreamEvent::Ping => true,
+            _ => false,
         }
     }
 
@@ -237,7 +271,10 @@ impl Fold {
             (BlockKind::Text, Delta::Text(text)) | (BlockKind::Thinking, Delta::Thinking(text)) => {
                 self.emit(Change::TextAppended { entry, text: text.to_str() }, sink);
             }
-            (BlockKind::Tool, Delta::InputJson(json)) => {
+            // Once something has happened to the call, only the complete line can change its arguments.
+            (BlockKind::Tool, Delta::InputJson(json))
+                if self.tool(entry).is_some_and(|tool| tool.state == ToolState::Pending) =>
+            {
                 self.emit(Change::InputAppended { entry, json: json.to_str() }, sink);
             }
             // Signatures, citations and unknown deltas are repeated in the complete line.
@@ -253,6 +290,10 @@ impl Fold {
         delta: &Delta<'_>,
         sink: &mut Sink<'_>,
     ) {
+        // Without its start a tool call has no name; the complete line has it.
+        if !matches!(delta, Delta::Text(_) | Delta::Thinking(_)) {
+            return;
+        }
         let parent = message.parent_tool_use_id;
         if self.streams.of(parent).is_none() {
             self.begin_stream(parent, message.api_message_id.map(|id| id.to_id()), sink);
@@ -270,17 +311,62 @@ impl Fold {
                 };
                 (EntryBody::Text(text), BlockKind::Text)
             }
-            Delta::Thinking(_) => {
-                (thinking(api_message, Some(index), String::new(), false), BlockKind::Thinking)
-            }
-            // Without its start a tool call has no name; the complete line has it.
-            Delta::InputJson(_) | Delta::Signature(_) | Delta::Other { .. } | _ => return,
+            _ => (thinking(api_message, Some(index), String::new(), false), BlockKind::Thinking),
         };
         let entry = self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
         self.follow(parent, index, entry, kind);
         self.delta(entry, kind, delta, sink);
         self.update_status(sink);
         self.drop_old_entries(sink);
+    }
+
+    /// Remembers what was streamed into an entry, because no line repeats it before the entry ends or is dropped.
+    pub(super) fn keep_streamed(&mut self, entry: EntryId) {
+        let text = self.view.entry(entry).and_then(Entry::streamed_text).filter(|text| !text.is_empty());
+        let is_kept =
+            |kept: &HostEvent| matches!(kept, HostEvent::TextStreamed { entry: id, .. } if *id == entry);
+        if let Some(text) = text.filter(|_| !self.streamed.iter().any(is_kept)).map(str::to_owned) {
+            self.streamed.push(HostEvent::TextStreamed { entry, text });
+        }
+    }
+
+    /// Remembers what the main agent is writing, because it may become the answer of a turn.
+    pub(super) fn keep_answer_so_far(&mut self) {
+        let Some(stream) = self.streams.of(None) else { return };
+        let is_open = |block: &&StreamedBlock| block.kind == BlockKind::Text && !block.is_closed();
+        let open: Vec<EntryId> = stream.blocks.iter().filter(is_open).map(|block| block.entry).collect();
+        for entry in open {
+            self.keep_streamed(entry);
+        }
+    }
+
+    /// Remembers the streamed arguments of a call to which something happens before its complete line arrives.
+    pub(super) fn keep_arguments(&mut self, change: &Change<'_>) {
+        let entry = match change {
+            Change::ToolState { entry, .. } | Change::ToolEnded { entry, .. } => *entry,
+            Change::EntryReplaced(entry) => match &entry.body {
+                EntryBody::Tool(tool) if tool.state != ToolState::Pending && !tool.input_text.is_empty() => {
+                    entry.id
+                }
+                _ => return,
+            },
+            _ => return,
+        };
+        self.keep_streamed(entry);
+    }
+
+    /// What was streamed into an entry, according to a log without transient lines.
+    pub(super) fn text_streamed(&mut self, id: EntryId, text: &str, sink: &mut Sink<'_>) {
+        let Some(entry) = self.view.entry(id) else { return };
+        let Some(missing) = entry.streamed_text().and_then(|known| text.strip_prefix(known)) else { return };
+        if missing.is_empty() {
+            return;
+        }
+        let change = match &entry.body {
+            EntryBody::Tool(_) => Change::InputAppended { entry: id, json: missing.into() },
+            _ => Change::TextAppended { entry: id, text: missing.into() },
+        };
+        self.emit(change, sink);
     }
 
     /// Ends a block, unless it has already ended.
@@ -295,6 +381,7 @@ impl Fold {
             }
             _ => return,
         };
+        self.keep_streamed(entry);
         self.emit(Change::BlockEnded { entry, state, code }, sink);
     }
 }

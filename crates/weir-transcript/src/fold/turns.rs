@@ -205,6 +205,7 @@ impl Fold {
             // An error is different: it can be the reason why no turn began.
             self.begin_turn_without_message(sink);
         }
+        self.keep_answer_so_far();
         let OpenTurn { id, interrupted, said: dropped, .. } =
             self.turn_of_result(&said, origin.is_some(), sink);
         let mut state = turn_state(line, &result, interrupted);

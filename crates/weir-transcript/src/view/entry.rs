@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weir_wire::{ApiMessageId, MessageId, ToolUseId, TurnId};
 
-use super::{HookRun, Notice, ToolCall};
+use super::{HookRun, Notice, ToolCall, ToolState};
 
 /// The number of an entry. Counted from one, without gaps, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,6 +28,18 @@ pub struct Entry {
     pub at: Option<i64>,
     /// Its content.
     pub body: EntryBody,
+}
+
+impl Entry {
+    /// What was streamed so far into an entry that is still being written: its text, or the arguments of a call.
+    pub fn streamed_text(&self) -> Option<&str> {
+        match &self.body {
+            EntryBody::Text(text) if text.state == BlockState::Streaming => Some(&text.text),
+            EntryBody::Thinking(thinking) if thinking.state == BlockState::Streaming => Some(&thinking.text),
+            EntryBody::Tool(tool) if tool.state == ToolState::Pending => Some(&tool.input_text),
+            _ => None,
+        }
+    }
 }
 
 /// The content of an entry.
@@ -211,7 +223,8 @@ pub struct UnknownEntry {
     pub raw: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// The number of its line, counted from one over all folded lines: the log has it in full there.
+    /// The number of its line, counted from one over all folded lines but transient ones: the log has it in full
+    /// there.
     #[serde(default)]
     pub line: u64,
 }

@@ -95,7 +95,8 @@ pub struct Output {
     pub tail: Option<OwnedText>,
     /// Its size in bytes, as in its line.
     pub bytes: u64,
-    /// The number of that line, counted from one over all folded lines: the log has the full output there.
+    /// The number of that line, counted from one over all folded lines but transient ones: the log has the full
+    /// output there.
     #[serde(default)]
     pub line: u64,
     /// Number of images in it.

@@ -7,6 +7,8 @@ mod captures;
 #[cfg(test)]
 mod costs;
 #[cfg(test)]
+mod logged;
+#[cfg(test)]
 mod odd_streams;
 #[cfg(test)]
 mod page;

@@ -1,12 +1,10 @@
 //! Unexpected streams.
 
 use proptest::prelude::*;
-use weir_transcript::{
-    AgentVocabulary, EntryBody, Fold, FoldOptions, HostEvent, Oddities, UnknownReason, View,
-};
+use weir_transcript::{AgentVocabulary, EntryBody, Fold, FoldOptions, Oddities, UnknownReason, View};
 use weir_wire::Decoder;
 
-use crate::support::{TestSession, captures};
+use crate::support::{TestSession, host_event, recorded_lines};
 
 #[test]
 fn unknown_items_become_entries_and_are_counted() {
@@ -76,35 +74,6 @@ fn rate_limits_are_reported_when_they_change() {
     assert_eq!(talk.view().rate_limit.as_ref().unwrap().resets_at, Some(1_794_726_184));
 }
 
-/// All lines of the recordings, to pick from.
-fn recorded_lines() -> Vec<Vec<u8>> {
-    let mut lines = Vec::new();
-    for (_, _, path) in captures() {
-        let bytes = std::fs::read(path).unwrap();
-        lines.extend(
-            bytes
-                .split(|&byte| byte == b'\n')
-                .filter(|line| !line.is_empty() && line.len() < 20_000)
-                .map(<[u8]>::to_vec),
-        );
-    }
-    lines
-}
-
-fn host_event(number: u8) -> HostEvent {
-    let id = format!("m{}", number % 5);
-    match number % 8 {
-        0 => HostEvent::MessageQueued { message: id.as_str().into(), text: "x".into(), images: 0 },
-        1 => HostEvent::MessageSent { message: id.as_str().into() },
-        2 => HostEvent::MessageCancelled { message: id.as_str().into() },
-        3 => HostEvent::Interrupted,
-        4 => HostEvent::ProcessStarted { resumes: None },
-        5 => HostEvent::ProcessExited { code: Some(1), signal: None, stderr: String::new(), wanted: false },
-        6 => HostEvent::RecordingEnded,
-        _ => HostEvent::Stderr { text: "x".into() },
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -120,7 +89,7 @@ proptest! {
         let mut words = AgentVocabulary::default();
         let mut built = View::default();
         for (pick, what, byte) in picks {
-            let mut line = pick.get(&lines).clone();
+            let mut line = pick.get(lines).clone();
             let mut sink = |view: &View, change: &weir_transcript::Change<'_>| {
                 built.apply(change);
                 words.translate(view, change, &mut |event| { serde_json::to_string(&event).unwrap(); });

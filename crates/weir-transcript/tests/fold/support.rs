@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use weir_transcript::{Change, Entry, EntryBody, Fold, FoldOptions, HostEvent, ToolDetail, TurnCause, View};
 use weir_wire::{Decoder, Framer, ToolUseId};
@@ -340,5 +341,40 @@ fn short(text: &str) -> String {
     match line.char_indices().nth(110) {
         Some((cut, _)) => format!("{}… ({} bytes)", &line[..cut], text.len()),
         None => line,
+    }
+}
+
+/// All lines of the recordings, to pick from.
+pub(crate) fn recorded_lines() -> &'static [Vec<u8>] {
+    static LINES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(read_lines);
+    &LINES
+}
+
+fn read_lines() -> Vec<Vec<u8>> {
+    let mut lines = Vec::new();
+    for (_, _, path) in captures() {
+        let bytes = std::fs::read(path).unwrap();
+        lines.extend(
+            bytes
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.is_empty() && line.len() < 20_000)
+                .map(<[u8]>::to_vec),
+        );
+    }
+    lines
+}
+
+/// A host event, by number.
+pub(crate) fn host_event(number: u8) -> HostEvent {
+    let id = format!("m{}", number % 5);
+    match number % 8 {
+        0 => HostEvent::MessageQueued { message: id.as_str().into(), text: "x".into(), images: 0 },
+        1 => HostEvent::MessageSent { message: id.as_str().into() },
+        2 => HostEvent::MessageCancelled { message: id.as_str().into() },
+        3 => HostEvent::Interrupted,
+        4 => HostEvent::ProcessStarted { resumes: None },
+        5 => HostEvent::ProcessExited { code: Some(1), signal: None, stderr: String::new(), wanted: false },
+        6 => HostEvent::RecordingEnded,
+        _ => HostEvent::Stderr { text: "x".into() },
     }
 }

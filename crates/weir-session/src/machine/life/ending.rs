@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use weir_process::{Exit, LogError};
-use weir_transcript::{Entry, EntryBody, HostEvent, Notice, Sink};
+use weir_transcript::{Entry, EntryBody, HostEvent, Notice};
 
-use super::super::Machine;
 use super::super::action::Action;
 use super::super::event::Ticket;
+use super::super::{Machine, Sink};
 use super::{State, Waits};
 use crate::error::SessionError;
 
@@ -19,7 +19,7 @@ impl Machine {
         &mut self,
         error: Arc<LogError>,
         required: bool,
-        sink: &mut Sink<'_>,
+        sink: &mut dyn Sink,
     ) {
         self.record(HostEvent::LogFailed { message: error.to_string() }, sink);
         if required {
@@ -39,7 +39,7 @@ impl Machine {
         }
     }
 
-    pub(in crate::machine) fn start_failed(&mut self, error: SessionError, sink: &mut Sink<'_>) {
+    pub(in crate::machine) fn start_failed(&mut self, error: SessionError, sink: &mut dyn Sink) {
         let error = match (self.life.stop, self.watchdog.take_fired()) {
             (true, _) => SessionError::Stopped,
             (false, Some((phase, after))) => SessionError::TimedOut { phase, after, stderr: String::new() },
@@ -53,7 +53,7 @@ impl Machine {
     }
 
     /// Fails callers waiting for a process: all of them, or only those that waited for this one.
-    fn give_up(&mut self, error: &SessionError, all: bool, sink: &mut Sink<'_>) {
+    fn give_up(&mut self, error: &SessionError, all: bool, sink: &mut dyn Sink) {
         let is_over = |(_, waits): &mut (Ticket, Waits)| all || *waits == Waits::ForThisProcess;
         let over: Vec<(Ticket, Waits)> = self.life.starting.extract_if(.., is_over).collect();
         for (ticket, _) in over {
@@ -79,7 +79,7 @@ impl Machine {
         self.tell_ended();
     }
 
-    pub(in crate::machine) fn process_exited(&mut self, exit: Exit, stderr: String, sink: &mut Sink<'_>) {
+    pub(in crate::machine) fn process_exited(&mut self, exit: Exit, stderr: String, sink: &mut dyn Sink) {
         let has_failed = self.life.failure.is_some();
         let stderr = if stderr.trim().is_empty() { self.plain_text_of_process() } else { stderr };
         let error = self.end_of_process(exit, &stderr);

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weir_process::Exit;
-use weir_transcript::{HostEvent, View};
+use weir_transcript::{Change, HostEvent, View};
 use weir_wire::{Decoder, MessageId, Outgoing, OutgoingContent, OutgoingMessage, RequestId};
 
 use crate::ask::Decision;
 use crate::error::SessionError;
 use crate::machine::{
-    Action, Command, Event, Machine, MachineSettings, Now, Reply, SendMode, Spawn, Ticket, TurnEnd,
+    Action, Command, Event, Machine, MachineSettings, Now, Reply, SendMode, Sink, Spawn, Ticket, TurnEnd,
 };
 
 /// State of the process.
@@ -52,6 +52,28 @@ pub(super) struct Host {
     followed: View,
 }
 
+/// What the machine tells.
+struct Seen<'h> {
+    followed: &'h mut View,
+    sent: &'h mut HashSet<MessageId>,
+}
+
+impl Sink for Seen<'_> {
+    fn host_begins(&mut self) {}
+
+    fn host(&mut self, event: &HostEvent) {
+        if let HostEvent::MessageSent { message } = event {
+            assert!(self.sent.insert(message.clone()), "a message is sent once");
+        }
+    }
+
+    fn change(&mut self, _view: &View, change: &Change<'_>) {
+        self.followed.apply(change);
+    }
+
+    fn streamed(&mut self, _event: &HostEvent) {}
+}
+
 impl Host {
     pub(super) fn new(settings: MachineSettings) -> Self {
         let now = Now { instant: Instant::now(), unix_ms: 0 };
@@ -83,9 +105,9 @@ impl Host {
     }
 
     pub(super) fn handle(&mut self, event: Event<'_>) {
-        let followed = &mut self.followed;
-        self.machine.handle(self.now, event, &mut |_, change| followed.apply(change));
-        assert_eq!(self.machine.view(), followed, "a snapshot and the changes since are the view");
+        let mut seen = Seen { followed: &mut self.followed, sent: &mut self.sent };
+        self.machine.handle(self.now, event, &mut seen);
+        assert_eq!(*self.machine.view(), self.followed, "a snapshot and the changes since are the view");
         for action in self.machine.take_actions() {
             self.act(action);
         }
@@ -108,10 +130,7 @@ impl Host {
                 }
                 self.written.push(serde_json::from_str(&line.to_line()).expect("a line is JSON"));
             }
-            Action::Record(HostEvent::MessageSent { message }) => {
-                assert!(self.sent.insert(message), "a message is sent once");
-            }
-            Action::Record(_) | Action::Claim(_) | Action::UnaskedTurnEnded(_) => {}
+            Action::Claim(_) | Action::UnaskedTurnEnded(_) => {}
             Action::Ask(ask) => self.asked.push(ask.id().clone()),
             Action::Withdraw(request) => self.asked.retain(|asked| *asked != request),
             Action::Reply(ticket, reply) => {

@@ -1,0 +1,160 @@
+//! Steps of a session: what happened, and what that changed. They are collected in the order of the fold.
+
+use weir_store::NewEvent;
+use weir_transcript::{Change, HostEvent};
+
+use crate::item::Item;
+
+/// One step: a line, an event on our side, or another item.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) at: i64,
+    /// What happened. A line is left out where no one wants it: its changes say enough.
+    pub(crate) item: Option<Item>,
+    /// Whether it goes into the log.
+    pub(crate) is_logged: bool,
+    /// How many changes it made.
+    pub(crate) changes: usize,
+    pub(crate) size: usize,
+}
+
+/// Steps that go to the store together.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    steps: Vec<Step>,
+    /// Their changes, one after another.
+    changes: Vec<Change<'static>>,
+    /// The logged ones, as events for the store.
+    events: Vec<NewEvent>,
+    size: usize,
+}
+
+impl Steps {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// How much memory they take, about.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Takes the events for the store.
+    pub(crate) fn take_events(&mut self) -> Vec<NewEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Each step with its changes.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Step, &[Change<'static>])> {
+        let mut rest = self.changes.as_slice();
+        self.steps.iter().map(move |step| {
+            let (changes, others) = rest.split_at_checked(step.changes).unwrap_or((rest, &[]));
+            rest = others;
+            (step, changes)
+        })
+    }
+
+    /// Begins the next step.
+    pub(crate) fn begin(&mut self, at: i64) {
+        self.steps.push(Step { at, item: None, is_logged: false, changes: 0, size: 0 });
+    }
+
+    /// Adds a change to the last step.
+    pub(crate) fn change(&mut self, change: &Change<'_>) {
+        if let Some(step) = self.steps.last_mut() {
+            step.changes += 1;
+            self.changes.push(change.clone().into_owned());
+        }
+    }
+
+    /// Whether the last step has changed nothing.
+    pub(crate) fn is_without_changes(&self) -> bool {
+        self.steps.last().is_none_or(|step| step.changes == 0)
+    }
+
+    /// Says what the last step is. `item` is what viewers are told of it, apart from its changes.
+    pub(crate) fn set(&mut self, item: Option<Item>, size: usize, event: Option<NewEvent>) {
+        self.size += size;
+        if let Some(step) = self.steps.last_mut() {
+            step.item = item;
+            step.size = size;
+            step.is_logged = event.is_some();
+            let at = step.at;
+            self.events.extend(event.map(|event| NewEvent { at, ..event }));
+        }
+    }
+
+    /// Says that the last step is this item.
+    pub(crate) fn set_item(&mut self, item: Item) {
+        let (size, event) = (item.size(), item.to_event(0, None));
+        self.set(Some(item), size, event);
+    }
+
+    /// Puts an event into the log before the last step. It changes nothing: its changes were made by earlier steps.
+    pub(crate) fn insert_before_last(&mut self, event: &HostEvent) {
+        let Some(last) = self.steps.last() else { return };
+        let Some(logged) = Item::Host(event.clone()).to_event(last.at, None) else { return };
+        let step = Step { at: last.at, item: None, is_logged: true, changes: 0, size: logged.payload.len() };
+        let place = self.events.len() - usize::from(last.is_logged);
+        self.size += step.size;
+        self.events.insert(place, logged);
+        self.steps.insert(self.steps.len() - 1, step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_transcript::{EntryId, Status};
+
+    use super::*;
+
+    fn status(status: Status) -> Change<'static> {
+        Change::Status { status }
+    }
+
+    #[test]
+    fn changes_belong_to_their_steps() {
+        let mut steps = Steps::default();
+        steps.begin(1);
+        steps.set_item(Item::Host(HostEvent::Interrupted));
+        steps.change(&status(Status::Running));
+        steps.begin(2);
+        steps.change(&status(Status::Idle));
+        steps.change(&status(Status::Ended));
+        let seen: Vec<_> = steps.iter().map(|(step, changes)| (step.at, changes.to_vec())).collect();
+        let expected =
+            [(1, vec![status(Status::Running)]), (2, vec![status(Status::Idle), status(Status::Ended)])];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn what_was_streamed_is_logged_before_what_ended_it() {
+        let streamed = HostEvent::TextStreamed { entry: EntryId(1), text: "so far".to_owned() };
+        // A line is known before its changes, an event on our side after them.
+        for is_known in [true, false] {
+            let mut steps = Steps::default();
+            steps.begin(1);
+            steps.set_item(Item::Host(HostEvent::Interrupted));
+            steps.begin(2);
+            if is_known {
+                steps.set_item(Item::Host(HostEvent::RecordingEnded));
+            }
+            steps.change(&status(Status::Ended));
+            steps.insert_before_last(&streamed);
+            if !is_known {
+                steps.set_item(Item::Host(HostEvent::RecordingEnded));
+            }
+            let logged: Vec<_> = steps.iter().map(|(step, _)| (step.is_logged, step.changes)).collect();
+            assert_eq!(logged, [(true, 0), (true, 0), (true, 1)]);
+            let events = steps.take_events();
+            let read: Vec<_> =
+                events.into_iter().map(|event| Item::read(&event.kind, event.payload)).collect();
+            let expected = [HostEvent::Interrupted, streamed.clone(), HostEvent::RecordingEnded];
+            assert_eq!(read, expected.map(|event| Some(Item::Host(event))));
+        }
+    }
+}
