@@ -41,6 +41,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["host"] => host::table(workload::Size::Full),
         ["host", "--quick"] => host::table(workload::Size::Quick),
         ["host", "delays"] => host::delays(),
+        ["host", "cost"] => host::cost(),
         ["live", part @ ..] => live::part(part),
         ["loop"] => loops::table(workload::Size::Full),
         ["loop", "--quick"] => loops::table(workload::Size::Quick),
@@ -52,7 +53,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
             report::print_line(&serde_json::to_string(&measured).context("cannot write the measurement")?)
         }
         _ => bail!(
-            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays] | loop [--quick]"
+            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays|cost] | loop [--quick]"
         ),
     }
 }

@@ -1,5 +1,6 @@
 //! Measures the host and the server: how soon a viewer sees what the CLI wrote, and how long a session takes to open.
 
+mod cost;
 mod latency;
 mod opening;
 mod relay;
@@ -20,8 +21,15 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     print_line("\nhost")?;
     print_line("| what | bare | host | ratio |\n|---|---:|---:|---:|")?;
     latency::rows(size)?;
+    cost::rows(size)?;
     served::rows(size)?;
     opening::rows(size)
+}
+
+/// Only what an event of a hosted session costs.
+pub(crate) fn cost() -> anyhow::Result<()> {
+    print_line("| what | session | host | ratio |\n|---|---:|---:|---:|")?;
+    cost::rows(Size::Full)
 }
 
 /// Only how late a client of the server gets what the CLI wrote.

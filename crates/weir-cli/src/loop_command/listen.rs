@@ -145,6 +145,7 @@ impl Watched {
         let server = Server::start(self.host.clone(), options).await?;
         weir_base::file::replace(&self.address, server.url().as_bytes())
             .with_context(|| format!("cannot write {}", self.address.display()))?;
+        server.announce()?;
         serve::say_where(&server, false)?;
         let (stop, stopped) = mpsc::channel(1);
         self.server = Some((stop, tokio::spawn(server.run(stopped))));

@@ -53,6 +53,7 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
             address.display()
         ));
     }
+    server.announce()?;
     say_where(&server, listens_to_all)?;
     // The bridge's sessions run in this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;

@@ -152,13 +152,18 @@ impl Server {
         settings.limits.streams =
             settings.limits.streams.min(settings.connections.max_connections / 4 * 3).max(1);
         let app = App::new(Parts { host, tokens, audit, places, settings, tls, histories });
-        if let Some(file) = &options.ready_file {
-            let token = ready_token(app.tokens())?;
-            let ready = ReadyFile { url: &own, token: token.reveal() };
-            write_ready_file(file, &ready)
-                .map_err(|source| ServeError::File { path: file.clone(), source })?;
-        }
         Ok(Self { listening, app, url: own, fingerprint, options })
+    }
+
+    /// Writes the ready file, if one is wanted. To be called when everything else that a client may look for is there.
+    ///
+    /// # Errors
+    /// If its token or the file itself cannot be written.
+    pub fn announce(&self) -> Result<(), ServeError> {
+        let Some(file) = &self.options.ready_file else { return Ok(()) };
+        let token = ready_token(self.app.tokens())?;
+        let ready = ReadyFile { url: &self.url, token: token.reveal() };
+        write_ready_file(file, &ready).map_err(|source| ServeError::File { path: file.clone(), source })
     }
 
     /// The server's URL, without a trailing slash.
