@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Barrier;
-use weir_host::{ConversationId, Format, Frame, Host, NewMessage, WatchEvent, WatchQuery};
+use weir_host::{Format, Frame, Host, NewMessage, SessionId, WatchEvent, WatchQuery};
 use weir_transcript::{Change, EntryBody};
 
 use super::{host, me, session};
@@ -66,7 +66,7 @@ async fn watched(prompt: &str, viewers: usize) -> anyhow::Result<Vec<u64>> {
 }
 
 /// Records frames and when they arrive. They are parsed afterwards.
-async fn watch(host: Host, id: ConversationId, ready: Arc<Barrier>) -> anyhow::Result<Vec<(u64, Frame)>> {
+async fn watch(host: Host, id: SessionId, ready: Arc<Barrier>) -> anyhow::Result<Vec<(u64, Frame)>> {
     let mut watch = host.watch(&id, WatchQuery { format: Format::View, ..WatchQuery::default() }).await?;
     drop(host);
     watch.next().await;

@@ -10,7 +10,7 @@ mod sse;
 use std::path::Path;
 use std::sync::Arc;
 
-use weir_host::{Actor, ConversationId, Host, HostOptions, NewSession};
+use weir_host::{Actor, Host, HostOptions, NewSession, SessionId};
 use weir_store::{Durability, SqliteOptions, SqliteStore};
 
 use crate::report::print_line;
@@ -58,7 +58,7 @@ async fn host_with(folder: &Path, processes: usize) -> anyhow::Result<Host> {
     Ok(Host::open(options.root(folder)).await?)
 }
 
-async fn session(host: &Host, folder: &Path) -> anyhow::Result<ConversationId> {
+async fn session(host: &Host, folder: &Path) -> anyhow::Result<SessionId> {
     let new = NewSession::new(folder.to_string_lossy());
     Ok(host.create(new, &me()).await?.session.id.parse()?)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
-use weir_host::{ConversationId, Host, WatchEvent, WatchQuery};
+use weir_host::{Host, SessionId, WatchEvent, WatchQuery};
 use weir_store::{Append, Durability, NewEvent, ReadQuery, SqliteOptions, SqliteStore, Store};
 
 use super::served::serve;
@@ -83,7 +83,7 @@ async fn gone(host: &Host) {
     }
 }
 
-async fn snapshot(host: &Host, id: &ConversationId) -> anyhow::Result<f64> {
+async fn snapshot(host: &Host, id: &SessionId) -> anyhow::Result<f64> {
     let start = Instant::now();
     let mut watch = host.watch(id, WatchQuery::default()).await?;
     watch.next().await;
@@ -97,7 +97,7 @@ fn open(folder: &Path) -> anyhow::Result<SqliteStore> {
 }
 
 /// Fills a session with tool calls and texts.
-fn fill(folder: &Path, id: &ConversationId, events: usize) -> anyhow::Result<()> {
+fn fill(folder: &Path, id: &SessionId, events: usize) -> anyhow::Result<()> {
     let store = open(folder)?;
     let mut batch = Vec::new();
     for number in 0..events {
@@ -131,7 +131,7 @@ fn fill(folder: &Path, id: &ConversationId, events: usize) -> anyhow::Result<()>
 }
 
 /// The cost of reading alone.
-fn read(folder: &Path, id: &ConversationId) -> anyhow::Result<f64> {
+fn read(folder: &Path, id: &SessionId) -> anyhow::Result<f64> {
     let store = open(folder)?;
     let start = Instant::now();
     let mut after = 0;

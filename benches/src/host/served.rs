@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use tokio::sync::{Barrier, mpsc};
-use weir_host::{ConversationId, Host, NewMessage};
+use weir_host::{Host, NewMessage, SessionId};
 use weir_server::{ServeOptions, Server, ServerSettings};
 
 use super::relay::Relay;
@@ -145,7 +145,7 @@ fn served(prompt: &str, sessions: usize, viewers: usize, deaf: usize) -> anyhow:
     runtime()?.block_on(async {
         let host = host_with(folder.path(), sessions.max(8)).await?;
         let (place, stop, serving) = serve(&host, folder.path()).await?;
-        let mut ids: Vec<ConversationId> = Vec::new();
+        let mut ids: Vec<SessionId> = Vec::new();
         let mut places = Vec::new();
         for _ in 0..sessions {
             let id = session(&host, folder.path()).await?;
@@ -166,7 +166,7 @@ fn served(prompt: &str, sessions: usize, viewers: usize, deaf: usize) -> anyhow:
 }
 
 /// All sessions play a turn at the same time.
-async fn turns(host: &Host, ids: &[ConversationId], prompt: &str) -> anyhow::Result<()> {
+async fn turns(host: &Host, ids: &[SessionId], prompt: &str) -> anyhow::Result<()> {
     let mut turns = tokio::task::JoinSet::new();
     for id in ids {
         let (host, id, message) = (host.clone(), id.clone(), NewMessage::text(prompt));

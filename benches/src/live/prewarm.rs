@@ -107,7 +107,7 @@ async fn from_spare(cli: &RealCli) -> anyhow::Result<Duration> {
     tokio::time::timeout(DEADLINE, ready).await.context("the spare CLI does not start")?;
     let (sender, mut seen) = mpsc::unbounded_channel();
     let started = Instant::now();
-    let conversation = pool.conversation("measured", recipe().observer(FirstContent(sender)));
+    let conversation = pool.session("measured", recipe().observer(FirstContent(sender)));
     let mut sent = conversation.send(PROMPT).await?;
     let first = first(&mut seen).await?;
     sent.answer().await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, Transport, looks_secret};
-use weir_session::{Conversation, Facts, FolderTrust, Message, SessionOptions};
+use weir_session::{Facts, FolderTrust, Message, Origin, SessionOptions};
 use weir_transcript::FoldOptions;
 
 use crate::exit::UsageError;
@@ -25,7 +25,7 @@ const LOGINS: [&str; 4] =
 pub(crate) struct SessionSettings {
     pub(crate) program: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
-    pub(crate) conversation: Conversation,
+    pub(crate) conversation: Origin,
     pub(crate) model: Option<String>,
     pub(crate) secrets: Secrets,
     pub(crate) state_directory: Option<PathBuf>,
@@ -116,7 +116,7 @@ impl SessionSettings {
         options.cwd.clone_from(&self.cwd);
         options.folder.trust = self.trust.clone();
         options.sandbox.clone_from(&self.sandbox);
-        options.conversation = self.conversation.clone();
+        options.origin = self.conversation.clone();
         options.model.clone_from(&self.model);
         options.system_prompt.clone_from(&self.system_prompt);
         options.append_system_prompt.clone_from(&self.append_system_prompt);
@@ -170,13 +170,13 @@ fn log(opts: &ProcessOpts, mode: &str, is_kept: bool) -> Option<LogOptions> {
     }
 }
 
-fn conversation(opts: &ConversationOpts) -> anyhow::Result<Conversation> {
+fn conversation(opts: &ConversationOpts) -> anyhow::Result<Origin> {
     Ok(match (&opts.resume, &opts.fork, &opts.session_id) {
-        (Some(id), _, _) => Conversation::Resume(full_id(id)?.as_str().into()),
-        (_, Some(id), _) => Conversation::Fork(full_id(id)?.as_str().into()),
-        (_, _, Some(id)) => Conversation::Named(id.as_str().into()),
-        _ if opts.r#continue => Conversation::Continue,
-        _ => Conversation::New,
+        (Some(id), _, _) => Origin::Resume(full_id(id)?.as_str().into()),
+        (_, Some(id), _) => Origin::Fork(full_id(id)?.as_str().into()),
+        (_, _, Some(id)) => Origin::Named(id.as_str().into()),
+        _ if opts.r#continue => Origin::Continue,
+        _ => Origin::New,
     })
 }
 

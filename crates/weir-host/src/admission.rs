@@ -1,4 +1,4 @@
-//! What a message needs before it is given to the CLI: money of its sender, and room for a process.
+//! What a message needs before it is given to the CLI: money of its sender, and live for a process.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,12 +8,12 @@ use weir_session::{PoolError, Pooled, Reservation, SessionError};
 use weir_transcript::{Turn, TurnState};
 use weir_wire::MessageId;
 
+use crate::billing::{Payment, SetAside};
 use crate::core::Lease;
-use crate::facts;
+use crate::live_session::{LiveSession, Shortage, State};
 use crate::message::{Failure, FailureKind, Finished, MessageState, StoredMessage};
 use crate::metrics::count;
-use crate::purse::{Payment, SetAside};
-use crate::room::{Room, Shortage, State};
+use crate::summary;
 
 /// How often to look again when no notice comes that something has become free.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ impl From<SessionError> for Refusal {
 impl Refusal {
     pub(crate) fn failure(&self) -> Failure {
         match self {
-            Self::Session(error) => facts::failure_by(error),
+            Self::Session(error) => summary::failure_by(error),
             Self::Unpaid(reason) => Failure { kind: FailureKind::BudgetExhausted, message: reason.clone() },
         }
     }
@@ -50,7 +50,7 @@ impl Lease {
         message: &StoredMessage,
     ) -> Result<Option<Option<SetAside>>, Refusal> {
         let Some(account) = &message.account else { return Ok(Some(None)) };
-        let Some(purse) = self.core.purse.get() else {
+        let Some(billing) = self.core.billing.get() else {
             let reason = "the spending of this message's sender is not tracked here; send it again";
             return Err(Refusal::Unpaid(reason.to_owned()));
         };
@@ -60,11 +60,11 @@ impl Lease {
             if self.is_given_up(&message.message_id)? {
                 return Ok(None);
             }
-            let (asked, payer) = (Arc::clone(purse), account.clone());
+            let (asked, payer) = (Arc::clone(billing), account.clone());
             let payment = tokio::task::spawn_blocking(move || asked.reserve(&payer)).await;
             match payment {
                 Ok(Payment::Reserved(ticket)) => {
-                    return Ok(Some(Some(SetAside::new(Arc::clone(purse), account.clone(), ticket))));
+                    return Ok(Some(Some(SetAside::new(Arc::clone(billing), account.clone(), ticket))));
                 }
                 Ok(Payment::Wait) => {}
                 Ok(Payment::Refused(reason)) => return Err(Refusal::Unpaid(reason)),
@@ -83,12 +83,12 @@ impl Lease {
 
     /// Counts what the turn of a message has cost. What several messages share, each bears a part of.
     pub(crate) async fn settle(&self, id: &MessageId, money: SetAside) {
-        let cost = facts::finished(&self.lock(), id).and_then(|finished| cost(&finished));
-        // A purse that fails has said so itself.
+        let cost = summary::finished(&self.lock(), id).and_then(|finished| cost(&finished));
+        // A billing that fails has said so itself.
         let _ = tokio::task::spawn_blocking(move || money.settle(cost)).await;
     }
 
-    /// Waits for room for a process; none if the message is not to be sent any more.
+    /// Waits for live for a process; none if the message is not to be sent any more.
     pub(crate) async fn reserve(
         &self,
         session: &Pooled,
@@ -132,10 +132,10 @@ impl Lease {
     /// Whether nothing more is given to the CLI for now; an error if the message was cancelled.
     fn is_given_up(&self, id: &MessageId) -> Result<bool, SessionError> {
         let state = self.lock();
-        if state.book.ledger.is_unwanted(id) {
+        if state.log.messages.is_unwanted(id) {
             return Err(SessionError::Cancelled);
         }
-        if state.book.ledger.is_interrupted(id) {
+        if state.log.messages.is_interrupted(id) {
             return Err(SessionError::Interrupted);
         }
         Ok(self.core.is_shutting_down() || state.stopping > 0)
@@ -144,21 +144,21 @@ impl Lease {
     /// Waits until there is a reason not to give this message to the CLI. A log that fails is one.
     async fn given_up(&self, id: &MessageId) {
         let has_reason = |state: &mut State| {
-            state.stopping > 0 || state.book.ledger.is_unwanted(id) || state.book.ledger.is_interrupted(id)
+            state.stopping > 0 || state.log.messages.is_unwanted(id) || state.log.messages.is_interrupted(id)
         };
         let _ = self.until(|state| has_reason(state).then_some(())).await;
     }
 }
 
-impl Room {
+impl LiveSession {
     /// Charges the sender of the last message for turns that the agent began by itself. Does not wait.
     pub(crate) fn charge_unasked(&self, state: &State, ended: &[Turn]) {
         let unasked = ended.iter().filter(|turn| turn.messages.is_empty());
         let cost: f64 = unasked.filter_map(|turn| turn.cost_usd).sum();
-        let (Some(purse), Some(payer)) = (self.core.purse.get(), &state.payer) else { return };
+        let (Some(billing), Some(payer)) = (self.core.billing.get(), &state.payer) else { return };
         if cost > 0.0 {
-            let (purse, payer) = (Arc::clone(purse), payer.clone());
-            drop(tokio::task::spawn_blocking(move || purse.charge(&payer, cost)));
+            let (billing, payer) = (Arc::clone(billing), payer.clone());
+            drop(tokio::task::spawn_blocking(move || billing.charge(&payer, cost)));
         }
     }
 }
@@ -177,14 +177,14 @@ fn cost(finished: &Finished) -> Option<f64> {
 
 /// Something that a message lacks, shown to viewers while it does.
 struct Lack<'a> {
-    room: &'a Lease,
+    live: &'a Lease,
     what: Shortage,
     is_told: bool,
 }
 
 impl<'a> Lack<'a> {
-    fn new(room: &'a Lease, what: Shortage) -> Self {
-        Self { room, what, is_told: false }
+    fn new(live: &'a Lease, what: Shortage) -> Self {
+        Self { live, what, is_told: false }
     }
 
     /// Shows it. Says whether this is the first time.
@@ -198,8 +198,8 @@ impl<'a> Lack<'a> {
     }
 
     fn show(&self, what: Option<Shortage>) {
-        self.room.lock().waits_for = what;
-        self.room.refresh();
+        self.live.lock().waits_for = what;
+        self.live.refresh();
     }
 }
 

@@ -3,7 +3,7 @@
 //! They are made only by folding the log, never from live state. So a history that continues from one is the same as
 //! one that has read everything. The store may lose them at any time; unreadable ones are skipped.
 
-use weir_store::{Checkpoint, CheckpointQuery, ConversationId, Reply, Store};
+use weir_store::{Checkpoint, CheckpointQuery, Reply, SessionId, Store};
 
 use crate::error::HostError;
 use crate::history::History;
@@ -20,7 +20,7 @@ fn version(keep_entries: usize) -> String {
 }
 
 /// Which checkpoint to begin with.
-pub(crate) fn query(id: &ConversationId, keep_entries: usize) -> CheckpointQuery {
+pub(crate) fn query(id: &SessionId, keep_entries: usize) -> CheckpointQuery {
     CheckpointQuery::newest(id.clone(), version(keep_entries))
 }
 
@@ -63,7 +63,7 @@ impl Keeper {
     pub(crate) fn passed(
         &mut self,
         store: &dyn Store,
-        id: &ConversationId,
+        id: &SessionId,
         history: &History,
         keep: usize,
         size: usize,
@@ -93,8 +93,8 @@ mod tests {
     use super::*;
     use crate::frame_builder::{FrameBuilder, Watched};
     use crate::item::{Item, Note};
-    use crate::ledger::Record;
     use crate::message::{MessageMode, StoredMessage};
+    use crate::message_queue::Record;
     use crate::watch::Format;
     use crate::watch_event::{Frame, WatchEvent};
 
@@ -173,7 +173,7 @@ mod tests {
         FORMATS.into_iter().for_each(|format| watched.add(format));
         let mut frames = FrameBuilder::new(watched);
         history.replay(event, &mut frames);
-        let newest = history.book.cursor("epoch");
+        let newest = history.log.cursor("epoch");
         let frames = FORMATS.into_iter().flat_map(|format| frames.frames(format, &newest));
         frames.map(|frame| told_in_json(&frame)).collect()
     }
@@ -209,10 +209,10 @@ mod tests {
                     kept = History::from_json(&data, KEEP).unwrap();
                 }
                 prop_assert_eq!(kept.view(), whole.view());
-                prop_assert_eq!(kept.book.status(kept.view()), whole.book.status(whole.view()));
+                prop_assert_eq!(kept.log.status(kept.view()), whole.log.status(whole.view()));
                 prop_assert_eq!(kept.closing(), whole.closing());
             }
-            let messages = |history: &History| history.book.ledger.records().map(Record::info).collect::<Vec<_>>();
+            let messages = |history: &History| history.log.messages.records().map(Record::info).collect::<Vec<_>>();
             prop_assert_eq!(messages(&kept), messages(&whole));
         }
     }

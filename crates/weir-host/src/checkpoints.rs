@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_store::{ConversationId, Store};
+use weir_store::{SessionId, Store};
 
 use crate::load::{self, Source};
 use crate::options::HostOptions;
@@ -30,14 +30,14 @@ pub(crate) struct Checkpoints {
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<ConversationId>,
+    waiting: VecDeque<SessionId>,
     /// Whether another one was asked for in the meantime.
-    running: HashMap<ConversationId, bool>,
+    running: HashMap<SessionId, bool>,
 }
 
 impl Queue {
     /// Queues a checkpoint. Returns whether a worker has to be started.
-    fn request(&mut self, id: &ConversationId) -> bool {
+    fn request(&mut self, id: &SessionId) -> bool {
         if let Some(again) = self.running.get_mut(id) {
             *again = true;
             return false;
@@ -49,7 +49,7 @@ impl Queue {
         self.running.len() < MAX_AT_A_TIME
     }
 
-    fn next(&mut self) -> Option<ConversationId> {
+    fn next(&mut self) -> Option<SessionId> {
         if self.running.len() >= MAX_AT_A_TIME {
             return None;
         }
@@ -58,7 +58,7 @@ impl Queue {
         Some(id)
     }
 
-    fn done(&mut self, id: &ConversationId) {
+    fn done(&mut self, id: &SessionId) {
         if self.running.remove(id) == Some(true) {
             self.waiting.push_back(id.clone());
         }
@@ -83,7 +83,7 @@ impl Checkpoints {
     }
 
     /// Requests a checkpoint of this session. Does not wait.
-    pub(crate) fn request(self: &Arc<Self>, id: &ConversationId) {
+    pub(crate) fn request(self: &Arc<Self>, id: &SessionId) {
         if !self.is_over.load(Ordering::Acquire) && self.lock().request(id) {
             let all = Arc::clone(self);
             drop(tokio::task::spawn_blocking(move || all.work()));
@@ -117,7 +117,7 @@ impl Checkpoints {
 /// A checkpoint that is being made. Its place is free again also after a panic.
 struct Running<'a> {
     all: &'a Checkpoints,
-    id: ConversationId,
+    id: SessionId,
 }
 
 impl Drop for Running<'_> {
@@ -130,7 +130,7 @@ impl Drop for Running<'_> {
 mod tests {
     use super::*;
 
-    fn id(number: usize) -> ConversationId {
+    fn id(number: usize) -> SessionId {
         format!("session-{number}").parse().unwrap()
     }
 

@@ -15,14 +15,14 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use uuid::Uuid;
-use weir_store::ConversationUpdate;
+use weir_store::SessionUpdate;
 use weir_transcript::{HostEvent, RequestAnswer};
 use weir_wire::{RequestId, ToolUseId};
 
 use crate::client_tools::{ClientTools, ToolAnswer, ToolContent};
 use crate::error::HostError;
 use crate::item::Item;
-use crate::room::Room;
+use crate::live_session::LiveSession;
 
 /// Name of the MCP server for client tools.
 pub(crate) const SERVER: &str = "client";
@@ -56,12 +56,12 @@ impl ClientCalls {
 pub(crate) struct ClientToolServer {
     tools: Arc<ClientTools>,
     /// Weak: a server must not keep its session in memory.
-    room: Weak<Room>,
+    live: Weak<LiveSession>,
 }
 
 impl ClientToolServer {
-    pub(crate) fn new(tools: ClientTools, room: &Arc<Room>) -> Self {
-        Self { tools: Arc::new(tools), room: Arc::downgrade(room) }
+    pub(crate) fn new(tools: ClientTools, live: &Arc<LiveSession>) -> Self {
+        Self { tools: Arc::new(tools), live: Arc::downgrade(live) }
     }
 
     async fn call(
@@ -69,20 +69,20 @@ impl ClientToolServer {
         params: CallToolRequestParams,
         tool_use_id: Option<ToolUseId>,
     ) -> Result<ToolAnswer, HostError> {
-        let room = self.room.upgrade().ok_or_else(crate::recorder::gone)?;
+        let live = self.live.upgrade().ok_or_else(crate::recorder::gone)?;
         let request = RequestId::new(Uuid::new_v4().to_string());
-        let mut answer = room.calls.open(&request);
-        let mut waiting = Waiting { room: Arc::clone(&room), request: Some(request.clone()) };
+        let mut answer = live.calls.open(&request);
+        let mut waiting = Waiting { live: Arc::clone(&live), request: Some(request.clone()) };
         let called = HostEvent::ToolCalled {
             request: request.clone(),
             tool_use_id,
             name: params.name.into_owned(),
             input: Value::Object(params.arguments.unwrap_or_default()),
         };
-        room.recorder.recorded(vec![Item::Host(called)], ConversationUpdate::default()).await?;
+        live.recorder.recorded(vec![Item::Host(called)], SessionUpdate::default()).await?;
         let in_time = tokio::time::timeout(self.tools.timeout(), &mut answer).await;
         // If it is no longer waiting, it is being answered at this moment.
-        let is_expired = in_time.is_err() && room.calls.take(&request).is_some();
+        let is_expired = in_time.is_err() && live.calls.take(&request).is_some();
         waiting.request = None;
         let answered = match in_time {
             Ok(answered) => answered.ok(),
@@ -94,7 +94,7 @@ impl ClientToolServer {
         }
         if is_expired {
             let expired = HostEvent::RequestAnswered { request, answer: RequestAnswer::Expired, by: None };
-            let _ = room.recorder.recorded(vec![Item::Host(expired)], ConversationUpdate::default()).await;
+            let _ = live.recorder.recorded(vec![Item::Host(expired)], SessionUpdate::default()).await;
         }
         Ok(ToolAnswer { content: vec![ToolContent::Text { text: self.no_answer() }], is_error: true })
     }
@@ -111,17 +111,17 @@ impl ClientToolServer {
 
 /// A waiting call. If the CLI cancels it, the request is withdrawn.
 struct Waiting {
-    room: Arc<Room>,
+    live: Arc<LiveSession>,
     request: Option<RequestId>,
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         let Some(request) = self.request.take() else { return };
-        if self.room.calls.take(&request).is_some() {
+        if self.live.calls.take(&request).is_some() {
             let withdrawn = HostEvent::RequestWithdrawn { request };
             // The write happens even if its reply is dropped.
-            drop(self.room.recorder.record(vec![Item::Host(withdrawn)], ConversationUpdate::default()));
+            drop(self.live.recorder.record(vec![Item::Host(withdrawn)], SessionUpdate::default()));
         }
     }
 }

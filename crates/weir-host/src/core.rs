@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, OnceCell};
 use weir_process::Lock;
 use weir_session::Pool;
-use weir_store::ConversationId;
+use weir_store::SessionId;
 
+use crate::billing::Billing;
 use crate::checkpoints::Checkpoints;
 use crate::error::HostError;
 use crate::hub::Hub;
+use crate::live_session::LiveSession;
 use crate::load::Source;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
-use crate::purse::Purse;
-use crate::room::Room;
-use crate::steady::SteadyClock;
+use crate::steady_clock::SteadyClock;
 
 /// A session that is in memory, or is being brought there.
-type Slot = Arc<OnceCell<Arc<Room>>>;
+type Slot = Arc<OnceCell<Arc<LiveSession>>>;
 
 /// What all parts of a host share.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ pub(crate) struct Core {
     pub(crate) hub: Hub,
     pub(crate) counters: Counters,
     pub(crate) checkpoints: Arc<Checkpoints>,
-    rooms: Mutex<HashMap<ConversationId, Slot>>,
+    sessions: Mutex<HashMap<SessionId, Slot>>,
     /// Told when a process may have become free.
     pub(crate) freed: Notify,
     is_shutting_down: AtomicBool,
     /// Nothing is read any more.
     is_closed: AtomicBool,
     /// Who pays for messages whose sender has an account.
-    pub(crate) purse: OnceLock<Arc<dyn Purse>>,
+    pub(crate) billing: OnceLock<Arc<dyn Billing>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
     /// Keeps a second host out.
@@ -54,19 +54,19 @@ impl Core {
             options,
             hub: Hub::default(),
             counters: Counters::default(),
-            rooms: Mutex::default(),
+            sessions: Mutex::default(),
             freed: Notify::new(),
             is_shutting_down: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
-            purse: OnceLock::new(),
+            billing: OnceLock::new(),
             clock: SteadyClock::start(),
             lock: Mutex::new(lock),
         }
     }
 
-    fn rooms(&self) -> MutexGuard<'_, HashMap<ConversationId, Slot>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Slot>> {
         // No statement under the lock can panic half way.
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn shut_down(&self) {
@@ -78,8 +78,8 @@ impl Core {
     /// Releases all sessions and the folder. Writes that are in progress are completed.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
-        let rooms = std::mem::take(&mut *self.rooms());
-        drop(rooms);
+        let sessions = std::mem::take(&mut *self.sessions());
+        drop(sessions);
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
@@ -93,31 +93,31 @@ impl Core {
     }
 
     /// The session if it is in memory.
-    pub(crate) fn present(&self, id: &ConversationId) -> Option<Lease> {
-        let rooms = self.rooms();
-        Some(Lease::of(rooms.get(id)?.get()?))
+    pub(crate) fn present(&self, id: &SessionId) -> Option<Lease> {
+        let sessions = self.sessions();
+        Some(Lease::of(sessions.get(id)?.get()?))
     }
 
     /// All sessions that are in memory.
     pub(crate) fn all_present(&self) -> Vec<Lease> {
-        let rooms = self.rooms();
-        rooms.values().filter_map(|slot| slot.get()).map(Lease::of).collect()
+        let sessions = self.sessions();
+        sessions.values().filter_map(|slot| slot.get()).map(Lease::of).collect()
     }
 
     /// The session, which is brought into memory if it is not there.
-    pub(crate) async fn room(self: &Arc<Self>, id: &ConversationId) -> Result<Lease, HostError> {
+    pub(crate) async fn live(self: &Arc<Self>, id: &SessionId) -> Result<Lease, HostError> {
         loop {
-            let slot = Arc::clone(self.rooms().entry(id.clone()).or_default());
-            let loaded = slot.get_or_try_init(|| Room::load(Arc::clone(self), id.clone())).await;
-            let mut rooms = self.rooms();
-            let is_current = rooms.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot));
+            let slot = Arc::clone(self.sessions().entry(id.clone()).or_default());
+            let loaded = slot.get_or_try_init(|| LiveSession::load(Arc::clone(self), id.clone())).await;
+            let mut sessions = self.sessions();
+            let is_current = sessions.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot));
             match loaded {
                 // It may have been released in between.
                 Ok(_) if !is_current => {}
-                Ok(room) => return Ok(Lease::of(room)),
+                Ok(live) => return Ok(Lease::of(live)),
                 Err(error) => {
                     if is_current && slot.get().is_none() {
-                        rooms.remove(id);
+                        sessions.remove(id);
                     }
                     return Err(error);
                 }
@@ -126,12 +126,8 @@ impl Core {
     }
 
     /// Does something to a session that is not in memory, and keeps it out of memory meanwhile. None where it is there.
-    pub(crate) async fn while_absent<T>(
-        &self,
-        id: &ConversationId,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
-        let slot = match self.rooms().entry(id.clone()) {
+    pub(crate) async fn while_absent<T>(&self, id: &SessionId, work: impl Future<Output = T>) -> Option<T> {
+        let slot = match self.sessions().entry(id.clone()) {
             Entry::Occupied(_) => return None,
             Entry::Vacant(place) => Arc::clone(place.insert(Slot::default())),
         };
@@ -140,21 +136,21 @@ impl Core {
         let _absent = slot
             .get_or_try_init(|| async {
                 done = Some(work.await);
-                Err::<Arc<Room>, ()>(())
+                Err::<Arc<LiveSession>, ()>(())
             })
             .await;
-        let mut rooms = self.rooms();
-        if rooms.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot)) && slot.get().is_none() {
-            rooms.remove(id);
+        let mut sessions = self.sessions();
+        if sessions.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot)) && slot.get().is_none() {
+            sessions.remove(id);
         }
         done
     }
 
     /// Releases a session whatever it is doing: its log is gone or has failed.
-    pub(crate) fn forget(&self, room: &Room) {
-        let mut rooms = self.rooms();
-        if is_of(&rooms, room) {
-            rooms.remove(&room.id);
+    pub(crate) fn forget(&self, live: &LiveSession) {
+        let mut sessions = self.sessions();
+        if is_of(&sessions, live) {
+            sessions.remove(&live.id);
         }
     }
 }
@@ -183,45 +179,45 @@ impl Drop for Keeper {
     }
 }
 
-fn is_of(rooms: &HashMap<ConversationId, Slot>, room: &Room) -> bool {
-    rooms
-        .get(&room.id)
+fn is_of(sessions: &HashMap<SessionId, Slot>, live: &LiveSession) -> bool {
+    sessions
+        .get(&live.id)
         .and_then(|slot| slot.get())
-        .is_some_and(|known| std::ptr::eq(&raw const **known, room))
+        .is_some_and(|known| std::ptr::eq(&raw const **known, live))
 }
 
 /// A session that stays in memory as long as this is held, and longer if it has something to do.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    room: Arc<Room>,
+    live: Arc<LiveSession>,
 }
 
 impl Lease {
-    pub(crate) fn of(room: &Arc<Room>) -> Self {
-        room.leases.fetch_add(1, Ordering::AcqRel);
-        Self { room: Arc::clone(room) }
+    pub(crate) fn of(live: &Arc<LiveSession>) -> Self {
+        live.leases.fetch_add(1, Ordering::AcqRel);
+        Self { live: Arc::clone(live) }
     }
 
     pub(crate) fn another(&self) -> Self {
-        Self::of(&self.room)
+        Self::of(&self.live)
     }
 }
 
 impl Deref for Lease {
-    type Target = Arc<Room>;
+    type Target = Arc<LiveSession>;
 
-    fn deref(&self) -> &Arc<Room> {
-        &self.room
+    fn deref(&self) -> &Arc<LiveSession> {
+        &self.live
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         // Under the lock, because that is where others get theirs.
-        let mut rooms = self.room.core.rooms();
-        let is_last = self.room.leases.fetch_sub(1, Ordering::AcqRel) == 1;
-        if is_last && is_of(&rooms, &self.room) && self.room.is_unused() {
-            rooms.remove(&self.room.id);
+        let mut sessions = self.live.core.sessions();
+        let is_last = self.live.leases.fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last && is_of(&sessions, &self.live) && self.live.is_unused() {
+            sessions.remove(&self.live.id);
         }
     }
 }

@@ -26,24 +26,24 @@ impl Core {
         }
         waiting.sort_by_key(|(since, _)| *since);
         let longest = waiting.into_iter().next();
-        if let Some((_, room)) = longest.filter(|(since, _)| since.elapsed() >= patience) {
-            deny_all(&room, patience).await;
+        if let Some((_, live)) = longest.filter(|(since, _)| since.elapsed() >= patience) {
+            deny_all(&live, patience).await;
         }
     }
 }
 
 /// A session that has a process and waits for a person, and since when.
-fn since(room: Lease) -> Option<(Instant, Lease)> {
+fn since(live: Lease) -> Option<(Instant, Lease)> {
     let since = {
-        let state = room.lock();
+        let state = live.lock();
         state.waiting_since.filter(|_| state.session.is_some())?
     };
-    Some((since, room))
+    Some((since, live))
 }
 
-async fn deny_all(room: &Lease, patience: Duration) {
+async fn deny_all(live: &Lease, patience: Duration) {
     let (session, open): (_, Vec<RequestId>) = {
-        let state = room.lock();
+        let state = live.lock();
         let requests = state.view.requests.iter();
         let open = requests.filter(|request| request.state == RequestState::Open);
         (state.session.clone(), open.map(|request| request.id.clone()).collect())
@@ -58,5 +58,5 @@ async fn deny_all(room: &Lease, patience: Duration) {
         // If the request was answered in the meantime, that answer counts.
         let _ = session.session().answer(&request, decision, Some(HOST.to_owned())).await;
     }
-    crate::metrics::count(&room.core.counters.crowded_out, 1);
+    crate::metrics::count(&live.core.counters.crowded_out, 1);
 }

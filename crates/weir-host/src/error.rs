@@ -6,7 +6,7 @@ use std::time::Duration;
 use weir_base::money::dollars;
 use weir_process::LockError;
 use weir_session::SessionError;
-use weir_store::{ConversationId, StoreError};
+use weir_store::{SessionId, StoreError};
 
 /// Why a call to the host failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -14,7 +14,7 @@ use weir_store::{ConversationId, StoreError};
 pub enum HostError {
     /// There is no such session.
     #[error("there is no session {0}; it may have been deleted")]
-    NotFound(ConversationId),
+    NotFound(SessionId),
     /// No session has this key.
     #[error("no session has the key {0:?}")]
     NoSuchKey(String),
@@ -38,7 +38,7 @@ pub enum HostError {
         /// The key.
         key: String,
         /// The session that has it.
-        owner: ConversationId,
+        owner: SessionId,
     },
     /// The session is archived.
     #[error("the session is archived; take it out of the archive first")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
-use weir_store::{ConversationId, Event};
+use weir_store::{Event, SessionId};
 use weir_transcript::View;
 use weir_transcript::export::{ExportForm, Exporter};
 use weir_wire::RawJson;
@@ -28,7 +28,7 @@ const FIRST: u64 = 50;
 const WAITING: usize = 4;
 
 /// Begins to write.
-pub(crate) fn start(core: &Arc<Core>, id: ConversationId, format: ExportFormat, after: u64) -> Export {
+pub(crate) fn start(core: &Arc<Core>, id: SessionId, format: ExportFormat, after: u64) -> Export {
     let (sender, pieces) = mpsc::channel(WAITING);
     let core = Arc::clone(core);
     tokio::task::spawn_blocking(move || {
@@ -79,7 +79,7 @@ impl fmt::Write for Writer {
     }
 }
 
-fn log(core: &Core, id: &ConversationId, after: u64, writer: &mut Writer) -> Result<(), HostError> {
+fn log(core: &Core, id: &SessionId, after: u64, writer: &mut Writer) -> Result<(), HostError> {
     walk(core.source(), id, after, |event| Ok(writer.put(&line(&event))))
 }
 
@@ -98,12 +98,7 @@ fn line(event: &Event) -> Vec<u8> {
     line
 }
 
-fn document(
-    core: &Core,
-    id: &ConversationId,
-    format: ExportFormat,
-    writer: &mut Writer,
-) -> Result<(), HostError> {
+fn document(core: &Core, id: &SessionId, format: ExportFormat, writer: &mut Writer) -> Result<(), HostError> {
     let facts = facts(core, id)?;
     let form = match format {
         ExportFormat::Html => ExportForm::Html,
@@ -124,7 +119,7 @@ fn document(
 }
 
 /// Data for the beginning and the end of the document: the final view with the first entries.
-fn facts(core: &Core, id: &ConversationId) -> Result<View, HostError> {
+fn facts(core: &Core, id: &SessionId) -> Result<View, HostError> {
     let options = &core.options;
     let ended = load(core.source(), id, options.keep_entries, options.checkpoint_every)?.history;
     let mut facts = ended.view().clone();

@@ -1,7 +1,7 @@
 //! All changes of a session to files, file by file.
 
 use serde::{Deserialize, Serialize};
-use weir_store::ConversationId;
+use weir_store::SessionId;
 use weir_transcript::{Change, FileChange, FileChangeKind};
 
 use crate::core::Core;
@@ -28,7 +28,7 @@ pub struct FileDiff {
 }
 
 /// Collects the changes over the whole log, of which it reads the lines that tell of any. Blocks.
-pub(crate) fn diff(core: &Core, id: &ConversationId) -> Result<Vec<FileDiff>, HostError> {
+pub(crate) fn diff(core: &Core, id: &SessionId) -> Result<Vec<FileDiff>, HostError> {
     let mut history = History::new(core.options.keep_entries);
     let mut files: Vec<FileDiff> = Vec::new();
     walk_labelled(core.source(), id, labels::FILES, |event| {

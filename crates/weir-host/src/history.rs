@@ -1,20 +1,20 @@
-//! A log that is read again: it is folded into a view, and kept in a book.
+//! A log that is read again: it is folded into a view, and what it says beyond that is kept.
 
 use serde::{Deserialize, Serialize};
 use weir_store::Event;
 use weir_transcript::{Fold, FoldOptions, Sink, View};
 use weir_wire::{Body, Decoder, Line};
 
-use crate::book::{Book, Place};
 use crate::frame_builder::FrameBuilder;
 use crate::item::Item;
+use crate::log_state::{LogState, Place};
 use crate::message::queued;
 
 /// A session as its log has it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct History {
     fold: Fold,
-    pub(crate) book: Book,
+    pub(crate) log: LogState,
     #[serde(skip)]
     decoder: Decoder,
 }
@@ -22,7 +22,7 @@ pub(crate) struct History {
 impl History {
     /// An empty history that keeps this many entries; the rest is in the log.
     pub(crate) fn new(keep_entries: usize) -> Self {
-        Self { fold: Fold::new(bounded(keep_entries)), book: Book::default(), decoder: Decoder::new() }
+        Self { fold: Fold::new(bounded(keep_entries)), log: LogState::default(), decoder: Decoder::new() }
     }
 
     /// Reads what [`History::to_json`] wrote; none if it cannot be read.
@@ -36,9 +36,9 @@ impl History {
         serde_json::to_vec(self).ok()
     }
 
-    /// The fold to continue with, and the book.
-    pub(crate) fn into_parts(self) -> (Fold, Book) {
-        (self.fold, self.book)
+    /// The fold to continue with, and what the log says beyond the view.
+    pub(crate) fn into_parts(self) -> (Fold, LogState) {
+        (self.fold, self.log)
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -46,7 +46,7 @@ impl History {
     }
 
     pub(crate) fn newest(&self) -> u64 {
-        self.book.newest()
+        self.log.newest()
     }
 
     /// The first entry that is not dropped; the next one where there is none.
@@ -56,33 +56,33 @@ impl History {
 
     /// The items that must be recorded when no process can be left.
     pub(crate) fn closing(&self) -> Vec<Item> {
-        self.book.closing(self.view())
+        self.log.closing(self.view())
     }
 
     /// Takes an event of the log.
     pub(crate) fn replay(&mut self, event: Event, frames: &mut FrameBuilder) {
         let (seq, at) = (event.seq, event.at);
-        self.book.set_check(event.check);
+        self.log.set_check(event.check);
         match Item::of(event) {
             Some(item) => self.apply(at, seq, &item, frames),
-            None => self.book.set_newest(seq),
+            None => self.log.set_newest(seq),
         }
     }
 
     /// Takes an item that is in the log under this number.
     pub(crate) fn apply(&mut self, at: i64, seq: u64, item: &Item, frames: &mut FrameBuilder) {
         let place = Place { at, seq: Some(seq), size: item.size() };
-        let Self { fold, book, decoder } = self;
-        book.begin(place, Some(item), frames);
-        fold_item(fold, decoder, at, item, &mut |view, change| book.change(place, view, change, frames));
-        book.end(place, fold.view(), Some(item), frames);
+        let Self { fold, log, decoder } = self;
+        log.begin(place, Some(item), frames);
+        fold_item(fold, decoder, at, item, &mut |view, change| log.change(place, view, change, frames));
+        log.end(place, fold.view(), Some(item), frames);
     }
 
-    /// Takes an event of the log, for a caller that wants the changes themselves and nothing of the book.
+    /// Takes an event of the log, for a caller that wants the changes themselves and nothing else.
     pub(crate) fn replay_with(&mut self, event: Event, sink: &mut Sink<'_>) {
         let Event { seq, at, check, .. } = event;
-        self.book.set_newest(seq);
-        self.book.set_check(check);
+        self.log.set_newest(seq);
+        self.log.set_check(check);
         if let Some(item) = Item::of(event) {
             fold_item(&mut self.fold, &mut self.decoder, at, &item, sink);
         }

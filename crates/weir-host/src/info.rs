@@ -1,7 +1,7 @@
 //! Summaries of sessions, as lists show them.
 
 use serde::{Deserialize, Serialize};
-use weir_store::Conversation;
+use weir_store::StoredSession;
 
 use crate::settings::KeptSettings;
 
@@ -142,12 +142,12 @@ pub struct ParentInfo {
 
 impl SessionInfo {
     /// What the store knows of a session. One that is live knows more.
-    pub(crate) fn of(row: &Conversation) -> Self {
+    pub(crate) fn of(row: &StoredSession) -> Self {
         Self::with(row, &kept(row))
     }
 
     /// The same, where the settings were read before.
-    pub(crate) fn with(row: &Conversation, kept: &KeptSettings) -> Self {
+    pub(crate) fn with(row: &StoredSession, kept: &KeptSettings) -> Self {
         Self {
             id: row.id.to_string(),
             key: row.key.clone(),
@@ -183,6 +183,6 @@ impl SessionInfo {
 }
 
 /// What was kept with a conversation. One that another program made has none of it.
-pub(crate) fn kept(row: &Conversation) -> KeptSettings {
+pub(crate) fn kept(row: &StoredSession) -> KeptSettings {
     serde_json::from_value(row.settings.clone()).unwrap_or_default()
 }

@@ -16,8 +16,8 @@
 //! This crate has no HTTP and no user interface.
 
 mod admission;
-mod attached;
-mod book;
+mod attachments;
+mod billing;
 mod checkpoint;
 mod checkpoints;
 mod client_calls;
@@ -26,7 +26,6 @@ mod core;
 mod crowding;
 mod error;
 mod export;
-mod facts;
 mod files;
 mod frame_builder;
 mod history;
@@ -35,29 +34,31 @@ mod hub;
 mod info;
 mod item;
 mod labels;
-mod ledger;
+mod live_session;
 mod load;
+mod log_state;
 mod message;
+mod message_queue;
 mod message_watch;
 mod metrics;
 mod options;
 mod output;
 mod pages;
-mod past;
-mod purse;
+mod past_messages;
 mod recorder;
 mod replay;
 mod retention;
-mod room;
 mod settings;
-mod steady;
+mod steady_clock;
 mod step;
+mod summary;
 mod transcript;
 mod viewer;
 mod watch;
 mod watch_event;
 mod work;
 
+pub use billing::{Billing, Payment};
 pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
@@ -74,7 +75,6 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
-pub use purse::{Payment, Purse};
 pub use retention::Retention;
 pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
@@ -83,4 +83,4 @@ pub use watch_event::{
     ChangesEvent, Frame, HeartbeatEvent, HelloEvent, MessagesEvent, ResumeKind, SnapshotEvent, WatchEvent,
 };
 pub use weir_session::Decision;
-pub use weir_store::{ConversationId, Cursor, Hit, SearchQuery, Space, StoreError, Usage};
+pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Space, StoreError, Usage};

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_store::{Conversation, ConversationId, Event, EventRange, Lookup, ReadQuery, Store};
+use weir_store::{Event, EventRange, Lookup, ReadQuery, SessionId, Store, StoredSession};
 
 use crate::checkpoint;
 use crate::error::HostError;
@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
 /// A session as its log has it.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) row: Conversation,
+    pub(crate) row: StoredSession,
     pub(crate) history: History,
     /// The newest event that a checkpoint has.
     pub(crate) checkpoint: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Loaded {
 /// A session from its log, beginning at the newest checkpoint. Keeps checkpoints on the way.
 pub(crate) fn load(
     source: Source<'_>,
-    id: &ConversationId,
+    id: &SessionId,
     keep_entries: usize,
     checkpoint_every: u64,
 ) -> Result<Loaded, HostError> {
@@ -58,7 +58,7 @@ pub(crate) fn load(
 /// Hands every event after `after` to `take`, in order, until it has enough.
 pub(crate) fn walk(
     source: Source<'_>,
-    id: &ConversationId,
+    id: &SessionId,
     after: u64,
     take: impl FnMut(Event) -> Result<bool, HostError>,
 ) -> Result<(), HostError> {
@@ -68,7 +68,7 @@ pub(crate) fn walk(
 /// The same for the events with a label; see [`ReadQuery::label`].
 pub(crate) fn walk_labelled(
     source: Source<'_>,
-    id: &ConversationId,
+    id: &SessionId,
     label: &str,
     take: impl FnMut(Event) -> Result<bool, HostError>,
 ) -> Result<(), HostError> {
@@ -77,7 +77,7 @@ pub(crate) fn walk_labelled(
 
 fn walk_with(
     source: Source<'_>,
-    id: &ConversationId,
+    id: &SessionId,
     after: u64,
     label: Option<&str>,
     mut take: impl FnMut(Event) -> Result<bool, HostError>,

@@ -7,7 +7,7 @@ use weir_session::Message;
 use weir_transcript::{ApiError, Delivery, HostEvent, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
-use crate::attached::AttachedFile;
+use crate::attachments::AttachedFile;
 
 /// The kinds of pictures that the model's API takes.
 pub(crate) const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];

@@ -21,7 +21,7 @@ pub(crate) type Finishing = Pin<Box<dyn Future<Output = Result<Finished, HostErr
 /// The last is `message`, a [`MessageOutcome`]; or `bye`, if the host ends the watch before that.
 pub struct MessageWatch {
     watch: Watch,
-    room: Lease,
+    live: Lease,
     format: Format,
     message: MessageId,
     /// None once it has said what it has to say.
@@ -38,14 +38,14 @@ pub struct MessageWatch {
 impl MessageWatch {
     pub(crate) fn new(
         watch: Watch,
-        room: Lease,
+        live: Lease,
         format: Format,
         message: MessageId,
         finishing: Finishing,
     ) -> Self {
         Self {
             watch,
-            room,
+            live,
             format,
             message,
             finishing: Some(finishing),
@@ -104,7 +104,7 @@ impl MessageWatch {
             Some(finished) => finished.turn.as_ref().is_some_and(|answer| answer.id == turn),
             // The view has all that the frame has, and maybe more.
             None => {
-                let state = self.room.lock();
+                let state = self.live.lock();
                 state.view.turn(turn).is_some_and(|turn| turn.messages.contains(&self.message))
             }
         };

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use weir_store::ConversationId;
+use weir_store::SessionId;
 use weir_wire::{Content, ContentBlock, Decoder, Message, MessageId, ToolUseId};
 
 use crate::core::Core;
@@ -13,23 +13,19 @@ use crate::load::walk_labelled;
 use crate::message::Image;
 
 /// Finds the text that a tool call gave back. Blocks.
-pub(crate) fn tool_output(core: &Core, id: &ConversationId, tool: &ToolUseId) -> Result<String, HostError> {
+pub(crate) fn tool_output(core: &Core, id: &SessionId, tool: &ToolUseId) -> Result<String, HostError> {
     find(core, id, tool, text)
 }
 
 /// Finds the pictures that a tool call gave back. Blocks.
-pub(crate) fn tool_pictures(
-    core: &Core,
-    id: &ConversationId,
-    tool: &ToolUseId,
-) -> Result<Vec<Image>, HostError> {
+pub(crate) fn tool_pictures(core: &Core, id: &SessionId, tool: &ToolUseId) -> Result<Vec<Image>, HostError> {
     find(core, id, tool, pictures)
 }
 
 /// Finds the pictures that were sent with a message. Blocks.
 pub(crate) fn message_pictures(
     core: &Core,
-    id: &ConversationId,
+    id: &SessionId,
     message: &MessageId,
 ) -> Result<Vec<Image>, HostError> {
     let mut found = None;
@@ -47,7 +43,7 @@ pub(crate) fn message_pictures(
 /// Finds the last result of a tool call, and gives what `read` makes of it.
 fn find<T: Default>(
     core: &Core,
-    id: &ConversationId,
+    id: &SessionId,
     tool: &ToolUseId,
     read: impl Fn(&Content<'_>) -> T,
 ) -> Result<T, HostError> {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use weir_base::time::now_ms;
 use weir_session::{Observer, SharedFold};
-use weir_store::{Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, StoreError};
+use weir_store::{Append, Appended, NewEvent, Reply, SessionId, SessionUpdate, Store, StoreError};
 use weir_transcript::{Change, Fold, HostEvent, View};
 use weir_wire::{Body, Line};
 
@@ -89,7 +89,7 @@ pub(crate) struct Done {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     store: Arc<dyn Store>,
-    conversation: ConversationId,
+    conversation: SessionId,
     fold: SharedFold,
     /// Locked after the fold, never before it.
     state: Mutex<State>,
@@ -112,7 +112,7 @@ struct State {
 impl Recorder {
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        conversation: ConversationId,
+        conversation: SessionId,
         fold: Fold,
     ) -> (Self, mpsc::UnboundedReceiver<Batch>) {
         let (sender, receiver) = mpsc::unbounded_channel();
@@ -141,7 +141,7 @@ impl Recorder {
     pub(crate) fn record(
         &self,
         items: Vec<Item>,
-        update: ConversationUpdate,
+        update: SessionUpdate,
     ) -> oneshot::Receiver<Result<Done, HostError>> {
         let (sender, receiver) = oneshot::channel();
         self.record_for(items, update, Some(Waiter { sender, known: None }));
@@ -149,16 +149,12 @@ impl Recorder {
     }
 
     /// Like [`Recorder::record`], but waits until the items are in the log and in the view.
-    pub(crate) async fn recorded(
-        &self,
-        items: Vec<Item>,
-        update: ConversationUpdate,
-    ) -> Result<Done, HostError> {
+    pub(crate) async fn recorded(&self, items: Vec<Item>, update: SessionUpdate) -> Result<Done, HostError> {
         self.record(items, update).await.unwrap_or_else(|_| Err(self.failure()))
     }
 
     /// Like [`Recorder::record`], for someone who waits already.
-    pub(crate) fn record_for(&self, items: Vec<Item>, update: ConversationUpdate, waiter: Option<Waiter>) {
+    pub(crate) fn record_for(&self, items: Vec<Item>, update: SessionUpdate, waiter: Option<Waiter>) {
         let mut fold = self.fold.lock();
         let mut state = self.lock();
         if state.batches.is_err() {
@@ -186,11 +182,11 @@ impl Recorder {
     fn send_pending(&self, state: &mut State) {
         if !state.pending.is_empty() {
             let steps = std::mem::take(&mut state.pending);
-            self.send(state, steps, ConversationUpdate::default(), None);
+            self.send(state, steps, SessionUpdate::default(), None);
         }
     }
 
-    fn send(&self, state: &mut State, mut steps: Steps, update: ConversationUpdate, waiter: Option<Waiter>) {
+    fn send(&self, state: &mut State, mut steps: Steps, update: SessionUpdate, waiter: Option<Waiter>) {
         let Ok(batches) = &state.batches else { return };
         state.waiting += steps.size();
         let essential = steps.steps().iter().all(|step| step.item.as_ref().is_some_and(Item::is_essential));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_store::{CheckpointQuery, ConversationId, Cursor, EventRange, ReadQuery, Store};
+use weir_store::{CheckpointQuery, Cursor, EventRange, ReadQuery, SessionId, Store};
 use weir_transcript::{Change, Entry, View, Vocabularies};
 
 use crate::checkpoint;
@@ -53,7 +53,7 @@ impl Opening {
 #[derive(Debug)]
 pub(crate) struct Replay {
     store: Arc<dyn Store>,
-    id: ConversationId,
+    id: SessionId,
     format: Format,
     /// The newest event that the viewer has seen.
     seen: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Replay {
 impl Replay {
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        id: ConversationId,
+        id: SessionId,
         format: Format,
         (seen, until): (u64, u64),
         keep_entries: usize,

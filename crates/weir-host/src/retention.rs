@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use weir_store::{Archived, Conversation, ConversationId, ListOrder, ListQuery, Lookup, Store};
+use weir_store::{Archived, ListOrder, ListQuery, Lookup, SessionId, Store, StoredSession};
 
 use crate::core::Core;
 use crate::error::HostError;
@@ -37,13 +37,13 @@ impl Retention {
     }
 
     /// The sessions to remove. `excess` is how many bytes the log takes beyond the limit.
-    fn chosen(self, rows: &[Conversation], now: i64, excess: u64) -> Vec<&Conversation> {
-        let age = |row: &Conversation| {
+    fn chosen(self, rows: &[StoredSession], now: i64, excess: u64) -> Vec<&StoredSession> {
+        let age = |row: &StoredSession| {
             u64::try_from(now - row.updated_at).map_or(Duration::ZERO, Duration::from_millis)
         };
-        let mut candidates: Vec<&Conversation> = rows.iter().filter(|row| is_at_rest(row)).collect();
+        let mut candidates: Vec<&StoredSession> = rows.iter().filter(|row| is_at_rest(row)).collect();
         candidates.sort_by_key(|row| (!row.archived, row.updated_at));
-        let is_old = |row: &Conversation| self.keep_for.is_some_and(|max| age(row) > max);
+        let is_old = |row: &StoredSession| self.keep_for.is_some_and(|max| age(row) > max);
         let mut freed: u64 = candidates.iter().filter(|row| is_old(row)).map(|row| row.bytes).sum();
         candidates.retain(|row| {
             if is_old(row) {
@@ -58,7 +58,7 @@ impl Retention {
 }
 
 /// Whether removing it loses only history: nothing runs, nothing waits, and it is not pinned.
-fn is_at_rest(row: &Conversation) -> bool {
+fn is_at_rest(row: &StoredSession) -> bool {
     let kept = kept(row);
     let is_waiting = kept.queued > 0 || kept.permissions > 0 || kept.questions > 0;
     !kept.pinned && !is_waiting && row.status != FORKING && !SessionStatus::parse(&row.status).is_busy()
@@ -119,7 +119,7 @@ pub(crate) async fn sweep(core: &Arc<Core>) -> Result<bool, HostError> {
 }
 
 /// Removes a session, unless something has happened to it since it was listed.
-async fn remove(core: &Arc<Core>, row: &Conversation) -> Result<bool, HostError> {
+async fn remove(core: &Arc<Core>, row: &StoredSession) -> Result<bool, HostError> {
     let (store, id) = (&core.options.store, row.id.clone());
     let removed = core.while_absent(&id, async {
         let found = store.find(Lookup::Id(id.clone())).await?;
@@ -134,8 +134,8 @@ async fn remove(core: &Arc<Core>, row: &Conversation) -> Result<bool, HostError>
 }
 
 /// All conversations. Each once: one that changes while they are listed comes to the front.
-async fn all(store: &dyn Store) -> Result<Vec<Conversation>, HostError> {
-    let (mut rows, mut seen): (Vec<Conversation>, HashSet<ConversationId>) = Default::default();
+async fn all(store: &dyn Store) -> Result<Vec<StoredSession>, HostError> {
+    let (mut rows, mut seen): (Vec<StoredSession>, HashSet<SessionId>) = Default::default();
     let mut order = ListOrder::Newest;
     loop {
         let page = store.list(ListQuery { archived: Archived::With, order, ..ListQuery::default() }).await?;
@@ -151,7 +151,7 @@ async fn all(store: &dyn Store) -> Result<Vec<Conversation>, HostError> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use weir_store::{Append, ConversationUpdate, MemoryStore, NewConversation, NewEvent};
+    use weir_store::{Append, MemoryStore, NewEvent, NewStoredSession, SessionUpdate};
 
     use super::*;
 
@@ -159,10 +159,10 @@ mod tests {
     const NOW: i64 = 1_000 * DAY;
 
     /// A session that is `days` days old.
-    async fn row(store: &MemoryStore, id: &str, days: i64, change: impl FnOnce(&mut ConversationUpdate)) {
-        let id: ConversationId = id.parse().unwrap();
+    async fn row(store: &MemoryStore, id: &str, days: i64, change: impl FnOnce(&mut SessionUpdate)) {
+        let id: SessionId = id.parse().unwrap();
         let at = NOW - days * DAY;
-        let mut new = NewConversation::new(id.clone(), at);
+        let mut new = NewStoredSession::new(id.clone(), at);
         new.facts.status = Some("idle".to_owned());
         change(&mut new.facts);
         store.create(new).await.unwrap();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use weir_store::ConversationId;
+use weir_store::SessionId;
 use weir_wire::MessageId;
 
 use crate::client_tools::ClientTools;
@@ -14,7 +14,7 @@ use crate::error::HostError;
 pub struct Actor {
     /// The name, visible to others.
     pub name: String,
-    /// The account that pays for their messages, as the host's purse knows it.
+    /// The account that pays for their messages, as the host's billing knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
 }
@@ -149,7 +149,7 @@ pub(crate) fn check_word(what: &str, word: Option<&str>) -> Result<(), HostError
 #[non_exhaustive]
 pub struct SessionSettings {
     /// Id of the session.
-    pub id: ConversationId,
+    pub id: SessionId,
     /// The caller's own key for it.
     pub key: Option<String>,
     /// Working directory, with all links resolved.

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use weir_store::{CheckpointQuery, ConversationId};
+use weir_store::{CheckpointQuery, SessionId};
 use weir_transcript::{Change, Delivery, Entry, EntryBody, EntryId, ToolCall, ToolState, TurnState, View};
 use weir_wire::TurnId;
 
 use crate::checkpoint;
 use crate::core::Core;
 use crate::error::HostError;
+use crate::live_session::State;
 use crate::load::{load, walk};
 use crate::pages::TranscriptPage;
-use crate::room::State;
 
 /// A page of what is in memory; none where that does not reach back far enough.
 pub(crate) fn from_memory(state: &State, before: Option<u64>, limit: usize) -> Option<TranscriptPage> {
@@ -25,7 +25,7 @@ pub(crate) fn from_memory(state: &State, before: Option<u64>, limit: usize) -> O
         return None;
     }
     let entries = view.entries.iter().filter(|entry| window.contains(&entry.id.0)).cloned();
-    Some(page(entries, &window, state.book.newest()))
+    Some(page(entries, &window, state.log.newest()))
 }
 
 fn window(before: u64, limit: usize) -> Range<u64> {
@@ -45,7 +45,7 @@ fn page(
 /// of the conversation is in memory than the page and what the fold keeps.
 pub(crate) fn from_log(
     core: &Core,
-    id: &ConversationId,
+    id: &SessionId,
     before: Option<u64>,
     limit: usize,
 ) -> Result<TranscriptPage, HostError> {

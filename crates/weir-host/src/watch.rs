@@ -6,7 +6,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use weir_base::time::now_ms;
 use weir_store::{Cursor, Resume};
 
-use crate::room::ViewerGuard;
+use crate::live_session::ViewerGuard;
 use crate::viewer::{Bye, Inlet, Taken};
 use crate::watch_event::{Frame, HeartbeatEvent, HelloEvent, ResumeKind, WatchEvent};
 

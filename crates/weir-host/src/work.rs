@@ -8,26 +8,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_session::{
-    Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions, StartError,
-    narrowed,
+    FolderTrust, LeaveOpen, Origin, Pooled, SendMode, SessionError, SessionOptions, StartError, narrowed,
 };
-use weir_store::ConversationUpdate;
+use weir_store::SessionUpdate;
 use weir_transcript::HostEvent;
-use weir_wire::{MessageId, SessionId};
+use weir_wire::{CliSessionId, MessageId};
 
 use crate::admission::Refusal;
+use crate::billing::SetAside;
 use crate::client_calls::{ClientToolServer, SERVER};
 use crate::core::Lease;
 use crate::error::HostError;
-use crate::facts;
 use crate::host::trusted_seal;
 use crate::item::{Item, Note};
-use crate::ledger::Record;
+use crate::live_session::{LiveSession, State};
 use crate::message::{Failure, FailureKind, MessageMode};
-use crate::purse::SetAside;
+use crate::message_queue::Record;
 use crate::recorder::Scribe;
-use crate::room::{Room, State};
 use crate::settings::SessionSettings;
+use crate::summary;
 
 /// How long the last output of a process may take to be shown after its answer has arrived.
 const LAST_OUTPUT_WITHIN: Duration = Duration::from_secs(10);
@@ -41,16 +40,16 @@ enum Job {
 }
 
 /// What to do next; nothing while the session is being stopped or the host is being shut down.
-fn next_job(room: &Room, state: &mut State) -> Option<Job> {
-    if state.failed.is_some() || state.stopping > 0 || room.core.is_shutting_down() {
+fn next_job(live: &LiveSession, state: &mut State) -> Option<Job> {
+    if state.failed.is_some() || state.stopping > 0 || live.core.is_shutting_down() {
         return None;
     }
-    let is_idle = !state.book.has_process() && !state.book.ledger.is_any_in_flight();
-    let is_useless = is_idle && (state.is_stale || !state.book.ledger.has_next());
-    let is_outdated = state.needs_other_process && !state.book.is_at_work(&state.view);
+    let is_idle = !state.log.has_process() && !state.log.messages.is_any_in_flight();
+    let is_useless = is_idle && (state.is_stale || !state.log.messages.has_next());
+    let is_outdated = state.needs_other_process && !state.log.is_at_work(&state.view);
     match state.session.take_if(|session| is_useless || is_outdated || session.session().is_over()) {
         Some(session) => Some(Job::Release(session)),
-        None => state.book.ledger.claim_next().map(|record| Job::HandOver(Box::new(record))),
+        None => state.log.messages.claim_next().map(|record| Job::HandOver(Box::new(record))),
     }
 }
 
@@ -69,23 +68,23 @@ impl Lease {
     }
 }
 
-async fn work(room: Lease, first: Job) {
+async fn work(live: Lease, first: Job) {
     let mut job = Some(first);
     while let Some(next) = job {
         match next {
-            Job::HandOver(record) => room.hand_over(*record).await,
+            Job::HandOver(record) => live.hand_over(*record).await,
             Job::Release(session) => {
                 // A session that is over has no process.
                 let _ = session.session().close_if_idle().await;
-                room.core.pool.remove(session.key()).await;
-                room.core.freed.notify_waiters();
+                live.core.pool.remove(session.key()).await;
+                live.core.freed.notify_waiters();
             }
         }
-        let mut state = room.lock();
-        job = next_job(&room, &mut state);
+        let mut state = live.lock();
+        job = next_job(&live, &mut state);
         state.is_working = job.is_some();
     }
-    room.refresh();
+    live.refresh();
 }
 
 impl Lease {
@@ -95,7 +94,7 @@ impl Lease {
         match self.try_hand_over(&record).await {
             Ok(true) => {}
             // The session is being stopped, or the host is being shut down.
-            Ok(false) => self.lock().book.ledger.unclaim(&id),
+            Ok(false) => self.lock().log.messages.unclaim(&id),
             Err(refusal) => self.refuse(&id, &refusal).await,
         }
     }
@@ -114,16 +113,16 @@ impl Lease {
             }
             // From here on, a stop finds the session and ends it.
             state.session = Some(session.clone());
-            state.book.ledger.set_in_flight(id, true);
+            state.log.messages.set_in_flight(id, true);
             state.payer.clone_from(&record.message.account);
         }
         let note = Item::Note(Note::HandedOver { message_id: id.clone() });
-        if self.recorder.recorded(vec![note], ConversationUpdate::default()).await.is_err() {
+        if self.recorder.recorded(vec![note], SessionUpdate::default()).await.is_err() {
             // The log has failed, and with it everything else.
             return Ok(true);
         }
-        if self.lock().book.ledger.is_interrupted(id) {
-            self.lock().book.ledger.set_in_flight(id, false);
+        if self.lock().log.messages.is_interrupted(id) {
+            self.lock().log.messages.set_in_flight(id, false);
             return Err(SessionError::Interrupted.into());
         }
         let mode = match record.message.mode {
@@ -134,19 +133,19 @@ impl Lease {
         let mut sent = match sent {
             Ok(sent) => sent,
             Err(error) => {
-                self.lock().book.ledger.set_in_flight(id, false);
+                self.lock().log.messages.set_in_flight(id, false);
                 return Err(error.into());
             }
         };
-        if self.lock().book.ledger.is_interrupted(id) {
+        if self.lock().log.messages.is_interrupted(id) {
             // The session may have received the interrupt before the message.
             let (session, id) = (session.clone(), id.clone());
             tokio::spawn(async move { session.session().interrupt_message(&id).await });
         }
-        let room = self.another();
+        let live = self.another();
         tokio::spawn(async move {
             let answer = sent.answer().await;
-            room.answered(&sent.id, answer.err(), money).await;
+            live.answered(&sent.id, answer.err(), money).await;
         });
         Ok(true)
     }
@@ -175,12 +174,12 @@ impl Lease {
 
     fn check_budget(&self) -> Result<(), SessionError> {
         let state = self.lock();
-        if facts::is_gone(&state) {
+        if summary::is_gone(&state) {
             // The message was accepted while there was a process.
             let error = StartError::Other(HostError::NotKept.to_string());
             return Err(SessionError::NotStarted(Arc::new(error)));
         }
-        match (facts::cost(&state), state.kept.max_cost_usd) {
+        match (summary::cost(&state), state.kept.max_cost_usd) {
             (Some(spent), Some(limit)) if spent >= limit => {
                 Err(SessionError::BudgetExhausted { spent, limit })
             }
@@ -198,7 +197,7 @@ impl Lease {
             (state.is_stale, state.needs_other_process) = (false, false);
             self.session_options(&state)
         };
-        self.core.pool.conversation(self.id.as_str(), options)
+        self.core.pool.session(self.id.as_str(), options)
     }
 
     fn session_options(&self, state: &State) -> SessionOptions {
@@ -223,14 +222,12 @@ impl Lease {
         options.output_schema = kept.output_schema.or(options.output_schema);
         let inherited = kept.inherited_usd.unwrap_or(0.0);
         options.max_cost_usd = kept.max_cost_usd.map(|limit| limit + inherited).or(options.max_cost_usd);
-        options.conversation = match (facts::cli_session(state), kept.fork_of, kept.fork_at) {
-            (Some(id), _, _) => Conversation::Resume(SessionId::from(id.as_str())),
-            (None, Some(id), Some(line)) => {
-                Conversation::ForkAt { session: SessionId::from(id.as_str()), line }
-            }
-            (None, Some(id), None) => Conversation::Fork(SessionId::from(id.as_str())),
+        options.origin = match (summary::cli_session(state), kept.fork_of, kept.fork_at) {
+            (Some(id), _, _) => Origin::Resume(CliSessionId::from(id.as_str())),
+            (None, Some(id), Some(line)) => Origin::ForkAt { session: CliSessionId::from(id.as_str()), line },
+            (None, Some(id), None) => Origin::Fork(CliSessionId::from(id.as_str())),
             // A recipe may name the session that it begins.
-            (None, None, _) => options.conversation,
+            (None, None, _) => options.origin,
         };
         options.shared_fold = Some(self.recorder.fold());
         options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());
@@ -257,12 +254,12 @@ impl Lease {
     async fn answered(&self, id: &MessageId, error: Option<SessionError>, money: Option<SetAside>) {
         // The output of the process is shown a moment after the answer arrives.
         let is_final = self.until(|state| {
-            let record = state.book.ledger.get(id);
+            let record = state.log.messages.get(id);
             record.is_none_or(|record| record.state.is_final()).then_some(())
         });
         let is_final = tokio::time::timeout(LAST_OUTPUT_WITHIN, is_final).await;
         if let Some(error) = &error {
-            self.failed(id, &facts::failure_by(error)).await;
+            self.failed(id, &summary::failure_by(error)).await;
         }
         if is_final.is_err() {
             // Its outcome was not reported, and never will be.
@@ -271,12 +268,12 @@ impl Lease {
                 |error| error.to_string(),
             );
             let lost = HostEvent::MessageFailed { message: id.clone(), error: why };
-            let _ = self.recorder.recorded(vec![Item::Host(lost)], ConversationUpdate::default()).await;
+            let _ = self.recorder.recorded(vec![Item::Host(lost)], SessionUpdate::default()).await;
         }
         if let Some(money) = money {
             self.settle(id, money).await;
         }
-        self.lock().book.ledger.set_in_flight(id, false);
+        self.lock().log.messages.set_in_flight(id, false);
         self.core.freed.notify_waiters();
         self.refresh();
         self.kick();
@@ -293,25 +290,25 @@ impl Lease {
         };
         self.failed(id, &failure).await;
         // If the log does not take it, the session has failed and all callers are told.
-        let _ = self.recorder.recorded(vec![Item::Host(event)], ConversationUpdate::default()).await;
-        self.lock().book.ledger.unclaim(id);
+        let _ = self.recorder.recorded(vec![Item::Host(event)], SessionUpdate::default()).await;
+        self.lock().log.messages.unclaim(id);
         self.refresh();
     }
 
     async fn failed(&self, id: &MessageId, failure: &Failure) {
-        self.lock().book.ledger.failed(id, failure);
+        self.lock().log.messages.failed(id, failure);
         // A stop or a cancellation is not a failure of the session.
         if !matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled) {
             let note = Note::Failed { message_id: Some(id.clone()), failure: failure.clone() };
-            let _ = self.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await;
+            let _ = self.recorder.recorded(vec![Item::Note(note)], SessionUpdate::default()).await;
         }
     }
 }
 
 /// The settings of a session.
-pub(crate) fn settings(room: &Room, state: &State) -> SessionSettings {
+pub(crate) fn settings(live: &LiveSession, state: &State) -> SessionSettings {
     SessionSettings {
-        id: room.id.clone(),
+        id: live.id.clone(),
         key: state.row.key.clone(),
         cwd: state.row.cwd.clone().unwrap_or_default().into(),
         model: state.row.model.clone().filter(|model| !model.is_empty()),
@@ -364,38 +361,38 @@ pub(crate) enum Patience {
 }
 
 /// Stops a session and cancels its queued messages. When this returns, no process is left.
-pub(crate) async fn stop(room: &Lease, patience: Patience) -> Result<(), HostError> {
+pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostError> {
     let session = {
-        let mut state = room.lock();
+        let mut state = live.lock();
         state.stopping += 1;
         state.session.clone()
     };
-    let _stopping = Stopping(room);
-    room.refresh();
+    let _stopping = Stopping(live);
+    live.refresh();
     if let Some(session) = session {
         match patience {
             Patience::Usual => session.session().stop().await,
             Patience::None => session.session().kill().await,
         }
-        room.core.pool.remove(session.key()).await;
-        room.lock().session.take_if(|current| current.session().is_over());
-        room.core.freed.notify_waiters();
+        live.core.pool.remove(session.key()).await;
+        live.lock().session.take_if(|current| current.session().is_over());
+        live.core.freed.notify_waiters();
     }
     // Once the worker has ended, no message is about to be sent.
-    let waiting = room.until(|state| (!state.is_working).then(|| state.book.ledger.claim_all())).await?;
+    let waiting = live.until(|state| (!state.is_working).then(|| state.log.messages.claim_all())).await?;
     if !waiting.is_empty() {
         let cancelled = |id: &MessageId| Item::Host(HostEvent::MessageCancelled { message: id.clone() });
         let cancelled = waiting.iter().map(cancelled).collect();
-        let recorded = room.recorder.recorded(cancelled, ConversationUpdate::default()).await;
-        let mut state = room.lock();
+        let recorded = live.recorder.recorded(cancelled, SessionUpdate::default()).await;
+        let mut state = live.lock();
         for id in &waiting {
-            state.book.ledger.unclaim(id);
+            state.log.messages.unclaim(id);
         }
         drop(state);
         recorded?;
     }
     // The last output is in the view before the caller learns that the session has stopped.
-    room.until(|state| (!state.book.has_process() && !state.book.ledger.is_any_in_flight()).then_some(()))
+    live.until(|state| (!state.log.has_process() && !state.log.messages.is_any_in_flight()).then_some(()))
         .await
 }
 

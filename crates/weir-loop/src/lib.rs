@@ -19,7 +19,7 @@ mod instant;
 pub mod judge;
 pub mod machine;
 pub mod message;
-pub mod news;
+pub mod notification;
 pub mod outcome;
 pub mod prompt;
 pub mod report;

@@ -10,22 +10,22 @@
 // The futures of the SDK are deeply nested.
 #![recursion_limit = "256"]
 
+mod backfill;
 mod channel;
 mod check;
 mod content;
 mod download;
 mod failure;
-mod held;
 mod invites;
 mod kept_login;
 mod listen;
 mod listener;
 mod login;
 mod mention;
-mod missed;
 mod perform;
 mod read;
 mod timeline;
+mod undecrypted;
 mod upgrades;
 
 pub use channel::{MatrixChannel, MatrixOptions};

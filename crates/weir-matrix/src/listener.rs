@@ -12,13 +12,13 @@ use matrix_sdk::{Client, Room, RoomMemberships};
 use weir_base::time::now_ms;
 use weir_bridge::channel::{Inlet, NotKept};
 
+use crate::backfill::{self, Missed};
 use crate::failure::{explain, is_logged_out};
-use crate::held::{Held, HeldEvent};
 use crate::invites::Invites;
 use crate::mention::Names;
-use crate::missed::{self, Missed};
 use crate::read::{Setting, read};
 use crate::timeline::{TrustFilter, first_relevant};
+use crate::undecrypted::{Held, HeldEvent};
 use crate::upgrades::Upgrades;
 
 const NOT_DECRYPTED: &str = "I could not decrypt one of your messages. Please send it again.";
@@ -106,7 +106,7 @@ impl Listener {
         // They come after that position, so they are read again.
         drop(self.held.take());
         for room in self.client.joined_rooms() {
-            match missed::since(&room, &cursor).await {
+            match backfill::since(&room, &cursor).await {
                 Ok(missed) => self.deliver_all(&room, missed).await?,
                 Err(error) if is_refused(&error) => self.inlet.note(format!(
                     "missed messages in {} cannot be read: {}",
@@ -129,7 +129,7 @@ impl Listener {
         let is_new_to_us = first_relevant(&timeline.events, &self.me) > 0;
         let mut missed = Missed::default();
         if let Some(before) = timeline.prev_batch.as_ref().filter(|_| timeline.limited && !is_new_to_us) {
-            missed = match missed::between(room, place, before).await {
+            missed = match backfill::between(room, place, before).await {
                 Err(error) if is_refused(&error) => Missed { cut: true, ..Missed::default() },
                 read => read?,
             };

@@ -64,7 +64,7 @@ impl App {
     /// The state of a new server.
     pub fn new(mut parts: Parts) -> Self {
         let histories = std::mem::take(&mut parts.histories);
-        // Spending over HTTP is only counted here, so a host that already has a purse keeps it.
+        // Spending over HTTP is only counted here, so a host that already has a billing keeps it.
         parts.host.set_purse(Arc::new(Budgets::new(parts.tokens.clone())));
         Self {
             inner: Arc::new(Inner {

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use weir_wire::SessionId;
+use weir_wire::CliSessionId;
 
 use crate::machine::Spawn;
-use crate::options::{Conversation, SessionOptions};
+use crate::options::{Origin, SessionOptions};
 use crate::tools;
 
 /// Flags that Weir passes. A check looks for each of them in the CLI's own help.
@@ -49,7 +49,7 @@ pub(crate) struct Start<'a> {
     /// Which session to resume, and how.
     pub(crate) spawn: &'a Spawn,
     /// Id for a new session.
-    pub(crate) new_id: Option<&'a SessionId>,
+    pub(crate) new_id: Option<&'a CliSessionId>,
     /// Whether the folder's own settings are loaded.
     pub(crate) project_settings: bool,
     /// Files that hold the system prompts.
@@ -157,7 +157,7 @@ fn conversation(
     args: &mut Arguments<'_>,
     options: &SessionOptions,
     spawn: &Spawn,
-    new_id: Option<&SessionId>,
+    new_id: Option<&CliSessionId>,
 ) {
     match (&spawn.resume, new_id) {
         (Some(id), _) => {
@@ -167,10 +167,10 @@ fn conversation(
                 args.option(FORK_AT, spawn.fork_at.as_deref());
             }
         }
-        (None, _) if options.conversation == Conversation::Continue && !spawn.afresh => {
+        (None, _) if options.origin == Origin::Continue && !spawn.afresh => {
             args.flag("--continue");
         }
-        (None, Some(id)) if matches!(options.conversation, Conversation::Named(_)) && !spawn.afresh => {
+        (None, Some(id)) if matches!(options.origin, Origin::Named(_)) && !spawn.afresh => {
             args.value("--session-id", id.as_str());
         }
         // Weir chooses the id; without the flag, the CLI reports the one it has chosen.
@@ -247,7 +247,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The names of the flags that these options produce.
-    fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&SessionId>) -> BTreeSet<String> {
+    fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&CliSessionId>) -> BTreeSet<String> {
         let mut list = Vec::new();
         for prompts in
             [PromptFiles::default(), PromptFiles { system: Some("/s".into()), append: Some("/a".into()) }]
@@ -283,12 +283,12 @@ mod tests {
         options.max_turns = Some(1);
         options.persistence = false;
         options.subagent_text = true;
-        let id = SessionId::new("h");
+        let id = CliSessionId::new("h");
         let resumed = Spawn { resume: Some(id.clone()), fork: true, ..Spawn::default() };
         let new = Spawn::default();
         let mut passed = flags(&options, &resumed, None);
         passed.extend(flags(&options, &new, Some(&id)));
-        options.conversation = Conversation::Continue;
+        options.origin = Origin::Continue;
         passed.extend(flags(&options, &new, None));
         assert_eq!(passed, FLAGS.iter().map(|flag| (*flag).to_owned()).collect());
     }
@@ -297,7 +297,7 @@ mod tests {
     fn missing_flags_are_refused_and_never_dropped() {
         let lacking = |options: &SessionOptions, flag: &'static str| {
             let new = Spawn::default();
-            let id = SessionId::new("h");
+            let id = CliSessionId::new("h");
             let prompts = PromptFiles::default();
             let start = Start { spawn: &new, new_id: Some(&id), project_settings: true, prompts: &prompts };
             arguments(options, &start, &move |name| name != flag)
@@ -315,7 +315,7 @@ mod tests {
             let list = lacking(&options, flag).unwrap();
             assert!(list.iter().all(|argument| !argument.to_string_lossy().starts_with(flag)), "{flag}");
         }
-        options.conversation = Conversation::Named(SessionId::new("h"));
+        options.origin = Origin::Named(CliSessionId::new("h"));
         assert_eq!(lacking(&options, "--session-id"), Err(vec!["--session-id"]));
     }
 
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_fork_ends_at_the_given_line() {
-        let (resume, fork_at) = (Some(SessionId::new("h")), Some("line".to_owned()));
+        let (resume, fork_at) = (Some(CliSessionId::new("h")), Some("line".to_owned()));
         let spawn = Spawn { resume, fork: true, fork_at, ..Spawn::default() };
         let list = started(&SessionOptions::new(), &spawn);
         assert!(list.contains(&"--resume-session-at=line".into()), "{list:?}");
@@ -377,10 +377,10 @@ mod tests {
         let is_continued =
             |options: &SessionOptions, spawn: &Spawn| flags(options, spawn, None).contains("--continue");
         let new = Spawn::default();
-        let resumed = Spawn { resume: Some(SessionId::new("h")), ..Spawn::default() };
+        let resumed = Spawn { resume: Some(CliSessionId::new("h")), ..Spawn::default() };
         let mut options = SessionOptions::default();
         assert!(!is_continued(&options, &new) && !is_continued(&options, &resumed));
-        options.conversation = Conversation::Continue;
+        options.origin = Origin::Continue;
         // A session whose id is known is named explicitly.
         assert!(is_continued(&options, &new) && !is_continued(&options, &resumed));
     }

@@ -42,7 +42,7 @@ pub use folder::{FolderPolicy, FolderTrust};
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::{Observer, Step};
-pub use options::{Conversation, SessionOptions};
+pub use options::{Origin, SessionOptions};
 pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
 pub use preview::{file_preview, read_text_below};
 pub use query::{Query, query};

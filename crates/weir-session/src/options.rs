@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, StopOptions, Transport};
 use weir_transcript::{Fold, FoldOptions};
-use weir_wire::{HookRegistration, InitializeRequest, SessionId};
+use weir_wire::{CliSessionId, HookRegistration, InitializeRequest};
 
 use crate::folder::{FolderPolicy, FolderTrust};
 use crate::handler::Handler;
@@ -39,7 +39,7 @@ pub struct SessionOptions {
     /// Sandbox around the CLI and everything it runs, if any.
     pub sandbox: Option<Sandbox>,
     /// Which session to start or resume.
-    pub conversation: Conversation,
+    pub origin: Origin,
     /// The model.
     pub model: Option<String>,
     /// The model to use when the first one is overloaded.
@@ -118,7 +118,7 @@ pub struct SessionOptions {
     pub fold: FoldOptions,
     /// The session so far, folded from its log. The view continues from there: numbers of entries and turns,
     /// costs, deliveries. Anything left open in it ends, because its process is gone; a message that was never
-    /// written stays queued in the view until it is sent again with the same id. If `conversation` does not
+    /// written stays queued in the view until it is sent again with the same id. If `origin` does not
     /// name a session, the one in the history is resumed.
     pub history: Option<Box<Fold>>,
     /// Takes the place of `history`, and stays with the caller: see [`SharedFold`]. Its own options apply, and not
@@ -129,20 +129,20 @@ pub struct SessionOptions {
 /// Which session to start or resume.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Conversation {
+pub enum Origin {
     /// A new session.
     #[default]
     New,
     /// A new session with this id, which must be a UUID.
-    Named(SessionId),
+    Named(CliSessionId),
     /// Resumes this session.
-    Resume(SessionId),
+    Resume(CliSessionId),
     /// Resumes a copy of this session.
-    Fork(SessionId),
+    Fork(CliSessionId),
     /// Resumes a copy of this session up to one of its lines.
     ForkAt {
         /// The session to copy.
-        session: SessionId,
+        session: CliSessionId,
         /// The uuid of the last line that belongs to the copy.
         line: String,
     },
@@ -158,7 +158,7 @@ impl Default for SessionOptions {
             cwd: None,
             folder: FolderPolicy::default(),
             sandbox: None,
-            conversation: Conversation::New,
+            origin: Origin::New,
             model: None,
             fallback_model: None,
             system_prompt: None,
@@ -239,21 +239,21 @@ impl SessionOptions {
         /// Sets the CLI's environment.
         environment: Environment = std::convert::identity;
         /// Chooses the session to start or resume.
-        conversation: Conversation = std::convert::identity;
+        origin: Origin = std::convert::identity;
         /// Sets the time limits.
         limits: Limits = std::convert::identity;
     }
 
     /// Resumes this session.
     #[must_use]
-    pub fn resume(self, id: impl Into<SessionId>) -> Self {
-        self.conversation(Conversation::Resume(id.into()))
+    pub fn resume(self, id: impl Into<CliSessionId>) -> Self {
+        self.origin(Origin::Resume(id.into()))
     }
 
     /// Resumes a copy of this session.
     #[must_use]
-    pub fn fork(self, id: impl Into<SessionId>) -> Self {
-        self.conversation(Conversation::Fork(id.into()))
+    pub fn fork(self, id: impl Into<CliSessionId>) -> Self {
+        self.origin(Origin::Fork(id.into()))
     }
 
     /// Limits the session to these tools.
@@ -344,10 +344,10 @@ impl SessionOptions {
 impl SessionOptions {
     /// The settings that the machine needs.
     pub(crate) fn machine_settings(&self) -> MachineSettings {
-        let (resume, fork, fork_at) = match &self.conversation {
-            Conversation::Resume(id) => (Some(id.clone()), false, None),
-            Conversation::Fork(id) => (Some(id.clone()), true, None),
-            Conversation::ForkAt { session, line } => (Some(session.clone()), true, Some(line.clone())),
+        let (resume, fork, fork_at) = match &self.origin {
+            Origin::Resume(id) => (Some(id.clone()), false, None),
+            Origin::Fork(id) => (Some(id.clone()), true, None),
+            Origin::ForkAt { session, line } => (Some(session.clone()), true, Some(line.clone())),
             _ => (None, false, None),
         };
         let wants_nothing =
@@ -391,7 +391,7 @@ impl std::fmt::Debug for SessionOptions {
         f.debug_struct("SessionOptions")
             .field("program", &self.program)
             .field("cwd", &self.cwd)
-            .field("conversation", &self.conversation)
+            .field("origin", &self.origin)
             .field("model", &self.model)
             .finish_non_exhaustive()
     }

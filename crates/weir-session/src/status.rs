@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use weir_wire::SessionId;
+use weir_wire::CliSessionId;
 
 /// Summary of a session. Written by its driver, readable from anywhere without a lock.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Glance {
     /// Increases with every activity, so the lowest value is the least recently used.
     touched: AtomicU64,
     pid: AtomicU64,
-    session_id: Mutex<Option<SessionId>>,
+    session_id: Mutex<Option<CliSessionId>>,
 }
 
 impl Glance {
@@ -43,14 +43,14 @@ impl Glance {
         self.set(false, false, None);
     }
 
-    pub(crate) fn set_session_id(&self, id: &SessionId) {
+    pub(crate) fn set_session_id(&self, id: &CliSessionId) {
         let mut known = self.session_id.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref() != Some(id) {
             *known = Some(id.clone());
         }
     }
 
-    pub(crate) fn session_id(&self) -> Option<SessionId> {
+    pub(crate) fn session_id(&self) -> Option<CliSessionId> {
         self.session_id.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

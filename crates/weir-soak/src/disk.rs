@@ -12,7 +12,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use weir_store::{
-    Append, ConversationId, Durability, Lookup, NewConversation, NewEvent, ReadQuery, Space, SqliteOptions,
+    Append, Durability, Lookup, NewEvent, NewStoredSession, ReadQuery, SessionId, Space, SqliteOptions,
     SqliteStore, Store, StoreError,
 };
 use weir_testkit::small_disk;
@@ -76,7 +76,7 @@ fn database(disk: &Path) -> PathBuf {
     disk.join("data").join("weir.db")
 }
 
-fn id(number: u64) -> Result<ConversationId, String> {
+fn id(number: u64) -> Result<SessionId, String> {
     format!("conversation-{number}").parse().map_err(|error: StoreError| error.to_string())
 }
 
@@ -99,7 +99,7 @@ fn rounds(disk: &Path, seed: u64) -> Result<(), String> {
     let store = open(disk)?;
     let _nothing_was_taken = small_disk::empty(disk);
     if let Some((name, _)) = acknowledged.first_key_value() {
-        let id: ConversationId = name.parse().map_err(|error: StoreError| error.to_string())?;
+        let id: SessionId = name.parse().map_err(|error: StoreError| error.to_string())?;
         store.delete(id).wait().map_err(|error| format!("a deletion: {error}"))?;
     }
     let started = Instant::now();
@@ -109,7 +109,7 @@ fn rounds(disk: &Path, seed: u64) -> Result<(), String> {
         }
         std::thread::yield_now();
     }
-    let new = NewConversation::new(ConversationId::random(), 1);
+    let new = NewStoredSession::new(SessionId::random(), 1);
     store.create(new).wait().map(drop).map_err(|error| format!("the disk has space, but: {error}"))
 }
 
@@ -155,7 +155,7 @@ fn kill_after(lines: u64, seed: u64, acknowledged: &mut BTreeMap<String, u64>) -
 fn look(disk: &Path, acknowledged: &BTreeMap<String, u64>) -> Result<(), String> {
     let store = open(disk).map_err(|error| format!("the store cannot be opened after a kill: {error}"))?;
     for (name, newest) in acknowledged {
-        let id: ConversationId = name.parse().map_err(|error: StoreError| error.to_string())?;
+        let id: SessionId = name.parse().map_err(|error: StoreError| error.to_string())?;
         let mut seen = 0;
         loop {
             let page = store.read(ReadQuery::after(id.clone(), seen)).wait();
@@ -204,10 +204,10 @@ fn write(disk: &Path, seed: u64) -> Result<(), String> {
     }
 }
 
-fn step(store: &SqliteStore, id: &ConversationId, random: &mut Random) -> Result<u64, StoreError> {
+fn step(store: &SqliteStore, id: &SessionId, random: &mut Random) -> Result<u64, StoreError> {
     let newest = match store.find(Lookup::Id(id.clone())).wait()? {
         Some(facts) => facts.newest,
-        None => store.create(NewConversation::new(id.clone(), 1)).wait()?.newest,
+        None => store.create(NewStoredSession::new(id.clone(), 1)).wait()?.newest,
     };
     let event = NewEvent::new(1, "line", payload(newest + 1));
     let essential = random.number().is_multiple_of(4);

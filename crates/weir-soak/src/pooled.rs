@@ -46,7 +46,7 @@ pub(crate) async fn play(program: &Path, place: &Arc<Place>, seed: u64) -> Resul
                 let mut ended = Vec::new();
                 for say in says {
                     let token = say.token.clone();
-                    let conversation = pool.conversation(key.clone(), make());
+                    let conversation = pool.session(key.clone(), make());
                     ended.push((key.clone(), token, conversation.ask(say.prompt).await));
                 }
                 let _which = caller;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use weir_base::time::now_ms;
 use weir_store::{
-    Append, ConversationId, Durability, ListQuery, NewConversation, NewEvent, ReadQuery, SearchQuery,
+    Append, Durability, ListQuery, NewEvent, NewStoredSession, ReadQuery, SearchQuery, SessionId,
     SqliteOptions, SqliteStore, Store, StoreError,
 };
 
@@ -37,9 +37,9 @@ fn open(file: &Path, durability: Durability) -> Result<SqliteStore, StoreError> 
     SqliteStore::open(file, &SqliteOptions { durability, ..SqliteOptions::default() })
 }
 
-fn create(store: &dyn Store) -> Result<ConversationId, StoreError> {
-    let id = ConversationId::random();
-    store.create(NewConversation::new(id.clone(), now_ms())).wait()?;
+fn create(store: &dyn Store) -> Result<SessionId, StoreError> {
+    let id = SessionId::random();
+    store.create(NewStoredSession::new(id.clone(), now_ms())).wait()?;
     Ok(id)
 }
 
@@ -113,7 +113,7 @@ fn appends(store: &SqliteStore) -> Outcome<()> {
 
 /// Paced like a live session, so the CPU caches are cold again by the next write.
 #[expect(clippy::disallowed_methods, reason = "a steady pace is what is wanted here")]
-fn paced(store: &SqliteStore, one: &ConversationId) -> Outcome<()> {
+fn paced(store: &SqliteStore, one: &SessionId) -> Outcome<()> {
     let mut times = Vec::new();
     for number in 0..600 {
         std::thread::sleep(Duration::from_millis(5));

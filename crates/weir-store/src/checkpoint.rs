@@ -4,7 +4,7 @@
 //! The store does not know what is in a checkpoint. Checkpoints are not part of the log: all of them can be lost
 //! without losing information.
 
-use crate::conversation::ConversationId;
+use crate::session::SessionId;
 
 /// The state a reader derived from a log up to an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointQuery {
     /// The session.
-    pub conversation: ConversationId,
+    pub conversation: SessionId,
     /// The format version.
     pub version: String,
     /// Only checkpoints at or before this event.
@@ -34,7 +34,7 @@ pub struct CheckpointQuery {
 
 impl CheckpointQuery {
     /// The newest checkpoint of this version.
-    pub fn newest(conversation: ConversationId, version: impl Into<String>) -> Self {
+    pub fn newest(conversation: SessionId, version: impl Into<String>) -> Self {
         Self { conversation, version: version.into(), seq_at_most: u64::MAX, mark_at_most: u64::MAX }
     }
 

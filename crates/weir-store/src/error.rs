@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::conversation::ConversationId;
+use crate::session::SessionId;
 
 /// Why a request to the store failed. A failed write stores nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -11,17 +11,17 @@ use crate::conversation::ConversationId;
 pub enum StoreError {
     /// The session does not exist.
     #[error("session {0} not found; it may have been deleted")]
-    NotFound(ConversationId),
+    NotFound(SessionId),
     /// A session with this id exists already.
     #[error("session {0} already exists")]
-    IdInUse(ConversationId),
+    IdInUse(SessionId),
     /// Another live session has this key.
     #[error("key {key:?} is in use by session {owner}; archive that session first or use another key")]
     KeyInUse {
         /// The key.
         key: String,
         /// The session that has it.
-        owner: ConversationId,
+        owner: SessionId,
     },
     /// Another writer has appended in the meantime.
     #[error("the log is at event {newest}, not {expected}: another writer has appended to it")]

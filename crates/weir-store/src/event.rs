@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::{ConversationId, ConversationUpdate};
 use crate::cursor::Check;
 use crate::error::StoreError;
+use crate::session::{SessionId, SessionUpdate};
 
 /// The largest event payload. A CLI line has at most 64 MiB.
 pub(crate) const MAX_PAYLOAD: usize = 256 << 20;
@@ -65,14 +65,14 @@ impl NewEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Append {
     /// The session.
-    pub conversation: ConversationId,
+    pub conversation: SessionId,
     /// The events, in order.
     pub events: Vec<NewEvent>,
     /// Refuse unless this is the number of the newest event. Keeps out a second writer, and anything sent after a
     /// write that failed.
     pub expected_newest: Option<u64>,
     /// Changes to the session's facts, in the same transaction.
-    pub update: ConversationUpdate,
+    pub update: SessionUpdate,
     /// Whether to write it even if the disk is full, using the reserve. For small events that end something; see
     /// [`crate::SqliteOptions::reserve`].
     pub essential: bool,
@@ -80,12 +80,12 @@ pub struct Append {
 
 impl Append {
     /// Only events.
-    pub fn new(conversation: ConversationId, events: Vec<NewEvent>) -> Self {
+    pub fn new(conversation: SessionId, events: Vec<NewEvent>) -> Self {
         Self {
             conversation,
             events,
             expected_newest: None,
-            update: ConversationUpdate::default(),
+            update: SessionUpdate::default(),
             essential: false,
         }
     }

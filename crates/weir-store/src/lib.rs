@@ -16,11 +16,11 @@
 //! - **Once.** An event with a client id is stored once, no matter how often it is sent.
 //!
 //! ```
-//! use weir_store::{Append, ConversationId, MemoryStore, NewConversation, NewEvent, ReadQuery, Store};
+//! use weir_store::{Append, SessionId, MemoryStore, NewStoredSession, NewEvent, ReadQuery, Store};
 //!
 //! let store = MemoryStore::new();
-//! let id = ConversationId::random();
-//! store.create(NewConversation::new(id.clone(), 1_000)).wait()?;
+//! let id = SessionId::random();
+//! store.create(NewStoredSession::new(id.clone(), 1_000)).wait()?;
 //! let event = NewEvent::new(1_001, "line", br#"{"type":"system"}"#.to_vec());
 //! let stored = store.append(Append::new(id.clone(), vec![event])).wait()?;
 //! assert_eq!(stored.newest, 1);
@@ -31,7 +31,6 @@
 //! ```
 
 mod checkpoint;
-mod conversation;
 mod cursor;
 mod error;
 mod event;
@@ -39,6 +38,7 @@ mod memory;
 mod ndjson;
 mod query;
 mod reply;
+mod session;
 mod space;
 mod sqlite;
 mod store;
@@ -46,17 +46,17 @@ mod tail;
 mod terms;
 
 pub use checkpoint::{Checkpoint, CheckpointQuery};
-pub use conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation, Parent};
 pub use cursor::{Check, Cursor, Resume};
 pub use error::StoreError;
 pub use event::{Append, Appended, Event, NewEvent, Placed};
 pub use memory::MemoryStore;
 pub use ndjson::{ExportError, export_lines};
 pub use query::{
-    Archived, ConversationPage, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery,
-    SearchQuery, Snippet,
+    Archived, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery, SearchQuery, SessionPage,
+    Snippet,
 };
 pub use reply::{Promise, Reply};
+pub use session::{NewStoredSession, Parent, SessionId, SessionUpdate, StoredSession};
 pub use space::{Space, Usage};
 pub use sqlite::{
     BackedUp, Compacted, DEFAULT_RESERVE, Durability, FileReport, Restored, SqliteOptions, SqliteStore,

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
-use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event, NewEvent, Placed};
 use crate::query::{
-    Archived, ConversationPage, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery,
-    SearchQuery, Snippet,
+    Archived, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery, SearchQuery, SessionPage,
+    Snippet,
 };
 use crate::reply::Reply;
+use crate::session::{NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use crate::space::{Space, Usage};
 use crate::store::Store;
 use crate::tail::{Tail, TailState, Tails};
@@ -29,7 +29,7 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct State {
-    conversations: BTreeMap<ConversationId, Log>,
+    conversations: BTreeMap<SessionId, Log>,
     revision: u64,
 }
 
@@ -43,7 +43,7 @@ struct Kept {
 
 #[derive(Debug)]
 struct Log {
-    facts: Conversation,
+    facts: StoredSession,
     events: Vec<Kept>,
     checkpoints: Vec<Checkpoint>,
 }
@@ -71,11 +71,11 @@ impl MemoryStore {
 }
 
 impl State {
-    fn log(&self, id: &ConversationId) -> Result<&Log, StoreError> {
+    fn log(&self, id: &SessionId) -> Result<&Log, StoreError> {
         self.conversations.get(id).ok_or_else(|| StoreError::NotFound(id.clone()))
     }
 
-    fn check_key(&self, changed: &Conversation) -> Result<(), StoreError> {
+    fn check_key(&self, changed: &StoredSession) -> Result<(), StoreError> {
         let Some(key) = changed.key.as_ref().filter(|_| !changed.archived) else { return Ok(()) };
         let mut others = self.conversations.values().map(|log| &log.facts);
         match others
@@ -91,7 +91,7 @@ impl State {
         self.revision
     }
 
-    fn create(&mut self, new: NewConversation) -> Result<Conversation, StoreError> {
+    fn create(&mut self, new: NewStoredSession) -> Result<StoredSession, StoreError> {
         let mut facts = new.into_conversation()?;
         if self.conversations.contains_key(&facts.id) {
             return Err(StoreError::IdInUse(facts.id));
@@ -148,7 +148,7 @@ impl State {
         Ok(Appended { placed, newest, check })
     }
 
-    fn list(&self, query: &ListQuery) -> ConversationPage {
+    fn list(&self, query: &ListQuery) -> SessionPage {
         let text = query.text.as_ref().map(|text| text.to_ascii_lowercase());
         let has = |place: &Option<String>, text: &str| {
             place.as_ref().is_some_and(|place| place.to_ascii_lowercase().contains(text))
@@ -187,7 +187,7 @@ impl State {
         }
         let more = found.len() > query.limit;
         found.truncate(query.limit);
-        ConversationPage { conversations: found, more }
+        SessionPage { conversations: found, more }
     }
 
     fn read(&self, query: &ReadQuery) -> Result<EventPage, StoreError> {
@@ -256,7 +256,7 @@ impl Store for MemoryStore {
         &self.epoch
     }
 
-    fn create(&self, new: NewConversation) -> Reply<Conversation> {
+    fn create(&self, new: NewStoredSession) -> Reply<StoredSession> {
         let created = self.lock().create(new);
         if let Ok(facts) = &created {
             self.tails.set_revision(facts.revision);
@@ -264,7 +264,7 @@ impl Store for MemoryStore {
         Reply::ready(created)
     }
 
-    fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>> {
+    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
         let state = self.lock();
         let all = state.conversations.values().map(|log| &log.facts);
         let found = match &lookup {
@@ -279,12 +279,12 @@ impl Store for MemoryStore {
         Reply::ready(Ok(found.cloned()))
     }
 
-    fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
+    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
         let reply = self.append(Append { update, ..Append::new(id.clone(), Vec::new()) });
         Reply::ready(reply.wait().and_then(|_| Ok(self.lock().log(&id)?.facts.clone())))
     }
 
-    fn delete(&self, id: ConversationId) -> Reply<bool> {
+    fn delete(&self, id: SessionId) -> Reply<bool> {
         let mut state = self.lock();
         let existed = state.conversations.remove(&id).is_some();
         if existed {
@@ -296,7 +296,7 @@ impl Store for MemoryStore {
         Reply::ready(Ok(existed))
     }
 
-    fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
+    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
         Reply::ready(Ok(self.lock().list(&query)))
     }
 
@@ -317,7 +317,7 @@ impl Store for MemoryStore {
         Reply::ready(self.lock().read(&query))
     }
 
-    fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
+    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>> {
         let state = self.lock();
         let found = state
             .log(&conversation)
@@ -325,7 +325,7 @@ impl Store for MemoryStore {
         Reply::ready(found)
     }
 
-    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>> {
+    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>> {
         let state = self.lock();
         let is_it = |kept: &&Kept| kept.event.client_id.as_ref() == Some(&client_id);
         let found =
@@ -333,13 +333,13 @@ impl Store for MemoryStore {
         Reply::ready(found)
     }
 
-    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
+    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>> {
         let state = self.lock();
         let found = state.log(&conversation).map(|log| (1..=log.facts.newest).contains(&seq));
         Reply::ready(found.map(|is_there| is_there.then_some(self.check)))
     }
 
-    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
+    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()> {
         let mut state = self.lock();
         let Some(log) = state.conversations.get_mut(&conversation) else {
             return Reply::ready(Err(StoreError::NotFound(conversation)));
@@ -360,7 +360,7 @@ impl Store for MemoryStore {
         Reply::ready(Ok(self.lock().search(&query)))
     }
 
-    fn subscribe(&self, conversation: ConversationId) -> Reply<Tail> {
+    fn subscribe(&self, conversation: SessionId) -> Reply<Tail> {
         let tail = self.tails.subscribe(&conversation);
         let newest = self.lock().log(&conversation).map(|log| log.facts.newest);
         Reply::ready(newest.map(|newest| {

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::conversation::ConversationId;
 use crate::error::StoreError;
 use crate::event::Event;
 use crate::query::ReadQuery;
+use crate::session::SessionId;
 use crate::store::Store;
 
 /// Why an export failed.
@@ -28,7 +28,7 @@ pub enum ExportError {
 /// If the log cannot be read or the output cannot be written.
 pub fn export_lines(
     store: &dyn Store,
-    conversation: &ConversationId,
+    conversation: &SessionId,
     mut wanted: impl FnMut(&Event) -> bool,
     output: &mut dyn Write,
 ) -> Result<u64, ExportError> {

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::{Conversation, ConversationId};
 use crate::event::Event;
+use crate::session::{SessionId, StoredSession};
 
 /// Identifies a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
     /// The session with this id.
-    Id(ConversationId),
+    Id(SessionId),
     /// The live session with this key.
     Key(String),
     /// The newest session that has or had this CLI session.
@@ -74,9 +74,9 @@ pub enum ListOrder {
 
 /// A page of sessions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ConversationPage {
+pub struct SessionPage {
     /// The sessions, in the requested order. The next page starts at the revision of the last one.
-    pub conversations: Vec<Conversation>,
+    pub conversations: Vec<StoredSession>,
     /// Whether there are more.
     pub more: bool,
 }
@@ -85,7 +85,7 @@ pub struct ConversationPage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadQuery {
     /// The session.
-    pub conversation: ConversationId,
+    pub conversation: SessionId,
     /// Which part of its log, and in which direction.
     pub range: EventRange,
     /// At most this many events.
@@ -98,21 +98,21 @@ pub struct ReadQuery {
 
 impl ReadQuery {
     /// Oldest first, after this event; zero is the beginning.
-    pub fn after(conversation: ConversationId, seq: u64) -> Self {
+    pub fn after(conversation: SessionId, seq: u64) -> Self {
         Self::of(conversation, EventRange::After(seq))
     }
 
     /// The newest events, newest first.
-    pub fn newest(conversation: ConversationId) -> Self {
+    pub fn newest(conversation: SessionId) -> Self {
         Self::of(conversation, EventRange::Before(u64::MAX))
     }
 
     /// Newest first, before this event.
-    pub fn before(conversation: ConversationId, seq: u64) -> Self {
+    pub fn before(conversation: SessionId, seq: u64) -> Self {
         Self::of(conversation, EventRange::Before(seq))
     }
 
-    fn of(conversation: ConversationId, range: EventRange) -> Self {
+    fn of(conversation: SessionId, range: EventRange) -> Self {
         Self { conversation, range, max_events: 500, max_bytes: 1 << 20, label: None }
     }
 }
@@ -144,7 +144,7 @@ pub struct SearchQuery {
     /// letters on), and text in double quotes must match as a phrase. No other character is special.
     pub text: String,
     /// Only in this session.
-    pub conversation: Option<ConversationId>,
+    pub conversation: Option<SessionId>,
     /// At most this many.
     pub limit: usize,
     /// Skip this many of the best hits.
@@ -162,7 +162,7 @@ impl SearchQuery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     /// Its session.
-    pub conversation: ConversationId,
+    pub conversation: SessionId,
     /// The session's title.
     pub title: Option<String>,
     /// Its number.

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
-use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::cursor::Check;
 use crate::event::{Append, Appended, Event};
-use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
+use crate::query::{EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery, SessionPage};
 use crate::reply::Reply;
+use crate::session::{NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use crate::space::{Space, Usage};
 use crate::tail::Tail;
 
@@ -21,19 +21,19 @@ pub trait Store: Debug + Send + Sync {
     fn epoch(&self) -> &str;
 
     /// Creates a session.
-    fn create(&self, new: NewConversation) -> Reply<Conversation>;
+    fn create(&self, new: NewStoredSession) -> Reply<StoredSession>;
 
     /// The facts about a session.
-    fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>>;
+    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>>;
 
     /// Changes the facts about a session.
-    fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation>;
+    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession>;
 
     /// Deletes a session and its log; `false` if it does not exist. The space is freed in the background.
-    fn delete(&self, id: ConversationId) -> Reply<bool>;
+    fn delete(&self, id: SessionId) -> Reply<bool>;
 
     /// Lists sessions.
-    fn list(&self, query: ListQuery) -> Reply<ConversationPage>;
+    fn list(&self, query: ListQuery) -> Reply<SessionPage>;
 
     /// Appends events to a session's log. When the reply arrives, they are stored: see [`crate::Durability`].
     fn append(&self, append: Append) -> Reply<Appended>;
@@ -42,17 +42,17 @@ pub trait Store: Debug + Send + Sync {
     fn read(&self, query: ReadQuery) -> Reply<EventPage>;
 
     /// Reads one event.
-    fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>>;
+    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>>;
 
     /// The number of the event with this client id, if any.
-    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>>;
+    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>>;
 
     /// The writer of an event, to compare with a [`crate::Cursor`]; `None` if the event does not exist or an older
     /// version wrote it.
-    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>>;
+    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>>;
 
     /// Saves the state a reader derived from a log. It changes nothing about the session.
-    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()>;
+    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()>;
 
     /// The newest matching checkpoint.
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>>;
@@ -61,7 +61,7 @@ pub trait Store: Debug + Send + Sync {
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>>;
 
     /// Follows a session's log. Subscribe first, then read.
-    fn subscribe(&self, conversation: ConversationId) -> Reply<Tail>;
+    fn subscribe(&self, conversation: SessionId) -> Reply<Tail>;
 
     /// Whether there is space to write. Checks the disk, and waits for nothing else.
     fn space(&self) -> Space;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::conversation::ConversationId;
+use crate::session::SessionId;
 
 /// Follows the end of a log. Clones follow the same log.
 #[derive(Debug, Clone)]
@@ -145,7 +145,7 @@ impl Cell {
 #[derive(Debug)]
 pub(crate) struct Tails {
     all: Arc<Cell>,
-    each: Mutex<HashMap<ConversationId, Weak<Cell>>>,
+    each: Mutex<HashMap<SessionId, Weak<Cell>>>,
 }
 
 impl Tails {
@@ -153,12 +153,12 @@ impl Tails {
         Self { all: Arc::new(Cell::new()), each: Mutex::default() }
     }
 
-    fn each(&self) -> MutexGuard<'_, HashMap<ConversationId, Weak<Cell>>> {
+    fn each(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Cell>>> {
         self.each.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A tail of one session. Its end is unknown until it is set: query the log after this call, not before.
-    pub(crate) fn subscribe(&self, id: &ConversationId) -> Tail {
+    pub(crate) fn subscribe(&self, id: &SessionId) -> Tail {
         let mut each = self.each();
         if let Some(cell) = each.get(id).and_then(Weak::upgrade) {
             return Tail { cell };
@@ -174,14 +174,14 @@ impl Tails {
     }
 
     /// The sessions with subscribers; `None` if there are no subscribers at all.
-    pub(crate) fn followed(&self) -> Option<Vec<ConversationId>> {
+    pub(crate) fn followed(&self) -> Option<Vec<SessionId>> {
         let each = self.each();
         let ids: Vec<_> =
             each.iter().filter(|(_, cell)| cell.strong_count() > 0).map(|(id, _)| id.clone()).collect();
         (!ids.is_empty() || Arc::strong_count(&self.all) > 1).then_some(ids)
     }
 
-    pub(crate) fn set(&self, id: &ConversationId, end: TailState) {
+    pub(crate) fn set(&self, id: &SessionId, end: TailState) {
         let cell = self.each().get(id).and_then(Weak::upgrade);
         if let Some(cell) = cell {
             cell.set(end);
@@ -240,7 +240,7 @@ mod tests {
     fn knows_what_is_followed() {
         let tails = Tails::new();
         assert_eq!(tails.followed(), None);
-        let id: crate::ConversationId = "c".parse().unwrap();
+        let id: crate::SessionId = "c".parse().unwrap();
         let tail = tails.subscribe(&id);
         assert_eq!(tails.followed(), Some(vec![id.clone()]));
         drop(tail);

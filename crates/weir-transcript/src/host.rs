@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{MessageId, RequestId, SessionId, ToolUseId};
+use weir_wire::{CliSessionId, MessageId, RequestId, ToolUseId};
 
 use crate::view::EntryId;
 
@@ -15,7 +15,7 @@ pub enum HostEvent {
     ProcessStarted {
         /// The session that it resumes. If the CLI then reports another one, the session was forked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        resumes: Option<SessionId>,
+        resumes: Option<CliSessionId>,
     },
     /// A message was accepted and is waiting. Also sent for a message that is waiting again because no process
     /// took it.

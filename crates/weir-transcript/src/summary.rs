@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use weir_wire::{SessionId, TurnId};
+use weir_wire::{CliSessionId, TurnId};
 
 use crate::view::{
     Change, Denial, Entry, EntryBody, EntryId, ModelCost, Said, TokenUsage, Turn, TurnCause, TurnState, View,
@@ -14,7 +14,7 @@ use crate::vocabulary::{Milestone, Milestones};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     /// The session.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<CliSessionId>,
     /// The model.
     pub model: Option<String>,
     /// The CLI's version.

@@ -69,7 +69,7 @@ macro_rules! string_id {
 
 string_id! {
     /// A session, by the id that the CLI reports in `system/init`.
-    SessionId
+    CliSessionId
 }
 string_id! {
     /// One tool call (`toolu_…`); also identifies the sub-agent that the call started.
@@ -108,11 +108,11 @@ impl fmt::Display for TurnId {
 /// An identifier borrowed from its line.
 ///
 /// ```
-/// use weir_wire::{IdRef, RawJson, SessionId};
+/// use weir_wire::{IdRef, RawJson, CliSessionId};
 ///
 /// let json = RawJson::parse(b"\"c4861a3b\"")?;
-/// let id: IdRef<'_, SessionId> = json.as_text().unwrap_or_default().into();
-/// assert_eq!(id.to_id(), SessionId::from("c4861a3b"));
+/// let id: IdRef<'_, CliSessionId> = json.as_text().unwrap_or_default().into();
+/// assert_eq!(id.to_id(), CliSessionId::from("c4861a3b"));
 /// # Ok::<(), weir_wire::JsonFault>(())
 /// ```
 pub struct IdRef<'a, T> {

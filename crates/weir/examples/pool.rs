@@ -14,7 +14,7 @@ async fn main() -> Result<(), PoolError> {
     pool.prewarm(SessionOptions::new);
     for argument in std::env::args().skip(1) {
         let (key, prompt) = argument.split_once('=').unwrap_or(("default", &argument));
-        let conversation = pool.conversation(key, SessionOptions::new());
+        let conversation = pool.session(key, SessionOptions::new());
         let answer = conversation.ask(prompt).await?;
         println!("{key}: {}\n", answer.text);
     }

@@ -29,13 +29,13 @@ pub use weir_wire as wire;
 
 pub use weir_process::{Environment, LogOptions, Secrets, StopOptions, Transport};
 pub use weir_session::{
-    AcceptEdits, AllowTools, Ask, AskChannel, Conversation, Decision, DenyAll, Handler, LeaveOpen, Limits,
-    Message, Observer, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent, Session, SessionError,
+    AcceptEdits, AllowTools, Ask, AskChannel, Decision, DenyAll, Handler, LeaveOpen, Limits, Message,
+    Observer, Origin, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent, Session, SessionError,
     SessionOptions, TurnEnd, Update, Updates, query,
 };
 pub use weir_transcript::{Change, Turn, TurnState, View};
 pub use weir_wire::{
-    MessageId, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId, SessionId, ToolUseId,
+    CliSessionId, MessageId, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId, ToolUseId,
 };
 
 /// Runs the examples of the library page as tests.

@@ -4,9 +4,9 @@
 //! It makes no decisions.
 
 mod batch;
-mod beside;
 mod conversations;
 mod engine;
+mod external;
 mod fetch;
 mod pictures;
 mod worker;
@@ -21,8 +21,8 @@ use tokio::task::JoinSet;
 use weir_base::time::now_ms;
 
 pub use batch::Batch;
-pub use beside::{ExternalAnswer, ExternalHandle};
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
+pub use external::{ExternalAnswer, ExternalHandle};
 
 use crate::channel::{
     Attachment, Capabilities, Channel, ChannelName, ChannelsHealth, Delivery, Incoming, Inlet, Operation,
@@ -57,7 +57,7 @@ pub struct Driver {
     waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
     notes: mpsc::UnboundedSender<String>,
     quiet: watch::Sender<bool>,
-    external: beside::Waiting,
+    external: external::Waiting,
     answers: Option<mpsc::UnboundedSender<ExternalAnswer>>,
 }
 
@@ -105,7 +105,7 @@ impl Driver {
             waiting: HashMap::new(),
             notes,
             quiet: watch::Sender::new(false),
-            external: beside::Waiting::default(),
+            external: external::Waiting::default(),
             answers: None,
         })
     }

@@ -11,8 +11,8 @@ use std::sync::PoisonError;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use weir_host::{
-    Actor, Bye, ConversationId, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions,
-    MessageMode, MessageState, NewMessage, NewSession, WatchEvent, WatchQuery,
+    Actor, Bye, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions, MessageMode,
+    MessageState, NewMessage, NewSession, SessionId, WatchEvent, WatchQuery,
 };
 use weir_session::Decision;
 use weir_transcript::{BackgroundTask, RequestKind};
@@ -42,7 +42,7 @@ impl HostEngine {
     }
 
     /// Whether the messages of a turn came from elsewhere than a chat, such as the page.
-    async fn is_of_others(&self, id: &ConversationId, messages: &[MessageId]) -> bool {
+    async fn is_of_others(&self, id: &SessionId, messages: &[MessageId]) -> bool {
         let Ok(known) = self.host.messages(id, None).await else { return false };
         let named = known.iter().filter(|message| messages.contains(&message.message_id));
         let from_chat: Vec<bool> = named
@@ -76,8 +76,8 @@ fn sentence(text: &str) -> String {
     format!("{first}{}{end}", characters.as_str())
 }
 
-fn session_id(name: &str) -> Result<ConversationId, EngineError> {
-    ConversationId::from_str(name)
+fn session_id(name: &str) -> Result<SessionId, EngineError> {
+    SessionId::from_str(name)
         .map_err(|_| EngineError { message: format!("{name} is not a valid session id."), passing: false })
 }
 

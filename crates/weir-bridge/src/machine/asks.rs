@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::channel::{MessageRef, Place, Sender};
 use crate::engine::{Answer, Ask, AskKind, Command};
 
-use super::beside::EXTERNAL;
 use super::cards::{Answering, Card};
+use super::external::EXTERNAL;
 use super::records::{AskRecord, InboxRecord, Outcome};
 use super::words::{self, Choice};
 use super::{Action, Bridge, typed};

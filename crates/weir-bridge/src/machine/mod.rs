@@ -7,12 +7,12 @@
 mod accept;
 mod albums;
 mod asks;
-mod beside;
 mod buttons;
 mod card_delivery;
 mod cards;
 mod commands;
 mod edits;
+mod external;
 mod files;
 mod limits;
 mod moves;
@@ -32,8 +32,8 @@ mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-pub use beside::External;
 pub use buttons::ButtonKey;
+pub use external::External;
 pub(crate) use records::person_key;
 pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
 pub use settings::{Per, QueueMode, ScopeRule, ScopeSettings, Settings};

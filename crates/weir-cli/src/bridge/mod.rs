@@ -1,16 +1,16 @@
 //! `weir bridge`: agents in chats.
 
-mod at_work;
 mod channels;
 mod engine;
 mod health;
 mod init;
 mod pair;
+mod running;
 mod status;
 mod trying;
 mod working;
 
-pub(crate) use at_work::{Locked, Prepared, RunningBridge};
+pub(crate) use running::{Locked, Prepared, RunningBridge};
 
 use crate::exit::Exit;
 use crate::opts::{BridgeCommand, BridgeOpts};

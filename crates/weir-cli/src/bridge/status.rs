@@ -10,7 +10,7 @@ use weir_bridge::machine::Kind;
 use weir_bridge::store::BridgeStore;
 use weir_process::Lock;
 
-use super::at_work::LOCK;
+use super::running::LOCK;
 use super::{engine, health};
 use crate::exit::Exit;
 use crate::opts::BridgeStatusOpts;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_bridge::config::Config;
 
-use super::at_work::Prepared;
+use super::running::Prepared;
 use super::{channels, engine};
 use crate::exit::Exit;
 use crate::fence::Fence;

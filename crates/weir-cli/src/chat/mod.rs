@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use weir_session::{Conversation, Session};
+use weir_session::{Origin, Session};
 
 use crate::ask::{Person, PersonHandler, Stage as _, StdinLines, Terminal};
 use crate::exit::{self, Exit};
@@ -190,7 +190,7 @@ impl Chat {
             Command::Model(name) => self.model(name).await?,
             Command::Tools(number) => self.tools(number).await?,
             Command::Stop(which) => self.stop_task(which).await?,
-            Command::New => self.begin(Conversation::New).await?,
+            Command::New => self.begin(Origin::New).await?,
             Command::Resume(which) => self.resume(which).await?,
             Command::Unknown(name) => {
                 self.complain(&format!("unknown command /{name}; /help lists the commands"));
@@ -200,11 +200,11 @@ impl Chat {
     }
 
     /// Ends this session and starts another one.
-    async fn begin(&mut self, conversation: Conversation) -> anyhow::Result<()> {
+    async fn begin(&mut self, conversation: Origin) -> anyhow::Result<()> {
         // Only one process may own a session: the old one ends before the new one starts.
         self.session.stop().await;
         self.display.lock().begin_session();
-        let is_new = conversation == Conversation::New;
+        let is_new = conversation == Origin::New;
         self.settings.session.conversation = conversation;
         self.session = session(&self.settings, &self.display, self.lines.as_ref());
         if is_new {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use weir_session::Conversation;
+use weir_session::Origin;
 
 use super::Chat;
 use super::input::Input;
@@ -98,7 +98,7 @@ impl Chat {
             self.complain(&format!("that session is open elsewhere: {}", held.in_words()));
             return Ok(());
         }
-        self.begin(Conversation::Resume(found.id.as_str().into())).await?;
+        self.begin(Origin::Resume(found.id.as_str().into())).await?;
         self.display.lock().progress.now("starting the CLI");
         let started = tokio::select! {
             started = self.session.start() => started,
@@ -114,7 +114,7 @@ impl Chat {
 
     /// Shows the last message and answer of a resumed session.
     pub(super) fn show_past(&mut self) -> anyhow::Result<()> {
-        let (Conversation::Resume(id) | Conversation::Fork(id)) = &self.settings.session.conversation else {
+        let (Origin::Resume(id) | Origin::Fork(id)) = &self.settings.session.conversation else {
             return Ok(());
         };
         let found = self.settings.transcripts().and_then(|transcripts| transcripts.find(id.as_str()).ok());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
-use weir_host::{Actor, ConversationId, Host, NewMessage, NewSession};
+use weir_host::{Actor, Host, NewMessage, NewSession, SessionId};
 use weir_server::{ServeOptions, Server, ServerSettings};
 
 use crate::exit::{Exit, tell};
@@ -73,7 +73,7 @@ fn options(opts: &DemoOpts, place: &Place) -> ServeOptions {
 }
 
 /// Starts the session that a visitor sees.
-async fn begin(host: &Host, place: &Place) -> anyhow::Result<(ConversationId, weir_wire::MessageId)> {
+async fn begin(host: &Host, place: &Place) -> anyhow::Result<(SessionId, weir_wire::MessageId)> {
     let guide = Actor::new("demo");
     let new = NewSession {
         name: Some("A short tour".to_owned()),
@@ -81,7 +81,7 @@ async fn begin(host: &Host, place: &Place) -> anyhow::Result<(ConversationId, we
         ..NewSession::new(place.workspace().display().to_string())
     };
     let created = host.create(new, &guide).await?;
-    let id: ConversationId = created.session.id.parse()?;
+    let id: SessionId = created.session.id.parse()?;
     let sent = host.send(&id, NewMessage::text(PROMPT), &guide).await?;
     Ok((id, sent.message_id))
 }

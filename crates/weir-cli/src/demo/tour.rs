@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tokio::sync::mpsc;
-use weir_host::{Actor, ConversationId, Decision, Host, Watch, WatchEvent, WatchQuery};
+use weir_host::{Actor, Decision, Host, SessionId, Watch, WatchEvent, WatchQuery};
 use weir_transcript::{Request, RequestKind, RequestState, View};
 use weir_wire::{MessageId, QuestionAnswers};
 
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Takes the whole tour and returns its summary.
 pub(super) async fn take(
     host: &Host,
-    session: &ConversationId,
+    session: &SessionId,
     message: &MessageId,
     mut signals: mpsc::Receiver<()>,
 ) -> anyhow::Result<String> {
@@ -62,7 +62,7 @@ async fn see(watch: &mut Watch, view: &mut View) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn answer(host: &Host, session: &ConversationId, view: &View) -> anyhow::Result<()> {
+async fn answer(host: &Host, session: &SessionId, view: &View) -> anyhow::Result<()> {
     for request in view.requests.iter().filter(|request| request.state == RequestState::Open) {
         // A request that was just answered still looks open.
         let _ = host.answer(session, &request.id, decision(request), &Actor::new("demo")).await;

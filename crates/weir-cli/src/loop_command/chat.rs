@@ -12,7 +12,7 @@ use weir_bridge::driver::{ExternalAnswer, ExternalHandle};
 use weir_bridge::engine::{Answer, Ask, AskKind, Question};
 use weir_loop::config::NotifyOn;
 use weir_loop::event::LoopEvent;
-use weir_loop::news::News;
+use weir_loop::notification::Notification;
 use weir_loop::shell::{Mail, Mailbox, Messenger};
 use weir_loop::state::Asked;
 
@@ -100,10 +100,11 @@ impl Chat {
         }
     }
 
-    async fn say(&self, news: &News) -> Result<(), weir_bridge::BridgeError> {
-        let asked = (news.kind == NotifyOn::Question).then(|| AskedEvent::deserialize(&news.event));
+    async fn say(&self, notification: &Notification) -> Result<(), weir_bridge::BridgeError> {
+        let asked =
+            (notification.kind == NotifyOn::Question).then(|| AskedEvent::deserialize(&notification.event));
         let Some(Ok(AskedEvent { id, task, asked })) = asked else {
-            return self.bridge.tell(self.place.clone(), news.text.clone()).await;
+            return self.bridge.tell(self.place.clone(), notification.text.clone()).await;
         };
         self.with_open(|open| open.insert(id.clone(), None));
         let ask = Ask { request: id, kind: kind(&task, asked) };
@@ -112,8 +113,13 @@ impl Chat {
 }
 
 impl Messenger for Chat {
-    fn post<'a>(&'a self, news: &'a News) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>> {
-        Box::pin(async { self.say(news).await.map_err(|error| format!("cannot notify the chat: {error}")) })
+    fn post<'a>(
+        &'a self,
+        notification: &'a Notification,
+    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>> {
+        Box::pin(async {
+            self.say(notification).await.map_err(|error| format!("cannot notify the chat: {error}"))
+        })
     }
 }
 

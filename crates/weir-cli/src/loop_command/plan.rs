@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, watch};
 use weir_base::money::dollars;
 use weir_base::time::{Utc, now_ms};
 use weir_loop::agent::{
-    Agent as _, AgentEnd, AgentRequest, AgentRun, Desk, FromDesk, Hurry, OpenAsk, Reply, Surroundings,
-    match_answers,
+    Agent as _, AgentEnd, AgentRequest, AgentRun, ApprovalMessage, Approvals, Hurry, OpenAsk, Reply,
+    Surroundings, match_answers,
 };
 use weir_loop::config::{PermissionPolicy, QuestionPolicy};
 use weir_loop::judge::judge_run;
@@ -153,11 +153,11 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
 /// Questions are asked at the terminal. Without one, a question ends the turn and is shown.
 fn surroundings(
     is_terminal: bool,
-) -> (watch::Sender<Hurry>, mpsc::UnboundedReceiver<FromDesk>, Surroundings) {
+) -> (watch::Sender<Hurry>, mpsc::UnboundedReceiver<ApprovalMessage>, Surroundings) {
     let (hurry, receiver) = watch::channel(Hurry::None);
     let (asks, asked) = mpsc::unbounded_channel();
     let policy = if is_terminal { QuestionPolicy::Wait } else { QuestionPolicy::Skip };
-    let desk = Desk {
+    let approvals = Approvals {
         task: "plan".to_owned(),
         asks,
         questions: (policy, PATIENCE),
@@ -166,13 +166,16 @@ fn surroundings(
         waiting: Arc::default(),
         names: Arc::default(),
     };
-    (hurry, asked, Surroundings { desk, hurry: receiver, activity: Arc::new(|_| {}) })
+    (hurry, asked, Surroundings { approvals, hurry: receiver, activity: Arc::new(|_| {}) })
 }
 
 /// Asks the planner's questions at the terminal; never completes.
-async fn answer_asks(asks: &mut mpsc::UnboundedReceiver<FromDesk>, mut terminal: Option<&mut Terminal>) {
+async fn answer_asks(
+    asks: &mut mpsc::UnboundedReceiver<ApprovalMessage>,
+    mut terminal: Option<&mut Terminal>,
+) {
     while let Some(heard) = asks.recv().await {
-        if let (FromDesk::Asked(ask), Some(terminal)) = (heard, terminal.as_deref_mut()) {
+        if let (ApprovalMessage::Asked(ask), Some(terminal)) = (heard, terminal.as_deref_mut()) {
             answer_one(ask, terminal).await;
         }
     }

@@ -1,6 +1,6 @@
 //! Tools of a client: which are offered, and what they give back.
 
-use weir_store::{ConversationId, ConversationUpdate};
+use weir_store::{SessionId, SessionUpdate};
 use weir_transcript::{HostEvent, RequestAnswer, RequestState};
 use weir_wire::RequestId;
 
@@ -18,15 +18,15 @@ impl Host {
     /// If it was answered, is not there, waits no longer, or the answer makes no sense.
     pub async fn answer_tool_call(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         request: &RequestId,
         answer: ToolAnswer,
         by: &Actor,
     ) -> Result<(), HostError> {
         answer.check()?;
-        let room = self.room(id).await?;
-        let Some(waiting) = room.calls.take(request) else {
-            let state = room.lock();
+        let live = self.live(id).await?;
+        let Some(waiting) = live.calls.take(request) else {
+            let state = live.lock();
             return Err(match state.view.request(request).map(|request| &request.state) {
                 Some(RequestState::Allowed { by, .. } | RequestState::Denied { by, .. }) => {
                     HostError::AlreadyAnswered { by: by.clone() }
@@ -46,7 +46,7 @@ impl Host {
         let (request, by) = (request.clone(), Some(by.name.clone()));
         let event = HostEvent::RequestAnswered { request, answer: decision, by };
         // In the log first: once the call returns, the answer must be there.
-        room.recorder.recorded(vec![Item::Host(event)], ConversationUpdate::default()).await?;
+        live.recorder.recorded(vec![Item::Host(event)], SessionUpdate::default()).await?;
         // The CLI may have cancelled the call in the meantime.
         let _ = waiting.send(answer);
         Ok(())
@@ -58,14 +58,14 @@ impl Host {
     /// If there is no such session, the tools make no sense, or the session lives in its process alone and has begun.
     pub async fn set_client_tools(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         tools: ClientTools,
         by: &Actor,
     ) -> Result<SessionInfo, HostError> {
         tools.check()?;
-        let room = self.room(id).await?;
+        let live = self.live(id).await?;
         {
-            let mut state = room.lock();
+            let mut state = live.lock();
             let is_other = state.kept.client_tools != tools;
             // Another process would know nothing of what was said.
             if is_other && state.kept.no_session_persistence && !state.view.turns.is_empty() {
@@ -74,9 +74,9 @@ impl Host {
             state.needs_other_process |= is_other;
             state.kept.client_tools = tools;
         }
-        room.note("client_tools", by);
-        room.refresh();
-        room.kick();
-        Ok(SessionInfo::clone(&room.info()))
+        live.note("client_tools", by);
+        live.refresh();
+        live.kick();
+        Ok(SessionInfo::clone(&live.info()))
     }
 }

@@ -83,9 +83,9 @@ impl Host {
     /// Ends processes in a folder that have nothing to do, so that the next ones see it as it is now. One at work ends in
     /// its own time.
     async fn renew_sessions_in(&self, cwd: &str) {
-        for room in self.core.all_present() {
+        for live in self.core.all_present() {
             let session = {
-                let mut state = room.lock();
+                let mut state = live.lock();
                 if state.row.cwd.as_deref() != Some(cwd) {
                     continue;
                 }
@@ -96,7 +96,7 @@ impl Host {
                 // A session that is over has no process.
                 let _ = session.session().close_if_idle().await;
             }
-            room.kick();
+            live.kick();
         }
     }
 }

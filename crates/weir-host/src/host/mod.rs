@@ -1,11 +1,12 @@
 //! The host: what programs use.
 
 mod client_tools;
+mod control;
 mod folders;
+mod messages;
 mod opening;
 mod reading;
 mod sessions;
-mod talking;
 mod watching;
 
 pub use folders::FolderReport;
@@ -15,8 +16,9 @@ pub(crate) use opening::FORKING;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_store::{ConversationId, ConversationUpdate, Space, Usage};
+use weir_store::{SessionId, SessionUpdate, Space, Usage};
 
+use crate::billing::Billing;
 use crate::core::{Core, Keeper};
 use crate::error::HostError;
 use crate::hub::WatchAll;
@@ -24,7 +26,6 @@ use crate::info::SessionStatus;
 use crate::item::{Item, Note};
 use crate::metrics::HostMetrics;
 use crate::options::HostOptions;
-use crate::purse::Purse;
 use crate::viewer::Bye;
 
 /// Sessions that outlive their processes. Cloning it gives another handle to the same host.
@@ -61,10 +62,10 @@ impl Host {
         &self.core.options
     }
 
-    /// Lets this purse pay for messages whose sender has an account, see [`crate::Actor::account`]. The first one
+    /// Lets this billing pay for messages whose sender has an account, see [`crate::Actor::account`]. The first one
     /// counts; says whether it was this one. Without one, such messages are refused when they are handed over.
-    pub fn set_purse(&self, purse: Arc<dyn Purse>) -> bool {
-        self.core.purse.set(purse).is_ok()
+    pub fn set_purse(&self, billing: Arc<dyn Billing>) -> bool {
+        self.core.billing.set(billing).is_ok()
     }
 
     /// Identifies the log. Cursors of another log are not valid here.
@@ -94,9 +95,9 @@ impl Host {
     pub fn metrics(&self) -> HostMetrics {
         let mut numbers = self.core.counters.numbers();
         numbers.sessions = SessionStatus::ALL.map(|status| (status, 0)).into();
-        for room in self.core.all_present() {
-            let info = room.info();
-            numbers.viewers += room.viewers() as u64;
+        for live in self.core.all_present() {
+            let info = live.info();
+            numbers.viewers += live.viewers() as u64;
             numbers.processes += u64::from(info.has_process);
             numbers.awaiting_person += u64::from(info.has_process && info.status == SessionStatus::Waiting);
             if let Some((_, count)) = numbers.sessions.iter_mut().find(|(status, _)| *status == info.status) {
@@ -126,19 +127,19 @@ impl Host {
     pub async fn shut_down(&self, patience: Duration) {
         self.core.shut_down();
         let deadline = tokio::time::Instant::now() + patience;
-        for room in self.core.all_present() {
-            let at_rest = room.until(|state| (!state.book.is_at_work(&state.view)).then_some(()));
+        for live in self.core.all_present() {
+            let at_rest = live.until(|state| (!state.log.is_at_work(&state.view)).then_some(()));
             if tokio::time::timeout_at(deadline, at_rest).await.is_err() {
                 // What is cut off can be resumed.
                 let note = Item::Note(Note::Restarted { turn: true });
-                drop(room.recorder.record(vec![note], ConversationUpdate::default()));
+                drop(live.recorder.record(vec![note], SessionUpdate::default()));
             }
         }
         self.core.pool.shut_down(Duration::ZERO).await;
-        for room in self.core.all_present() {
+        for live in self.core.all_present() {
             // The last output of the processes must be in the log. If the log fails, all callers have been told.
-            let _ = room.recorder.recorded(Vec::new(), ConversationUpdate::default()).await;
-            room.say_bye(Bye::Shutdown);
+            let _ = live.recorder.recorded(Vec::new(), SessionUpdate::default()).await;
+            live.say_bye(Bye::Shutdown);
         }
         self.core.hub.close();
         self.core.close();
@@ -166,7 +167,7 @@ impl Host {
         if self.core.is_shutting_down() { Err(HostError::ShuttingDown) } else { Ok(()) }
     }
 
-    async fn row(&self, id: &ConversationId) -> Result<weir_store::Conversation, HostError> {
+    async fn row(&self, id: &SessionId) -> Result<weir_store::StoredSession, HostError> {
         let found = self.core.options.store.find(weir_store::Lookup::Id(id.clone())).await?;
         found.ok_or_else(|| HostError::NotFound(id.clone()))
     }

@@ -53,7 +53,7 @@ impl Host {
         }
         for status in SessionStatus::ALL.into_iter().filter(|status| status.is_busy()) {
             for id in with_status(&**store, status.as_str()).await? {
-                match self.core.room(&id).await {
+                match self.core.live(&id).await {
                     // Deleted in between, by another program.
                     Ok(_) | Err(HostError::NotFound(_)) => {}
                     Err(error) => return Err(error),
@@ -65,7 +65,7 @@ impl Host {
 }
 
 /// All conversations with this status. Collected first: looking at one changes the order.
-async fn with_status(store: &dyn Store, status: &str) -> Result<Vec<weir_store::ConversationId>, HostError> {
+async fn with_status(store: &dyn Store, status: &str) -> Result<Vec<weir_store::SessionId>, HostError> {
     let mut found = Vec::new();
     let mut order = ListOrder::Newest;
     loop {

@@ -1,6 +1,6 @@
 //! Reading a session: its transcript page by page, its log, its changes to files, exports, search.
 
-use weir_store::{ConversationId, Hit, ReadQuery, SearchQuery};
+use weir_store::{Hit, ReadQuery, SearchQuery, SessionId};
 use weir_wire::{MessageId, ToolUseId};
 
 use super::Host;
@@ -22,13 +22,13 @@ impl Host {
     /// If there is no such session, or the log cannot be read.
     pub async fn transcript(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         before: Option<u64>,
         limit: usize,
     ) -> Result<TranscriptPage, HostError> {
         let limit = limit.clamp(1, MAX_ENTRIES);
-        if let Some(room) = self.core.present(id)
-            && let Some(page) = transcript::from_memory(&room.lock(), before, limit)
+        if let Some(live) = self.core.present(id)
+            && let Some(page) = transcript::from_memory(&live.lock(), before, limit)
         {
             return Ok(page);
         }
@@ -41,7 +41,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be read.
-    pub async fn log(&self, id: &ConversationId, after: u64) -> Result<LogPage, HostError> {
+    pub async fn log(&self, id: &SessionId, after: u64) -> Result<LogPage, HostError> {
         let page = self.core.options.store.read(ReadQuery::after(id.clone(), after)).await?;
         let events = page.events.into_iter().map(LogEvent::of).collect();
         Ok(LogPage { events, newest: page.newest, more: page.more })
@@ -51,7 +51,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session.
-    pub async fn log_lines(&self, id: &ConversationId, after: u64) -> Result<Export, HostError> {
+    pub async fn log_lines(&self, id: &SessionId, after: u64) -> Result<Export, HostError> {
         self.row(id).await?;
         Ok(export::start(&self.core, id.clone(), ExportFormat::Ndjson, after))
     }
@@ -60,7 +60,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be read.
-    pub async fn diff(&self, id: &ConversationId) -> Result<Vec<FileDiff>, HostError> {
+    pub async fn diff(&self, id: &SessionId) -> Result<Vec<FileDiff>, HostError> {
         self.row(id).await?;
         let id = id.clone();
         self.blocking(move |core| files::diff(core, &id)).await
@@ -70,7 +70,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, or no such call in it.
-    pub async fn tool_output(&self, id: &ConversationId, tool: &ToolUseId) -> Result<String, HostError> {
+    pub async fn tool_output(&self, id: &SessionId, tool: &ToolUseId) -> Result<String, HostError> {
         self.row(id).await?;
         let (id, tool) = (id.clone(), tool.clone());
         self.blocking(move |core| output::tool_output(core, &id, &tool)).await
@@ -80,11 +80,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, or no such call in it.
-    pub async fn tool_pictures(
-        &self,
-        id: &ConversationId,
-        tool: &ToolUseId,
-    ) -> Result<Vec<Image>, HostError> {
+    pub async fn tool_pictures(&self, id: &SessionId, tool: &ToolUseId) -> Result<Vec<Image>, HostError> {
         self.row(id).await?;
         let (id, tool) = (id.clone(), tool.clone());
         self.blocking(move |core| output::tool_pictures(core, &id, &tool)).await
@@ -96,7 +92,7 @@ impl Host {
     /// If there is no such session, or no such message with pictures in it.
     pub async fn message_pictures(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         message: &MessageId,
     ) -> Result<Vec<Image>, HostError> {
         self.row(id).await?;
@@ -108,7 +104,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session.
-    pub async fn export(&self, id: &ConversationId, format: ExportFormat) -> Result<Export, HostError> {
+    pub async fn export(&self, id: &SessionId, format: ExportFormat) -> Result<Export, HostError> {
         self.row(id).await?;
         Ok(export::start(&self.core, id.clone(), format, 0))
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weir_base::time::now_ms;
 use weir_store::{
-    Append, Archived, Conversation, ConversationId, ConversationUpdate, ListOrder, ListQuery, Lookup,
-    NewConversation, NewEvent, Parent,
+    Append, Archived, ListOrder, ListQuery, Lookup, NewEvent, NewStoredSession, Parent, SessionId,
+    SessionUpdate, StoredSession,
 };
 use weir_transcript::HostEvent;
 use weir_wire::{Body, Decoder, Line, Message, MessageId};
@@ -63,15 +63,15 @@ impl Host {
             created_by: by.name.clone(),
             ..KeptSettings::default()
         };
-        let mut conversation = NewConversation::new(ConversationId::random(), now_ms());
-        conversation.facts = ConversationUpdate {
+        let mut conversation = NewStoredSession::new(SessionId::random(), now_ms());
+        conversation.facts = SessionUpdate {
             key: Some(new.key),
             title: Some(new.name),
             cwd: Some(cwd.to_string_lossy().into_owned()),
             model: new.model,
             status: Some(SessionStatus::Idle.as_str().to_owned()),
             settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
-            ..ConversationUpdate::default()
+            ..SessionUpdate::default()
         };
         match self.core.options.store.create(conversation).await {
             Ok(row) => {
@@ -108,9 +108,9 @@ impl Host {
         .await
     }
 
-    fn info_of(&self, row: &Conversation) -> SessionInfo {
+    fn info_of(&self, row: &StoredSession) -> SessionInfo {
         match self.core.present(&row.id) {
-            Some(room) => SessionInfo::clone(&room.info()),
+            Some(live) => SessionInfo::clone(&live.info()),
             None => SessionInfo::of(row),
         }
     }
@@ -148,11 +148,11 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session.
-    pub async fn info(&self, id: &ConversationId) -> Result<SessionInfo, HostError> {
+    pub async fn info(&self, id: &SessionId) -> Result<SessionInfo, HostError> {
         match self.core.present(id) {
-            Some(room) => {
-                let failed = room.lock().failed.clone();
-                failed.map_or_else(|| Ok(SessionInfo::clone(&room.info())), Err)
+            Some(live) => {
+                let failed = live.lock().failed.clone();
+                failed.map_or_else(|| Ok(SessionInfo::clone(&live.info())), Err)
             }
             None => Ok(SessionInfo::of(&self.row(id).await?)),
         }
@@ -171,11 +171,11 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session.
-    pub async fn rename(&self, id: &ConversationId, name: Option<String>) -> Result<SessionInfo, HostError> {
+    pub async fn rename(&self, id: &SessionId, name: Option<String>) -> Result<SessionInfo, HostError> {
         if name.as_ref().is_some_and(|name| name.trim().is_empty() || name.len() > 512) {
             return Err(HostError::Invalid("the name must have 1 to 512 bytes".to_owned()));
         }
-        let update = ConversationUpdate { title: Some(name), ..ConversationUpdate::default() };
+        let update = SessionUpdate { title: Some(name), ..SessionUpdate::default() };
         self.change(id, update).await
     }
 
@@ -183,11 +183,11 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, or another one has its key by now.
-    pub async fn archive(&self, id: &ConversationId, archived: bool) -> Result<SessionInfo, HostError> {
+    pub async fn archive(&self, id: &SessionId, archived: bool) -> Result<SessionInfo, HostError> {
         if archived {
             self.stop_quietly(id).await?;
         }
-        let update = ConversationUpdate { archived: Some(archived), ..ConversationUpdate::default() };
+        let update = SessionUpdate { archived: Some(archived), ..SessionUpdate::default() };
         self.change(id, update).await
     }
 
@@ -203,37 +203,37 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be written.
-    pub async fn pin(&self, id: &ConversationId, pinned: bool) -> Result<SessionInfo, HostError> {
+    pub async fn pin(&self, id: &SessionId, pinned: bool) -> Result<SessionInfo, HostError> {
         // In memory, where everything that is kept with it is changed.
-        let room = self.room(id).await?;
-        let kept = KeptSettings { pinned, ..room.lock().kept.clone() };
+        let live = self.live(id).await?;
+        let kept = KeptSettings { pinned, ..live.lock().kept.clone() };
         let settings = serde_json::to_value(&kept).unwrap_or_default();
-        let update = ConversationUpdate { settings: Some(settings), ..ConversationUpdate::default() };
-        room.recorder.recorded(Vec::new(), update).await?;
+        let update = SessionUpdate { settings: Some(settings), ..SessionUpdate::default() };
+        live.recorder.recorded(Vec::new(), update).await?;
         // What was changed in between is written once more, with this.
-        room.lock().kept.pinned = pinned;
-        room.refresh();
-        Ok(SessionInfo::clone(&room.info()))
+        live.lock().kept.pinned = pinned;
+        live.refresh();
+        Ok(SessionInfo::clone(&live.info()))
     }
 
     /// Changes facts about a session, in the store and in memory.
     pub(super) async fn change(
         &self,
-        id: &ConversationId,
-        update: ConversationUpdate,
+        id: &SessionId,
+        update: SessionUpdate,
     ) -> Result<SessionInfo, HostError> {
         let row = self.core.options.store.update(id.clone(), update).await?;
         match self.core.present(id) {
-            Some(room) => {
+            Some(live) => {
                 {
-                    let mut state = room.lock();
+                    let mut state = live.lock();
                     state.row.title = row.title;
                     state.row.model = row.model;
                     state.row.archived = row.archived;
                     state.row.key = row.key;
                 }
-                room.refresh();
-                Ok(SessionInfo::clone(&room.info()))
+                live.refresh();
+                Ok(SessionInfo::clone(&live.info()))
             }
             None => {
                 let info = SessionInfo::of(&row);
@@ -244,29 +244,29 @@ impl Host {
     }
 
     /// Stops a session if it is at work.
-    async fn stop_quietly(&self, id: &ConversationId) -> Result<(), HostError> {
-        let Some(room) = self.core.present(id) else { return Ok(()) };
-        self.to_the_end(async move { work::stop(&room, work::Patience::Usual).await }).await
+    async fn stop_quietly(&self, id: &SessionId) -> Result<(), HostError> {
+        let Some(live) = self.core.present(id) else { return Ok(()) };
+        self.to_the_end(async move { work::stop(&live, work::Patience::Usual).await }).await
     }
 
     /// Ends the process of a session and deletes it with its log.
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be written.
-    pub async fn delete(&self, id: &ConversationId) -> Result<(), HostError> {
+    pub async fn delete(&self, id: &SessionId) -> Result<(), HostError> {
         let (core, id) = (Arc::clone(&self.core), id.clone());
         self.to_the_end(async move {
-            let room = core.present(&id);
-            if let Some(room) = &room {
+            let live = core.present(&id);
+            if let Some(live) = &live {
                 // It is deleted even if its log has failed.
-                let _ = work::stop(room, work::Patience::Usual).await;
-                room.lock().failed = Some(HostError::NotFound(id.clone()));
-                room.say_bye(Bye::Deleted);
-                room.changed();
+                let _ = work::stop(live, work::Patience::Usual).await;
+                live.lock().failed = Some(HostError::NotFound(id.clone()));
+                live.say_bye(Bye::Deleted);
+                live.changed();
             }
             let deleted = core.options.store.delete(id.clone()).await?;
-            if let Some(room) = &room {
-                core.forget(room);
+            if let Some(live) = &live {
+                core.forget(live);
             }
             core.hub.removed(id.as_str());
             if deleted { Ok(()) } else { Err(HostError::NotFound(id)) }
@@ -280,7 +280,7 @@ impl Host {
     /// If there is no such session, or the log cannot be written.
     pub async fn fork(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         name: Option<String>,
         by: &Actor,
     ) -> Result<SessionInfo, HostError> {
@@ -298,12 +298,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session or message, the message has no answer, or the log cannot be written.
-    pub async fn branch(
-        &self,
-        id: &ConversationId,
-        branch: Branch,
-        by: &Actor,
-    ) -> Result<SessionInfo, HostError> {
+    pub async fn branch(&self, id: &SessionId, branch: Branch, by: &Actor) -> Result<SessionInfo, HostError> {
         self.check_open()?;
         let row = self.row(id).await?;
         let by = by.name.clone();
@@ -319,10 +314,10 @@ impl Host {
     }
 
     /// The session in memory.
-    pub(super) async fn room(&self, id: &ConversationId) -> Result<Lease, HostError> {
-        let room = self.core.room(id).await?;
-        let failed = room.lock().failed.clone();
-        failed.map_or(Ok(room), Err)
+    pub(super) async fn live(&self, id: &SessionId) -> Result<Lease, HostError> {
+        let live = self.core.live(id).await?;
+        let failed = live.lock().failed.clone();
+        failed.map_or(Ok(live), Err)
     }
 }
 
@@ -335,7 +330,7 @@ struct End {
 }
 
 /// Finds the end of the answer to a message. Blocks.
-fn end_of_answer(core: &Core, parent: &Conversation, message: &MessageId) -> Result<End, HostError> {
+fn end_of_answer(core: &Core, parent: &StoredSession, message: &MessageId) -> Result<End, HostError> {
     let mut history = History::new(core.options.keep_entries);
     let (mut frames, mut decoder) = (FrameBuilder::default(), Decoder::new());
     let (mut line, mut end) = (None, None);
@@ -345,7 +340,7 @@ fn end_of_answer(core: &Core, parent: &Conversation, message: &MessageId) -> Res
             line = main_line(&decoder.decode(&raw)).or(line.take());
         }
         history.replay(event, &mut frames);
-        let state = history.book.ledger.get(message).map(|record| record.state);
+        let state = history.log.messages.get(message).map(|record| record.state);
         if state == Some(MessageState::Answered) {
             end = Some(seq);
         }
@@ -370,34 +365,34 @@ fn main_line(line: &Line<'_>) -> Option<String> {
 /// Copies a log. Blocks.
 fn fork(
     core: &Core,
-    parent: &Conversation,
+    parent: &StoredSession,
     name: Option<String>,
     by: String,
     branch: Option<Branch>,
-) -> Result<Conversation, HostError> {
+) -> Result<StoredSession, HostError> {
     let store = &*core.options.store;
     if kept(parent).no_session_persistence {
         return Err(HostError::NotKept);
     }
-    let id = ConversationId::random();
+    let id = SessionId::random();
     let end = match &branch {
         Some(branch) => Some(end_of_answer(core, parent, &branch.message)?),
         None => None,
     };
     let newest = end.as_ref().map_or(parent.newest, |end| end.seq);
-    let mut new = NewConversation::new(id.clone(), now_ms());
+    let mut new = NewStoredSession::new(id.clone(), now_ms());
     new.parent = Some(Parent { conversation: parent.id.clone(), seq: newest });
-    new.facts = ConversationUpdate {
+    new.facts = SessionUpdate {
         title: Some(name.or_else(|| parent.title.as_ref().map(|title| format!("{title} (fork)")))),
         cwd: parent.cwd.clone(),
         model: branch.as_ref().map_or_else(|| parent.model.clone(), |branch| branch.model.clone()),
         status: Some(FORKING.to_owned()),
-        ..ConversationUpdate::default()
+        ..SessionUpdate::default()
     };
     store.create(new).wait()?;
     let history = copy(core.source(), parent, newest, &id, core.options.keep_entries)?;
     let mut closing: Vec<Item> = Vec::new();
-    for record in history.book.ledger.queued() {
+    for record in history.log.messages.queued() {
         let message = record.message.message_id.clone();
         closing.push(Item::Host(HostEvent::MessageCancelled { message }));
     }
@@ -433,11 +428,11 @@ fn fork(
     };
     let mut append =
         Append::new(id.clone(), closing.iter().filter_map(|item| item.to_event(at, None)).collect());
-    append.update = ConversationUpdate {
+    append.update = SessionUpdate {
         at: Some(at),
         status: Some(SessionStatus::Idle.as_str().to_owned()),
         settings: Some(serde_json::to_value(&settings).unwrap_or_default()),
-        ..ConversationUpdate::default()
+        ..SessionUpdate::default()
     };
     store.append(append).wait()?;
     store.find(Lookup::Id(id.clone())).wait()?.ok_or(HostError::NotFound(id))
@@ -445,9 +440,9 @@ fn fork(
 
 fn copy(
     source: Source<'_>,
-    parent: &Conversation,
+    parent: &StoredSession,
     newest: u64,
-    id: &ConversationId,
+    id: &SessionId,
     keep_entries: usize,
 ) -> Result<History, HostError> {
     let mut history = History::new(keep_entries);

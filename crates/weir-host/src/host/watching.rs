@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weir_store::{ConversationId, Cursor, Resume};
+use weir_store::{Cursor, Resume, SessionId};
 use weir_transcript::{FilePreview, Request, RequestKind, RequestState, View};
 use weir_wire::RequestId;
 
 use super::Host;
 use crate::error::HostError;
+use crate::live_session::ViewerGuard;
 use crate::message::{Accepted, NewMessage};
 use crate::message_watch::MessageWatch;
 use crate::replay::{Opening, Replay};
-use crate::room::ViewerGuard;
 use crate::settings::Actor;
 use crate::viewer;
 use crate::watch::{Format, Watch, WatchQuery, hello, ticking};
@@ -22,9 +22,9 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session.
-    pub async fn view(&self, id: &ConversationId) -> Result<Box<View>, HostError> {
-        let room = self.room(id).await?;
-        let state = room.lock();
+    pub async fn view(&self, id: &SessionId) -> Result<Box<View>, HostError> {
+        let live = self.live(id).await?;
+        let state = live.lock();
         Ok(Box::new(state.view.clone()))
     }
 
@@ -32,13 +32,9 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session.
-    pub async fn request(
-        &self,
-        id: &ConversationId,
-        request: &RequestId,
-    ) -> Result<Option<Request>, HostError> {
-        let room = self.room(id).await?;
-        let state = room.lock();
+    pub async fn request(&self, id: &SessionId, request: &RequestId) -> Result<Option<Request>, HostError> {
+        let live = self.live(id).await?;
+        let state = live.lock();
         Ok(state.view.request(request).cloned())
     }
 
@@ -49,17 +45,17 @@ impl Host {
     /// If there is no such session, or no such request that still waits.
     pub async fn preview(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         request: &RequestId,
     ) -> Result<Option<FilePreview>, HostError> {
-        let room = self.room(id).await?;
-        let cwd = PathBuf::from(&room.info().cwd);
-        let found = room.lock().view.request(request).cloned();
+        let live = self.live(id).await?;
+        let cwd = PathBuf::from(&live.info().cwd);
+        let found = live.lock().view.request(request).cloned();
         let open = found.filter(|request| request.state == RequestState::Open);
         let Some(RequestKind::Permission { tool_name, input, .. }) = open.map(|request| request.kind) else {
             return Err(HostError::NoSuchRequest);
         };
-        drop(room);
+        drop(live);
         self.blocking(move |core| {
             Ok(weir_session::file_preview(&tool_name, &input, &cwd, Some(&core.options.roots)))
         })
@@ -70,12 +66,12 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session.
-    pub async fn open_requests(&self, id: &ConversationId) -> Result<Vec<Request>, HostError> {
-        let Some(room) = self.core.present(id) else {
+    pub async fn open_requests(&self, id: &SessionId) -> Result<Vec<Request>, HostError> {
+        let Some(live) = self.core.present(id) else {
             // A session with an open request is always in memory.
             return self.row(id).await.map(|_| Vec::new());
         };
-        let state = room.lock();
+        let state = live.lock();
         let requests = state.view.requests.iter();
         Ok(requests.filter(|request| request.state == RequestState::Open).cloned().collect())
     }
@@ -84,10 +80,10 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such session, or too many watch it.
-    pub async fn watch(&self, id: &ConversationId, query: WatchQuery) -> Result<Watch, HostError> {
+    pub async fn watch(&self, id: &SessionId, query: WatchQuery) -> Result<Watch, HostError> {
         self.check_open()?;
         let options = &self.core.options;
-        let room = self.room(id).await?;
+        let live = self.live(id).await?;
         let (outlet, inlet) = viewer::queue(options.viewer_bytes);
         let epoch = options.store.epoch();
         let check = match &query.cursor {
@@ -96,13 +92,13 @@ impl Host {
             _ => None,
         };
         let opening = {
-            let mut state = room.lock();
-            room.join(&mut state, query.format, outlet)?;
-            let newest = state.book.newest();
+            let mut state = live.lock();
+            live.join(&mut state, query.format, outlet)?;
+            let newest = state.log.newest();
             let resume = Cursor::resume(query.cursor.as_ref(), epoch, newest, check);
             let hello = hello(resume, epoch, newest, query.heartbeat);
             if query.format == Format::View {
-                Opening::new([hello, room.snapshot(&state)])
+                Opening::new([hello, live.snapshot(&state)])
             } else {
                 let entries = state.view.entries.iter();
                 let being_written =
@@ -119,7 +115,7 @@ impl Host {
             opening,
             heartbeat: ticking(query.heartbeat),
             is_over: false,
-            _guard: ViewerGuard::new(room),
+            _guard: ViewerGuard::new(live),
         })
     }
 
@@ -130,7 +126,7 @@ impl Host {
     /// As [`Host::send`], or if too many watch, or the form has no turns.
     pub async fn send_and_watch(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         message: NewMessage,
         by: &Actor,
         query: WatchQuery,
@@ -143,7 +139,7 @@ impl Host {
         if accepted.differs {
             return Ok((accepted, None));
         }
-        let room = self.room(id).await?;
+        let live = self.live(id).await?;
         let epoch = self.core.options.store.epoch();
         let query = WatchQuery { cursor: Some(Cursor::new(epoch, seq, None)), ..query };
         let format = query.format;
@@ -151,6 +147,6 @@ impl Host {
         let (host, id, message) = (self.clone(), id.clone(), accepted.message_id.clone());
         let finishing = Box::pin(async move { host.finished(&id, &message).await });
         let message = accepted.message_id.clone();
-        Ok((accepted, Some(MessageWatch::new(watch, room, format, message, finishing))))
+        Ok((accepted, Some(MessageWatch::new(watch, live, format, message, finishing))))
     }
 }

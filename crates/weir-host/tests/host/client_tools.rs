@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_host::{
-    Actor, ClientTool, ClientTools, ConversationId, Format, Frame, Host, HostError, MessageWatch, NewMessage,
-    NewSession, SessionStatus, ToolAnswer, ToolContent, WatchQuery,
+    Actor, ClientTool, ClientTools, Format, Frame, Host, HostError, MessageWatch, NewMessage, NewSession,
+    SessionId, SessionStatus, ToolAnswer, ToolContent, WatchQuery,
 };
 use weir_testkit::real::RealCli;
 use weir_transcript::{Request, RequestKind, RequestState, ToolState};
@@ -29,13 +29,13 @@ fn calls() -> String {
     script(&json!([{"tool": "mcp__client__add", "input": {"a": 1, "b": 2}}, {"text": "done"}]))
 }
 
-async fn session(host: &Host, cwd: String, client_tools: ClientTools) -> ConversationId {
+async fn session(host: &Host, cwd: String, client_tools: ClientTools) -> SessionId {
     let new = NewSession { client_tools, ..NewSession::new(cwd) };
     id_of(&host.create(new, &me()).await.unwrap().session)
 }
 
 /// Sends a message and watches what comes of it.
-async fn stream(host: &Host, id: &ConversationId, message: String, format: Format) -> MessageWatch {
+async fn stream(host: &Host, id: &SessionId, message: String, format: Format) -> MessageWatch {
     let query = WatchQuery { format, ..WatchQuery::default() };
     let me = me();
     let sent = host.send_and_watch(id, NewMessage::text(message), &me, query);
@@ -53,7 +53,7 @@ async fn next(watch: &mut MessageWatch, name: &str) -> Frame {
 }
 
 /// The last call: how it went, and what came back.
-async fn last_call(host: &Host, id: &ConversationId) -> (ToolState, String, Request) {
+async fn last_call(host: &Host, id: &SessionId) -> (ToolState, String, Request) {
     let view = host.view(id).await.unwrap();
     let (_, tool) = view.tools().last().expect("a tool was called");
     let output = tool.output.as_ref().map(|output| output.text.to_str().into_owned());
@@ -61,7 +61,7 @@ async fn last_call(host: &Host, id: &ConversationId) -> (ToolState, String, Requ
 }
 
 /// The whole way, with nothing but the stream of the client's own message.
-async fn call_and_answer(host: &Host, id: &ConversationId) {
+async fn call_and_answer(host: &Host, id: &SessionId) {
     let mut watch = stream(host, id, calls(), Format::Agent).await;
     let asked = data(&next(&mut watch, "agent-tool-request").await);
     assert_eq!(asked["name"], "add");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{
-    Actor, ConversationId, Decision, FailureKind, Host, MessageState, NewMessage, NewSession, Payment, Purse,
+    Actor, Billing, Decision, FailureKind, Host, MessageState, NewMessage, NewSession, Payment, SessionId,
     SessionInfo, SessionStatus, WaitingFor,
 };
 use weir_transcript::RequestState;
@@ -30,13 +30,13 @@ async fn crowded(
     Host::open(options).await.unwrap()
 }
 
-async fn allow(host: &Host, id: &ConversationId) {
+async fn allow(host: &Host, id: &SessionId) {
     let request = host.open_requests(id).await.unwrap()[0].id.clone();
     soon(host.answer(id, &request, Decision::allow(), &me())).await.unwrap();
 }
 
 /// Follows a session until it waits for this.
-async fn waiting_for(host: &Host, id: &ConversationId, wanted: fn(&WaitingFor) -> bool) -> SessionInfo {
+async fn waiting_for(host: &Host, id: &SessionId, wanted: fn(&WaitingFor) -> bool) -> SessionInfo {
     let mut watch = host.watch_all();
     loop {
         let info = host.info(id).await.unwrap();
@@ -138,7 +138,7 @@ struct OneAtATime {
     unasked: Mutex<Vec<f64>>,
 }
 
-impl Purse for OneAtATime {
+impl Billing for OneAtATime {
     fn reserve(&self, account: &str) -> Payment {
         assert_eq!(account, "ann");
         let mut state = self.state.lock().unwrap();
@@ -164,14 +164,14 @@ impl Purse for OneAtATime {
 #[tokio::test]
 async fn money_is_asked_for_when_a_message_is_handed_over() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { max: 2, ..OneAtATime::default() });
+    let billing = Arc::new(OneAtATime { max: 2, ..OneAtATime::default() });
     let host = place.host().await;
     let ann = Actor::new("Ann").paying("ann");
     let early = place.session(&host).await;
     let sent = soon(host.send(&early, NewMessage::text(says("never")), &ann)).await.unwrap();
     let finished = soon(host.finished(&early, &sent.message_id)).await.unwrap();
-    assert_eq!(finished.state, MessageState::Failed, "without a purse, a message with an account fails");
-    assert!(host.set_purse(purse.clone()));
+    assert_eq!(finished.state, MessageState::Failed, "without a billing, a message with an account fails");
+    assert!(host.set_purse(billing.clone()));
     let (first, second) = (place.session(&host).await, place.session(&host).await);
     let sent = soon(host.send(&first, NewMessage::text(asks(&place, "a")), &ann)).await.unwrap();
     status(&host, &first, SessionStatus::Waiting).await;
@@ -197,7 +197,7 @@ async fn money_is_asked_for_when_a_message_is_handed_over() {
             (FailureKind::BudgetExhausted, "ann has spent enough")
         );
     }
-    let costs = purse.state.lock().unwrap().1.clone();
+    let costs = billing.state.lock().unwrap().1.clone();
     assert_eq!(costs.len(), 2, "each turn is settled once");
     assert!(costs.iter().all(|cost| cost.is_some_and(|cost| cost > 0.0)), "{costs:?}");
     // Who has no account is not asked.
@@ -208,9 +208,9 @@ async fn money_is_asked_for_when_a_message_is_handed_over() {
 #[tokio::test]
 async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
+    let billing = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
     let host = place.host().await;
-    assert!(host.set_purse(purse.clone()));
+    assert!(host.set_purse(billing.clone()));
     let ann = Actor::new("Ann").paying("ann");
     let id = place.session(&host).await;
     let slow = script(&json!([{"text": "one two three", "wdelay": 60}]));
@@ -221,16 +221,16 @@ async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
     soon(host.send(&id, NewMessage::text(slow), &ann)).await.unwrap();
     status(&host, &id, SessionStatus::Running).await;
     soon(host.stop(&id, &me())).await.unwrap();
-    assert_eq!(purse.state.lock().unwrap().1, [None, None]);
+    assert_eq!(billing.state.lock().unwrap().1, [None, None]);
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
 #[tokio::test]
 async fn an_unasked_turn_is_paid_by_the_last_sender() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
+    let billing = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
     let host = place.host().await;
-    assert!(host.set_purse(purse.clone()));
+    assert!(host.set_purse(billing.clone()));
     let ann = Actor::new("Ann").paying("ann");
     let id = place.session(&host).await;
     let command =
@@ -238,11 +238,11 @@ async fn an_unasked_turn_is_paid_by_the_last_sender() {
     let steps = json!([{"tool": "Bash", "input": command}, {"text": "It runs."}, {"text": "It has ended."}]);
     let sent = soon(host.send(&id, NewMessage::text(script(&steps)), &ann)).await.unwrap();
     soon(host.finished(&id, &sent.message_id)).await.unwrap();
-    until("the second turn is charged", || !purse.unasked.lock().unwrap().is_empty()).await;
+    until("the second turn is charged", || !billing.unasked.lock().unwrap().is_empty()).await;
     let view = host.view(&id).await.unwrap();
     assert!(view.turns.iter().any(|turn| turn.messages.is_empty()), "{:?}", view.turns);
-    let unasked: f64 = purse.unasked.lock().unwrap().iter().sum();
-    let asked: f64 = purse.state.lock().unwrap().1.iter().flatten().sum();
+    let unasked: f64 = billing.unasked.lock().unwrap().iter().sum();
+    let asked: f64 = billing.state.lock().unwrap().1.iter().flatten().sum();
     let all = host.info(&id).await.unwrap().cost_usd.unwrap();
     assert!((unasked + asked - all).abs() < 1e-9, "{unasked} and {asked} of {all}");
     soon(host.shut_down(Duration::ZERO)).await;
@@ -261,9 +261,9 @@ async fn a_message_that_waits_can_be_taken_back() {
     soon(host.cancel_message(&second, &sent.message_id, &me())).await.unwrap();
     assert_eq!(soon(host.finished(&second, &sent.message_id)).await.unwrap().state, MessageState::Cancelled);
     // For money.
-    let purse = Arc::new(OneAtATime { max: 1, ..OneAtATime::default() });
-    purse.state.lock().unwrap().0 = true;
-    assert!(host.set_purse(purse));
+    let billing = Arc::new(OneAtATime { max: 1, ..OneAtATime::default() });
+    billing.state.lock().unwrap().0 = true;
+    assert!(host.set_purse(billing));
     let ann = Actor::new("Ann").paying("ann");
     let sent = soon(host.send(&second, NewMessage::text(says("never")), &ann)).await.unwrap();
     waiting_for(&host, &second, |waiting| waiting.budget).await;
@@ -277,10 +277,10 @@ async fn a_message_that_waits_can_be_taken_back() {
 #[tokio::test]
 async fn a_stop_ends_the_wait_for_money() {
     let place = Place::new();
-    let purse = Arc::new(OneAtATime { max: 2, ..OneAtATime::default() });
-    purse.state.lock().unwrap().0 = true;
+    let billing = Arc::new(OneAtATime { max: 2, ..OneAtATime::default() });
+    billing.state.lock().unwrap().0 = true;
     let host = place.host().await;
-    assert!(host.set_purse(purse));
+    assert!(host.set_purse(billing));
     let id = place.session(&host).await;
     let ann = Actor::new("Ann").paying("ann");
     let sent = soon(host.send(&id, NewMessage::text(says("never")), &ann)).await.unwrap();

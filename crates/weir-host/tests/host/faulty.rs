@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use weir_store::{
-    Append, Appended, Check, Checkpoint, CheckpointQuery, Conversation, ConversationId, ConversationPage,
-    ConversationUpdate, Event, EventPage, Hit, ListQuery, Lookup, NewConversation, Promise, ReadQuery, Reply,
-    SearchQuery, Space, Store, StoreError, Tail, Usage,
+    Append, Appended, Check, Checkpoint, CheckpointQuery, Event, EventPage, Hit, ListQuery, Lookup,
+    NewStoredSession, Promise, ReadQuery, Reply, SearchQuery, SessionId, SessionPage, SessionUpdate, Space,
+    Store, StoreError, StoredSession, Tail, Usage,
 };
 
 /// A store whose disk can become full, and whose checkpoints can be made to wait.
@@ -40,7 +40,7 @@ impl Faulty {
     }
 
     /// The sessions whose checkpoints are waited for.
-    pub(crate) fn waiting(&self) -> Vec<ConversationId> {
+    pub(crate) fn waiting(&self) -> Vec<SessionId> {
         let held = self.held.lock().unwrap();
         held.iter().flatten().map(|held| held.query.conversation.clone()).collect()
     }
@@ -74,23 +74,23 @@ impl Store for Faulty {
         self.inner.epoch()
     }
 
-    fn create(&self, new: NewConversation) -> Reply<Conversation> {
+    fn create(&self, new: NewStoredSession) -> Reply<StoredSession> {
         self.full().unwrap_or_else(|| self.inner.create(new))
     }
 
-    fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>> {
+    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
         self.inner.find(lookup)
     }
 
-    fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
+    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
         self.full().unwrap_or_else(|| self.inner.update(id, update))
     }
 
-    fn delete(&self, id: ConversationId) -> Reply<bool> {
+    fn delete(&self, id: SessionId) -> Reply<bool> {
         self.inner.delete(id)
     }
 
-    fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
+    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
         self.inner.list(query)
     }
 
@@ -102,19 +102,19 @@ impl Store for Faulty {
         self.inner.read(query)
     }
 
-    fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
+    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>> {
         self.inner.event(conversation, seq)
     }
 
-    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>> {
+    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>> {
         self.inner.by_client(conversation, client_id)
     }
 
-    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
+    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>> {
         self.inner.check_at(conversation, seq)
     }
 
-    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
+    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()> {
         self.full().unwrap_or_else(|| self.inner.save_checkpoint(conversation, checkpoint))
     }
 
@@ -139,7 +139,7 @@ impl Store for Faulty {
         self.inner.usage()
     }
 
-    fn subscribe(&self, conversation: ConversationId) -> Reply<Tail> {
+    fn subscribe(&self, conversation: SessionId) -> Reply<Tail> {
         self.inner.subscribe(conversation)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use weir_host::{ConversationId, Host};
+use weir_host::{Host, SessionId};
 
 use crate::faulty::Faulty;
 use crate::place::{Place, ask, says, script, soon, until};
@@ -23,7 +23,7 @@ async fn host(place: &Place) -> (Host, Arc<Faulty>) {
     (Host::open(options).await.unwrap(), store)
 }
 
-async fn flood(host: &Host, id: &ConversationId) {
+async fn flood(host: &Host, id: &SessionId) {
     let flood = json!([{"misbehave": {"messages": LINES}, "text": "that was much"}]);
     assert_eq!(ask(host, id, script(&flood)).await, "that was much");
     let newest = host.info(id).await.unwrap().newest_seq;
@@ -71,7 +71,7 @@ async fn all_sessions_together_have_a_few_checkpoints_at_a_time() {
     soon(floods.join_all()).await;
     until("checkpoints are begun", || store.waiting().len() == 2).await;
     assert_eq!(host.metrics().checkpoints_running, 2);
-    let mut served: BTreeSet<ConversationId> = store.waiting().into_iter().collect();
+    let mut served: BTreeSet<SessionId> = store.waiting().into_iter().collect();
     while served.len() < 5 {
         store.let_one_round_pass();
         until("the next ones are begun", || !store.waiting().is_empty()).await;

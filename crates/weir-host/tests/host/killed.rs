@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{
-    ConversationId, Cursor, Format, Host, MessageState, NewMessage, NewSession, SessionStatus, WatchEvent,
+    Cursor, Format, Host, MessageState, NewMessage, NewSession, SessionId, SessionStatus, WatchEvent,
     WatchQuery,
 };
 
@@ -35,7 +35,7 @@ fn say(line: &str) {
     let _ = std::io::stdout().lock().write_all(format!("\n{line}\n").as_bytes());
 }
 
-async fn the_session(host: &Host, place: &Place) -> ConversationId {
+async fn the_session(host: &Host, place: &Place) -> SessionId {
     let new = NewSession { key: Some("the one".into()), ..NewSession::new(place.work()) };
     id_of(&host.create(new, &me()).await.unwrap().session)
 }
@@ -159,7 +159,7 @@ async fn nothing_accepted_is_lost_by_a_kill() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
-async fn check_log(host: &Host, id: &ConversationId, said: &Said) {
+async fn check_log(host: &Host, id: &SessionId, said: &Said) {
     let mut newest = 0;
     let mut messages = HashMap::new();
     loop {

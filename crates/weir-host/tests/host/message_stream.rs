@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_host::{ConversationId, Format, Host, HostError, MessageWatch, NewMessage, WatchQuery};
+use weir_host::{Format, Host, HostError, MessageWatch, NewMessage, SessionId, WatchQuery};
 
 use crate::place::{Place, json, me, says, script, send, soon};
 
-async fn stream(host: &Host, id: &ConversationId, message: NewMessage, format: Format) -> MessageWatch {
+async fn stream(host: &Host, id: &SessionId, message: NewMessage, format: Format) -> MessageWatch {
     let query = WatchQuery { format, ..WatchQuery::default() };
     soon(host.send_and_watch(id, message, &me(), query)).await.unwrap().1.unwrap()
 }

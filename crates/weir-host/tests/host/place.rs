@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use weir_host::{
-    Accepted, Actor, ConversationId, Format, Frame, Host, HostOptions, NewMessage, NewSession, SessionInfo,
+    Accepted, Actor, Format, Frame, Host, HostOptions, NewMessage, NewSession, SessionId, SessionInfo,
     SessionStatus, Watch, WatchEvent, WatchQuery,
 };
 use weir_process::{Environment, StopOptions};
@@ -118,7 +118,7 @@ impl Place {
     }
 
     /// A new session.
-    pub(crate) async fn session(&self, host: &Host) -> ConversationId {
+    pub(crate) async fn session(&self, host: &Host) -> SessionId {
         let mut new = NewSession::new(self.work());
         new.allowed_tools = vec!["Bash".to_owned()];
         id_of(&host.create(new, &me()).await.unwrap().session)
@@ -139,16 +139,16 @@ impl Place {
     }
 }
 
-pub(crate) fn id_of(info: &SessionInfo) -> ConversationId {
+pub(crate) fn id_of(info: &SessionInfo) -> SessionId {
     info.id.parse().unwrap()
 }
 
-pub(crate) async fn send(host: &Host, id: &ConversationId, text: impl Into<String>) -> Accepted {
+pub(crate) async fn send(host: &Host, id: &SessionId, text: impl Into<String>) -> Accepted {
     soon(host.send(id, NewMessage::text(text), &me())).await.unwrap()
 }
 
 /// Sends a message and waits for its answer.
-pub(crate) async fn ask(host: &Host, id: &ConversationId, text: impl Into<String>) -> String {
+pub(crate) async fn ask(host: &Host, id: &SessionId, text: impl Into<String>) -> String {
     let accepted = send(host, id, text).await;
     let finished = soon(host.finished(id, &accepted.message_id)).await.unwrap();
     assert_eq!(finished.error, None);
@@ -156,7 +156,7 @@ pub(crate) async fn ask(host: &Host, id: &ConversationId, text: impl Into<String
 }
 
 /// Waits until a session is doing this.
-pub(crate) async fn status(host: &Host, id: &ConversationId, wanted: SessionStatus) -> SessionInfo {
+pub(crate) async fn status(host: &Host, id: &SessionId, wanted: SessionStatus) -> SessionInfo {
     let started = Instant::now();
     loop {
         let info = host.info(id).await.unwrap();
@@ -181,7 +181,7 @@ pub(crate) struct Onlooker {
 }
 
 impl Onlooker {
-    pub(crate) async fn new(host: &Host, id: &ConversationId, cursor: Option<weir_host::Cursor>) -> Self {
+    pub(crate) async fn new(host: &Host, id: &SessionId, cursor: Option<weir_host::Cursor>) -> Self {
         let query = WatchQuery { format: Format::View, cursor, heartbeat: None };
         let watch = soon(host.watch(id, query)).await.unwrap();
         let mut onlooker = Self {

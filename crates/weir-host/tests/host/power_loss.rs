@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_host::{ConversationId, Cursor, Format, Host, WatchQuery};
+use weir_host::{Cursor, Format, Host, SessionId, WatchQuery};
 
 use crate::place::{Onlooker, Place, ask, frames_until, json, says, script, soon};
 
 /// How a viewer with this cursor is greeted, in each form.
-async fn resumes(host: &Host, id: &ConversationId, cursor: &Cursor) -> Vec<String> {
+async fn resumes(host: &Host, id: &SessionId, cursor: &Cursor) -> Vec<String> {
     let word = |value: &serde_json::Value| value["resume"].as_str().unwrap().to_owned();
     let mut answers = vec![word(&Onlooker::new(host, id, Some(cursor.clone())).await.hello)];
     for format in [Format::Agent, Format::Classic, Format::Raw] {
@@ -19,7 +19,7 @@ async fn resumes(host: &Host, id: &ConversationId, cursor: &Cursor) -> Vec<Strin
     answers
 }
 
-async fn newest(host: &Host, id: &ConversationId) -> Cursor {
+async fn newest(host: &Host, id: &SessionId) -> Cursor {
     let cursor = Onlooker::new(host, id, None).await.cursor.unwrap();
     // As it travels.
     cursor.to_string().parse().unwrap()

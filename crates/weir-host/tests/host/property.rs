@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::{Strategy, prop};
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
-use weir_host::{ConversationId, Cursor, Host, NewMessage};
+use weir_host::{Cursor, Host, NewMessage, SessionId};
 use weir_transcript::View;
 
 use crate::place::{Onlooker, Place, me, script, send, soon};
@@ -57,7 +57,7 @@ fn shown(view: &View) -> serde_json::Value {
     view
 }
 
-async fn play(place: &Place, host: &Host, id: &ConversationId, steps: Vec<Step>) {
+async fn play(place: &Place, host: &Host, id: &SessionId, steps: Vec<Step>) {
     let mut viewers: Vec<Onlooker> = vec![Onlooker::new(host, id, None).await];
     let mut last = None;
     for (number, step) in steps.into_iter().enumerate() {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use weir_host::{ConversationId, ExportFormat, Host, HostError, NewSession, SearchQuery};
+use weir_host::{ExportFormat, Host, HostError, NewSession, SearchQuery, SessionId};
 use weir_store::{Append, CheckpointQuery, NewEvent, ReadQuery, Store};
 use weir_transcript::{Delivery, EntryBody, ToolState};
 
 use crate::place::{Place, ask, id_of, me, says, script, soon, until};
 
-async fn exported(host: &Host, id: &ConversationId, format: ExportFormat) -> String {
+async fn exported(host: &Host, id: &SessionId, format: ExportFormat) -> String {
     let mut export = soon(host.export(id, format)).await.unwrap();
     let mut all = Vec::new();
     while let Some(piece) = soon(export.next()).await {
@@ -52,7 +52,7 @@ async fn pages_of_the_transcript_are_the_whole_without_gaps() {
 }
 
 /// A log of recorded conversations, one after another, as long as wanted.
-async fn fill(store: &dyn Store, id: &ConversationId, events: usize) {
+async fn fill(store: &dyn Store, id: &SessionId, events: usize) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/captures/2.1.325");
     let mut lines = Vec::new();
     for name in ["tools", "two-turns", "subagents-parallel", "write-overwrite-edit", "ask-user-question"] {

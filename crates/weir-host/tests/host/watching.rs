@@ -86,7 +86,7 @@ async fn a_cursor_of_another_log_is_a_gap() {
 /// The frames of a session that is over, without greeting.
 async fn replay(
     host: &Host,
-    id: &weir_host::ConversationId,
+    id: &weir_host::SessionId,
     format: Format,
     cursor: Option<Cursor>,
 ) -> Vec<Frame> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use weir_host::{
-    Actor, ConversationId, FailureKind, Finished, Host, HostError, NewMessage, NewSession, SessionSettings,
+    Actor, FailureKind, Finished, Host, HostError, NewMessage, NewSession, SessionId, SessionSettings,
 };
 use weir_session::SessionOptions;
 use weir_wire::MessageId;
@@ -123,11 +123,7 @@ impl HostAgent {
         (finished, why)
     }
 
-    async fn begin(
-        &self,
-        request: &AgentRequest,
-        key: &str,
-    ) -> Result<(ConversationId, MessageId), HostError> {
+    async fn begin(&self, request: &AgentRequest, key: &str) -> Result<(SessionId, MessageId), HostError> {
         let new = NewSession {
             key: Some(key.to_owned()),
             name: Some(request.task.clone()),
@@ -139,7 +135,7 @@ impl HostAgent {
             ..NewSession::new(request.cwd.to_string_lossy())
         };
         let session = self.host.create(new, &self.actor).await?.session;
-        let id: ConversationId =
+        let id: SessionId =
             session.id.parse().map_err(|error| HostError::Failed(format!("invalid session id: {error}")))?;
         let message = NewMessage::text(request.prompt.clone());
         let accepted = self.host.send(&id, message, &self.actor).await?;
@@ -148,7 +144,7 @@ impl HostAgent {
 
     async fn interrupt(
         &self,
-        id: &ConversationId,
+        id: &SessionId,
         message: &MessageId,
         stopped: &Stopped,
         why: StopReason,
@@ -169,7 +165,7 @@ impl HostAgent {
     }
 
     /// Stops a session, and kills it if that has to be quick.
-    async fn end_session(&self, id: &ConversationId, stopped: &Stopped, why: Option<StopReason>) {
+    async fn end_session(&self, id: &SessionId, stopped: &Stopped, why: Option<StopReason>) {
         let mut hurry = stopped.hurry.clone();
         let _ended = tokio::select! {
             ended = self.host.stop(id, &self.actor) => ended,
@@ -179,7 +175,7 @@ impl HostAgent {
     }
 
     /// Waits for background tasks, which would be lost with the process.
-    async fn settled(&self, id: &ConversationId) {
+    async fn settled(&self, id: &SessionId) {
         let is_busy = async || self.host.info(id).await.is_ok_and(|info| info.status.is_busy());
         let settled = async {
             while is_busy().await {

@@ -2,7 +2,7 @@
 //! tested without processes.
 
 mod answers;
-mod desk;
+mod approvals;
 mod hooks;
 mod hosted;
 mod log;
@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 pub use answers::{AnswerError, match_answers};
-pub use desk::{Desk, FromDesk, OpenAsk, Reply};
+pub use approvals::{ApprovalMessage, Approvals, OpenAsk, Reply};
 pub use hosted::{HostAgent, LoopSessions};
 pub use log::{answer_from_log, find_log, run_from_log};
 pub use run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse, Setup};
@@ -71,7 +71,7 @@ pub enum Hurry {
 #[derive(Clone)]
 pub struct Surroundings {
     /// Takes questions and permission requests.
-    pub desk: Desk,
+    pub approvals: Approvals,
     /// Says when to end.
     pub hurry: watch::Receiver<Hurry>,
     /// Receives one line about what the session is doing.

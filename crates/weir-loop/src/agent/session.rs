@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use weir_base::error::with_causes;
 use weir_base::time::duration_text;
 use weir_session::{
-    Conversation, Observer, Sent, Session, SessionError, SessionOptions, TurnEnd, Unlisted, tools_of_rules,
+    Observer, Origin, Sent, Session, SessionError, SessionOptions, TurnEnd, Unlisted, tools_of_rules,
 };
 use weir_transcript::{Change, EntryBody, HostEvent, RequestAnswer, Status, SummaryBuilder, TurnState, View};
-use weir_wire::{Line, SessionId};
+use weir_wire::{CliSessionId, Line};
 
-use super::desk::{Desk, DeskHandler, SharedRefusals};
+use super::approvals::{ApprovalHandler, Approvals, SharedRefusals};
 use super::hooks::{self, Rules};
 use super::log::{describe, setup_of};
 use super::run::{AgentEnd, AgentRun, Setup};
@@ -97,18 +97,22 @@ pub(super) struct Observed {
 
 /// Prepares a session.
 pub(super) fn prepare(factory: &SessionFactory, request: &AgentRequest, around: Surroundings) -> Prepared {
-    let mut options = options(factory, request, around.desk.permissions);
+    let mut options = options(factory, request, around.approvals.permissions);
     let rules = Rules { cwd: request.cwd.clone(), protected: request.protected.clone() };
     let refusals = SharedRefusals::default();
-    let stopped =
-        Stopped { hurry: around.hurry, waiting: Arc::clone(&around.desk.waiting), left: request.timeout };
+    let stopped = Stopped {
+        hurry: around.hurry,
+        waiting: Arc::clone(&around.approvals.waiting),
+        left: request.timeout,
+    };
     let observed = Arc::new(Mutex::new(Observed::default()));
     options.observer = Some(Box::new(RunObserver {
         observed: Arc::clone(&observed),
         activity: around.activity,
-        desk: around.desk.clone(),
+        approvals: around.approvals.clone(),
     }));
-    let handler = DeskHandler { desk: around.desk, rules: rules.clone(), refusals: refusals.clone() };
+    let handler =
+        ApprovalHandler { approvals: around.approvals, rules: rules.clone(), refusals: refusals.clone() };
     options.handler = Some(Arc::new(handler));
     Prepared { options, stopped, rules, refusals, observed }
 }
@@ -120,8 +124,8 @@ fn options(
     permissions: PermissionPolicy,
 ) -> SessionOptions {
     let mut options = factory(request);
-    let id = SessionId::new(request.session_id.clone());
-    options.conversation = if request.resume { Conversation::Resume(id) } else { Conversation::Named(id) };
+    let id = CliSessionId::new(request.session_id.clone());
+    options.origin = if request.resume { Origin::Resume(id) } else { Origin::Named(id) };
     options.cwd = Some(request.cwd.clone());
     let mode = &request.settings;
     options.model.clone_from(&mode.model);
@@ -315,7 +319,7 @@ pub(super) fn too_long(timeout: Duration) -> AgentEnd {
 struct RunObserver {
     observed: Arc<Mutex<Observed>>,
     activity: Arc<dyn Fn(&str) + Send + Sync>,
-    desk: Desk,
+    approvals: Approvals,
 }
 
 impl RunObserver {
@@ -335,13 +339,13 @@ impl Observer for RunObserver {
         if let HostEvent::Warning { message } = event {
             self.observed().warnings.push(message.clone());
         }
-        // Decided on the page before a reply came through the desk.
+        // Decided on the page before a reply came by the loop.
         if let HostEvent::RequestAnswered { request, answer, by: Some(by) } = event {
             let answers = match answer {
                 RequestAnswer::Allow { answers: Some(Value::Object(answers)) } => pairs(answers),
                 _ => Vec::new(),
             };
-            self.desk.answered_elsewhere(request, by, answers);
+            self.approvals.answered_elsewhere(request, by, answers);
         }
     }
 

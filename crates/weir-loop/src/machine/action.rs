@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::event::LoopEvent;
-use crate::news::News;
+use crate::notification::Notification;
 use crate::outcome::Failure;
 use crate::state::RunEnd;
 use crate::tasks::TaskId;
@@ -14,7 +14,7 @@ pub enum Action {
     /// Send an event to the viewers of the run.
     Tell(LoopEvent),
     /// Send a notification to people who do not follow the run.
-    Notify(News),
+    Notify(Notification),
     /// Read the task list.
     ReadTasks,
     /// Prepare the workspace of a task.

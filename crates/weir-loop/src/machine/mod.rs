@@ -19,7 +19,7 @@ pub use event::Event;
 
 use crate::config::Config;
 use crate::event::LoopEvent;
-use crate::news::News;
+use crate::notification::Notification;
 use crate::state::{Changed, RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
@@ -108,7 +108,7 @@ impl Machine {
         self.count_time(now);
         match event {
             // Also after the run has finished.
-            Event::Notified { id } => self.state.outbox.retain(|news| news.id != id),
+            Event::Notified { id } => self.state.outbox.retain(|notification| notification.id != id),
             event if !self.finished => self.dispatch(now, event),
             _ => {}
         }
@@ -176,11 +176,12 @@ impl Machine {
     /// Sends an event to viewers, and a notification if one is due. The notification stays in the saved outbox until it
     /// was sent.
     fn tell(&mut self, event: LoopEvent) {
-        let news = News::of(&event, &self.state.run_id, &self.config.notify, &mut self.new_id);
+        let notification =
+            Notification::of(&event, &self.state.run_id, &self.config.notify, &mut self.new_id);
         self.actions.push(Action::Tell(event));
-        if let Some(news) = news {
-            self.state.outbox.push(news.clone());
-            self.actions.push(Action::Notify(news));
+        if let Some(notification) = notification {
+            self.state.outbox.push(notification.clone());
+            self.actions.push(Action::Notify(notification));
         }
     }
 

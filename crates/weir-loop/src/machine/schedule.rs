@@ -43,9 +43,9 @@ impl Machine {
         };
         self.tell(event);
         // Questions are asked again, with new notifications.
-        self.state.outbox.retain(|news| news.kind != NotifyOn::Question);
-        for news in self.state.outbox.clone() {
-            self.act(Action::Notify(news));
+        self.state.outbox.retain(|notification| notification.kind != NotifyOn::Question);
+        for notification in self.state.outbox.clone() {
+            self.act(Action::Notify(notification));
         }
         if let Some(Wait { until, reason, .. }) = self.state.wait.clone() {
             self.tell(LoopEvent::Waiting { until, reason });

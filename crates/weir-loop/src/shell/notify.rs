@@ -8,17 +8,20 @@ use weir_process::PlainCommand;
 
 use crate::config::Notify;
 use crate::instant;
-use crate::news::News;
+use crate::notification::Notification;
 
 /// Posts notifications to a chat. The loop itself knows nothing about chats.
 pub trait Messenger: Send + Sync {
     /// Posts a notification. Completes once it can no longer be lost.
-    fn post<'a>(&'a self, news: &'a News) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+    fn post<'a>(
+        &'a self,
+        news: &'a Notification,
+    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 }
 
 /// Sends a notification. An error says which recipients did not get it, and why.
 pub async fn send(
-    news: &News,
+    news: &Notification,
     notify: &Notify,
     workspace: &Path,
     messenger: Option<&dyn Messenger>,

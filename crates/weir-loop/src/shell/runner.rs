@@ -18,11 +18,11 @@ use super::mailbox::{Mail, Mailbox};
 use super::notify::{self, Messenger};
 use super::perform::{self, Done};
 use super::tasks::ListFile;
-use crate::agent::{Agent, Desk, FromDesk, Hurry, OpenAsk, Reply, Surroundings, match_answers};
+use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Reply, Surroundings, match_answers};
 use crate::config::Config;
 use crate::event::LoopEvent;
 use crate::machine::{Action, Event, Machine, Wanted};
-use crate::news::News;
+use crate::notification::Notification;
 use crate::state::{Asked, OpenQuestion, RunEnd, RunState, StateError, StateWriter, TaskRecord};
 use crate::tasks::TaskId;
 
@@ -85,7 +85,7 @@ pub struct Runner {
     hurry: watch::Sender<Hurry>,
     /// The hurry of each session.
     hurries: BTreeMap<TaskId, watch::Sender<Hurry>>,
-    asks: Channel<FromDesk>,
+    asks: Channel<ApprovalMessage>,
     open: Vec<OpenAsk>,
     /// Ids of open requests that were found withdrawn at the last check.
     withdrawn: Vec<String>,
@@ -202,7 +202,7 @@ impl Runner {
                     self.at_work.shutdown().await;
                     return Ok((RunEnd::Interrupted, self.conclude()?));
                 }
-                Some(message) = self.asks.1.recv() => events.push_back(self.handle_desk(message)),
+                Some(message) = self.asks.1.recv() => events.push_back(self.handle_request(message)),
                 Some(done) = self.at_work.join_next() => events.push_back(match done {
                     Ok(Ok(event)) => event,
                     Ok(Err(why)) => Event::Broken { why },
@@ -227,7 +227,7 @@ impl Runner {
         (self.watcher)(event, self.machine.state());
     }
 
-    fn notify(&mut self, news: News) {
+    fn notify(&mut self, news: Notification) {
         let (context, messenger) = (Arc::clone(&self.context), self.messenger.clone());
         self.news.spawn(async move {
             let config = &context.config.notify;
@@ -345,7 +345,7 @@ impl Runner {
         self.hurries.retain(|_, hurry| !hurry.is_closed());
         self.hurries.insert(task.clone(), hurry);
         Surroundings {
-            desk: Desk {
+            approvals: Approvals {
                 task: task.to_string(),
                 asks: self.asks.0.clone(),
                 questions: (config.questions.policy, config.questions.longest_wait.duration()),
@@ -361,10 +361,10 @@ impl Runner {
         }
     }
 
-    fn handle_desk(&mut self, message: FromDesk) -> Event {
+    fn handle_request(&mut self, message: ApprovalMessage) -> Event {
         match message {
-            FromDesk::Asked(ask) => self.asked(ask),
-            FromDesk::Answered { id, by, answers } => {
+            ApprovalMessage::Asked(ask) => self.asked(ask),
+            ApprovalMessage::Answered { id, by, answers } => {
                 self.open.retain(|ask| ask.id != id);
                 Event::AskEnded { id, by: Some(by), answers }
             }

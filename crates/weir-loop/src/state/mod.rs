@@ -31,7 +31,7 @@ pub use write::StateWriter;
 
 use crate::agent::{ModelUse, Setup};
 use crate::config::{Limits, TaskLimits};
-use crate::news::News;
+use crate::notification::Notification;
 use crate::outcome::{Failure, GateResult, Outcome};
 use crate::tasks::{Task, TaskId};
 
@@ -85,7 +85,7 @@ pub struct RunState {
     pub waited_ms: u64,
     /// Notifications that were not sent yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outbox: Vec<News>,
+    pub outbox: Vec<Notification>,
     /// Number of tasks that have ended since a start with `--once`, even if the run was killed meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once: Option<u32>,

@@ -1,7 +1,7 @@
 //! The test plan from the document that the loop implements; the tests have its names.
 
 use serde_json::json;
-use weir_loop::agent::{Agent as _, AgentEnd, AgentRequest, Desk, Hurry, Surroundings, run_from_log};
+use weir_loop::agent::{Agent as _, AgentEnd, AgentRequest, Approvals, Hurry, Surroundings, run_from_log};
 use weir_loop::config::{Mode, PermissionPolicy, QuestionPolicy};
 use weir_loop::outcome::Outcome;
 use weir_loop::state::{BudgetFile, RunEnd, SessionFile};
@@ -109,7 +109,7 @@ pub(crate) fn request(place: &Place, session: &str, resume: bool) -> AgentReques
 
 pub(crate) fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
     let (hurry, receiver) = tokio::sync::watch::channel(Hurry::None);
-    let desk = Desk {
+    let approvals = Approvals {
         task: "plan".into(),
         asks: tokio::sync::mpsc::unbounded_channel().0,
         questions: (QuestionPolicy::Skip, std::time::Duration::from_secs(1)),
@@ -118,7 +118,7 @@ pub(crate) fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
         waiting: std::sync::Arc::default(),
         names: std::sync::Arc::default(),
     };
-    (hurry, Surroundings { desk, hurry: receiver, activity: std::sync::Arc::new(|_| {}) })
+    (hurry, Surroundings { approvals, hurry: receiver, activity: std::sync::Arc::new(|_| {}) })
 }
 
 #[tokio::test]

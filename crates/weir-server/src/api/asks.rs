@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
-use weir_host::{ConversationId, Decision, HostError};
+use weir_host::{Decision, HostError, SessionId};
 use weir_transcript::{FilePreview, Request, RequestKind};
 use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId};
 
@@ -204,7 +204,7 @@ pub(crate) async fn elicitation(
 async fn decide(
     app: &App,
     who: &Principal,
-    id: &ConversationId,
+    id: &SessionId,
     request: String,
     decision: Decision,
     said: String,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use weir_host::{ConversationId, HostError, StoreError};
+use weir_host::{HostError, SessionId, StoreError};
 
 use crate::problem::Problem;
 
@@ -57,6 +57,6 @@ impl From<HostError> for Problem {
 }
 
 /// The session id in a path. An invalid id is answered like an unknown one.
-pub(crate) fn session_id(text: &str) -> Result<ConversationId, Problem> {
+pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
     text.parse().map_err(|_| Problem::not_found("no such session"))
 }

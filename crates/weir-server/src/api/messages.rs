@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use weir_host::{Accepted, ConversationId, Format, MessageState, NewMessage, WatchQuery};
+use weir_host::{Accepted, Format, MessageState, NewMessage, SessionId, WatchQuery};
 use weir_wire::MessageId;
 
 use super::answer::{self, Answer};
@@ -61,7 +61,7 @@ pub(super) fn wants_events(headers: &HeaderMap) -> bool {
 pub(super) async fn send_to(
     app: &App,
     who: &Principal,
-    id: &ConversationId,
+    id: &SessionId,
     body: SendMessage,
     format: Option<MessageEventFormat>,
 ) -> Result<Response, Problem> {

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use weir_base::money::dollars;
-use weir_host::{Payment, Purse};
+use weir_host::{Billing, Payment};
 
 use super::tokens::Tokens;
 
@@ -112,7 +112,7 @@ impl Budgets {
     }
 }
 
-impl Purse for Budgets {
+impl Billing for Budgets {
     fn reserve(&self, account: &str) -> Payment {
         let Some(token) = self.tokens.find(account) else {
             let reason =

@@ -1,6 +1,6 @@
 //! Finds or creates the session of a request, and its setup.
 
-use weir_host::{Actor, Branch, ConversationId, MessageInfo, MessageState, NewSession};
+use weir_host::{Actor, Branch, MessageInfo, MessageState, NewSession, SessionId};
 use weir_openai::{Endpoint, OpenAiError, Place, Request};
 
 use super::errors::of_host;
@@ -19,7 +19,7 @@ pub(super) struct Choice {
 /// The session of a request, and what to send to it.
 #[derive(Debug)]
 pub(super) struct Target {
-    pub(super) session: ConversationId,
+    pub(super) session: SessionId,
     /// Keeps other requests from using the session.
     pub(super) claim: Option<Claim>,
     pub(super) text: String,
@@ -66,7 +66,7 @@ pub(super) async fn find(
 }
 
 /// A session created for this request.
-fn fresh(app: &App, session: ConversationId, place: &Place, setup: String) -> Target {
+fn fresh(app: &App, session: SessionId, place: &Place, setup: String) -> Target {
     let claim = app.front().claim(session.as_str());
     let (text, images) = (place.prompt_with_history(), place.all_images());
     Target { session, claim, text, images, setup, earlier_failure: None }
@@ -104,8 +104,8 @@ async fn named(
 }
 
 /// The session with this id, or else with this key.
-async fn existing(app: &App, name: &str) -> Option<ConversationId> {
-    if let Ok(id) = name.parse::<ConversationId>()
+async fn existing(app: &App, name: &str) -> Option<SessionId> {
+    if let Ok(id) = name.parse::<SessionId>()
         && app.host().info(&id).await.is_ok()
     {
         return Some(id);
@@ -132,7 +132,7 @@ async fn after_response(
         let images = place.all_images();
         return Ok(Target { session, claim: Some(claim), text, images, setup, earlier_failure: failure });
     }
-    let parent: ConversationId = point.session.parse().map_err(|_| missing())?;
+    let parent: SessionId = point.session.parse().map_err(|_| missing())?;
     let branch = Branch {
         message: point.message.as_str().into(),
         name: Some(title(place)).filter(|title| !title.is_empty()),
@@ -161,8 +161,8 @@ fn missing(param: &str, name: &str) -> OpenAiError {
 
 /// The session of a point, if it has not continued since and no other request is using it. Also returns why a message
 /// after that point failed.
-async fn continued(app: &App, point: &Point) -> Option<(ConversationId, Claim, Option<String>)> {
-    let session: ConversationId = point.session.parse().ok()?;
+async fn continued(app: &App, point: &Point) -> Option<(SessionId, Claim, Option<String>)> {
+    let session: SessionId = point.session.parse().ok()?;
     let claim = app.front().claim(&point.session)?;
     // A session that was deleted meanwhile is created again.
     let messages = app.host().messages(&session, None).await.ok()?;
@@ -204,7 +204,7 @@ async fn create(
     place: &Place,
     choice: &Choice,
     by: &Actor,
-) -> Result<ConversationId, OpenAiError> {
+) -> Result<SessionId, OpenAiError> {
     let root = app.settings().roots.first().map(|root| root.to_string_lossy().into_owned());
     let new = NewSession {
         cwd: choice.folder.clone().or(root).unwrap_or_default(),

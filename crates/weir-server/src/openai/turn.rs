@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use weir_base::time::now_ms;
-use weir_host::{Actor, ConversationId, HostError, MessageState};
+use weir_host::{Actor, HostError, MessageState, SessionId};
 use weir_openai::reply::{Answer, Usage};
 use weir_openai::{Known, OpenAiError, Stage};
 use weir_wire::MessageId;
@@ -60,7 +60,7 @@ impl Turn {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn session(&self) -> Option<ConversationId> {
+    pub(super) fn session(&self) -> Option<SessionId> {
         self.begun.session.parse().ok()
     }
 
@@ -180,12 +180,7 @@ pub(super) async fn stop(app: &App, turn: &Turn, by: &Actor) {
     }
 }
 
-async fn stop_once(
-    app: &App,
-    session: &ConversationId,
-    message: &MessageId,
-    by: &Actor,
-) -> Result<(), HostError> {
+async fn stop_once(app: &App, session: &SessionId, message: &MessageId, by: &Actor) -> Result<(), HostError> {
     let host = app.host();
     match host.cancel_message(session, message, by).await {
         // Older CLI versions cannot cancel a message they already have; an interrupt ends it all the same.

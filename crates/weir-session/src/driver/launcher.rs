@@ -12,14 +12,14 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
 use weir_process::{Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions};
-use weir_wire::SessionId;
+use weir_wire::CliSessionId;
 
 use crate::arguments::{FORK_AT, PromptFiles, Start, arguments};
 use crate::error::{SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::folder::{Admitted, FolderPolicy};
 use crate::machine::Spawn;
-use crate::options::{Conversation, SessionOptions};
+use crate::options::{Origin, SessionOptions};
 
 /// Flags that are passed without checking the version first, because only very old versions lack them.
 const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--append-system-prompt-file"];
@@ -97,7 +97,7 @@ impl Launcher {
     /// Starts processes with these options from now on. The session stays the same.
     pub(super) fn reconfigure(&mut self, mut options: SessionOptions, fingerprint: Option<Fingerprint>) {
         let before = self.fingerprint();
-        options.conversation = self.options.conversation.clone();
+        options.origin = self.options.origin.clone();
         *self.options = options;
         self.fingerprint = fingerprint;
         if self.fingerprint() != before
@@ -261,7 +261,7 @@ impl Launcher {
 
     /// The CLI reports this session id, which may be new: no other process may have it. An earlier id is no
     /// longer ours.
-    pub(super) fn claim(&mut self, id: &SessionId) -> Result<(), SessionError> {
+    pub(super) fn claim(&mut self, id: &CliSessionId) -> Result<(), SessionError> {
         let Some(state) = &self.options.state_directory else { return Ok(()) };
         let (ours, folder) = (session_lock(state, id), state.join("locks"));
         lock(&mut self.locks, &self.options, Some(id)).map_err(failed)?;
@@ -333,18 +333,18 @@ fn failed(error: StartError) -> SessionError {
 }
 
 /// The id for a new session. We choose it, so that it is known and locked before the process runs.
-fn new_session_id(options: &SessionOptions, spawn: &Spawn) -> Option<SessionId> {
-    match &options.conversation {
+fn new_session_id(options: &SessionOptions, spawn: &Spawn) -> Option<CliSessionId> {
+    match &options.origin {
         _ if spawn.resume.is_some() => None,
         _ if spawn.afresh => Some(random_id()),
-        Conversation::Named(id) => Some(id.clone()),
-        Conversation::New => Some(random_id()),
+        Origin::Named(id) => Some(id.clone()),
+        Origin::New => Some(random_id()),
         _ => None,
     }
 }
 
-fn random_id() -> SessionId {
-    SessionId::new(Uuid::new_v4().to_string())
+fn random_id() -> CliSessionId {
+    CliSessionId::new(Uuid::new_v4().to_string())
 }
 
 /// Whether an option is set that only some versions support. Asking a CLI for its version takes from a third of
@@ -354,7 +354,7 @@ fn depends_on_version(options: &SessionOptions) -> bool {
         || !options.persistence
         || options.subagent_text
         || options.output_schema.is_some()
-        || matches!(options.conversation, Conversation::ForkAt { .. })
+        || matches!(options.origin, Origin::ForkAt { .. })
 }
 
 /// Refuses options that the CLI does not support and would silently ignore.
@@ -404,7 +404,11 @@ fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launc
     launch
 }
 
-fn lock(locks: &mut Vec<Lock>, options: &SessionOptions, id: Option<&SessionId>) -> Result<(), StartError> {
+fn lock(
+    locks: &mut Vec<Lock>,
+    options: &SessionOptions,
+    id: Option<&CliSessionId>,
+) -> Result<(), StartError> {
     let Some(state) = &options.state_directory else { return Ok(()) };
     let mut wanted = Vec::new();
     if let Some(id) = id {
@@ -428,7 +432,7 @@ fn lock(locks: &mut Vec<Lock>, options: &SessionOptions, id: Option<&SessionId>)
     Ok(())
 }
 
-fn session_lock(state: &Path, id: &SessionId) -> PathBuf {
+fn session_lock(state: &Path, id: &CliSessionId) -> PathBuf {
     state.join("locks").join(format!("session-{}.lock", file_name(id.as_str())))
 }
 

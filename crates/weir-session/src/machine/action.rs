@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use weir_transcript::{Turn, TurnState};
-use weir_wire::{MessageId, Outgoing, RequestId, SessionId};
+use weir_wire::{CliSessionId, MessageId, Outgoing, RequestId};
 
 use super::event::Ticket;
 use crate::ask::Ask;
@@ -18,7 +18,7 @@ pub enum Action {
     /// Write a line to the CLI.
     Write(Outgoing),
     /// The session has this id: no other process may have it.
-    Claim(SessionId),
+    Claim(CliSessionId),
     /// Let the host's handler decide.
     Ask(Ask),
     /// The decision is no longer wanted.
@@ -37,7 +37,7 @@ pub enum Action {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spawn {
     /// The session to resume.
-    pub resume: Option<SessionId>,
+    pub resume: Option<CliSessionId>,
     /// Whether to resume a copy of it.
     pub fork: bool,
     /// The uuid of the last line in the copy; all lines if `None`.
@@ -70,7 +70,7 @@ pub struct TurnEnd {
     /// The answer: the result's text, or what was said in the turn if that is empty.
     pub text: String,
     /// The session id that the CLI uses.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<CliSessionId>,
     /// Total cost of the session so far, if known.
     pub total_cost_usd: Option<f64>,
 }

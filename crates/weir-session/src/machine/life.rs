@@ -5,7 +5,7 @@ mod ending;
 use std::time::{Duration, Instant};
 
 use weir_transcript::{EntryId, HostEvent};
-use weir_wire::{HostRequest, SessionId};
+use weir_wire::{CliSessionId, HostRequest};
 
 use super::action::{Action, Reply, Spawn};
 use super::control::Purpose;
@@ -22,11 +22,11 @@ const WAKE_UP: Duration = Duration::from_secs(1);
 pub(super) struct Life {
     state: State,
     /// The session to resume at first, if one was given.
-    resume: Option<SessionId>,
+    resume: Option<CliSessionId>,
     /// Whether one of our processes has reported the session id. From then on that is the one to resume.
     is_named: bool,
     /// The session that the starting process resumes directly, rather than as a fork.
-    spawning: Option<SessionId>,
+    spawning: Option<CliSessionId>,
     /// Whether the process has reported that it is ready, or was not asked.
     has_answered: bool,
     /// Callers waiting for the process to be ready. Those that came while one was ending wait for the next.
@@ -84,7 +84,7 @@ enum State {
 }
 
 impl Life {
-    pub(super) fn new(resume: Option<SessionId>) -> Self {
+    pub(super) fn new(resume: Option<CliSessionId>) -> Self {
         Self {
             state: State::Absent,
             resume,
@@ -252,7 +252,7 @@ impl Machine {
         self.life.renew = replace && self.life.is_alive();
         if self.phase() == Phase::Idle {
             // A caller that reconfigures a session is about to use it.
-            self.watchdog.heard(now.instant);
+            self.watchdog.restart(now.instant);
         }
     }
 
@@ -291,7 +291,7 @@ impl Machine {
         self.life.has_answered = false;
         // What the previous process reported about itself does not apply to this one.
         self.asks.set_introduction(serde_json::Value::Null);
-        self.watchdog.heard(now.instant);
+        self.watchdog.restart(now.instant);
         self.life.started_after = self.view().entries.last().map(|entry| entry.id);
         let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);
@@ -345,7 +345,7 @@ impl Machine {
             State::Absent if self.messages.has_queued() || !self.life.starting.is_empty() => {
                 self.life.state = State::Starting;
                 self.life.close = false;
-                self.watchdog.heard(now.instant);
+                self.watchdog.restart(now.instant);
                 let spawn = self.next_spawn();
                 self.life.spawning = spawn.resume.clone().filter(|_| !spawn.fork);
                 self.actions.push(Action::Spawn(spawn));

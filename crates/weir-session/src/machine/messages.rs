@@ -196,7 +196,7 @@ impl Machine {
                 is_interrupted: false,
             });
             self.messages.sent += 1;
-            self.watchdog.heard(now.instant);
+            self.watchdog.restart(now.instant);
             // Recorded first: a message that is not in the log was not sent.
             self.record(HostEvent::MessageSent { message: id }, sink);
             self.actions.push(Action::Write(Outgoing::User(message)));

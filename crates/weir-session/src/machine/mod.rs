@@ -165,7 +165,7 @@ impl Machine {
         self.advance(now, sink);
         if self.phase() != phase {
             // The CLI has something new to do, and the time limit for that begins now.
-            self.watchdog.heard(now.instant);
+            self.watchdog.restart(now.instant);
         }
     }
 
@@ -241,7 +241,7 @@ impl Machine {
 
     fn line(&mut self, now: Now, line: &Line<'_>, sink: &mut dyn Sink) {
         if !self.life.is_starting() {
-            self.watchdog.heard(now.instant);
+            self.watchdog.restart(now.instant);
         }
         let had_tasks = !self.view().tasks.is_empty();
         let was_named = self.life.has_name();

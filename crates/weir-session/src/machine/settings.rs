@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use weir_transcript::FoldOptions;
-use weir_wire::{InitializeRequest, SessionId};
+use weir_wire::{CliSessionId, InitializeRequest};
 
 /// Settings of the machine.
 #[derive(Debug, Clone)]
 pub struct MachineSettings {
     /// The session to resume.
-    pub resume: Option<SessionId>,
+    pub resume: Option<CliSessionId>,
     /// Whether to resume a copy of it and leave the original unchanged.
     pub fork: bool,
     /// The uuid of the last line in the copy; all lines if `None`.

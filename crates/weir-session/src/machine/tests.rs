@@ -8,7 +8,7 @@ mod property;
 use std::time::Duration;
 
 use serde_json::json;
-use weir_wire::{MessageId, SessionId};
+use weir_wire::{CliSessionId, MessageId};
 
 use self::host::{Host, Process};
 use super::{Command, Greeting, Limits, MachineSettings, Phase, Reply, SendMode, Spawn};
@@ -44,12 +44,12 @@ fn nothing_is_started_without_a_command() {
 
 #[test]
 fn the_next_process_resumes_the_session_that_the_cli_named() {
-    let settings = MachineSettings { resume: Some(SessionId::new("s0")), ..MachineSettings::default() };
+    let settings = MachineSettings { resume: Some(CliSessionId::new("s0")), ..MachineSettings::default() };
     let mut host = running(settings);
     host.says(&result(&["m1"]));
     host.exits(0);
     host.send("m2", SendMode::Queue);
-    let resumed = |id: &str| Spawn { resume: Some(SessionId::new(id)), ..Spawn::default() };
+    let resumed = |id: &str| Spawn { resume: Some(CliSessionId::new(id)), ..Spawn::default() };
     assert_eq!(host.spawns, [resumed("s0"), resumed("s1")]);
 }
 
@@ -76,7 +76,7 @@ fn an_unexpected_working_directory_is_reported_once() {
 #[test]
 fn only_the_first_process_forks() {
     let fork =
-        MachineSettings { fork: true, resume: Some(SessionId::new("s0")), ..MachineSettings::default() };
+        MachineSettings { fork: true, resume: Some(CliSessionId::new("s0")), ..MachineSettings::default() };
     let mut host = Host::new(fork);
     host.command(|ticket| Command::Start { ticket });
     host.started();
@@ -89,7 +89,7 @@ fn only_the_first_process_forks() {
     host.says(&init());
     host.exits(1);
     host.command(|ticket| Command::Start { ticket });
-    let spawn = |id: &str, fork| Spawn { resume: Some(SessionId::new(id)), fork, ..Spawn::default() };
+    let spawn = |id: &str, fork| Spawn { resume: Some(CliSessionId::new(id)), fork, ..Spawn::default() };
     assert_eq!(host.spawns, [spawn("s0", true), spawn("s0", true), spawn("s1", false)]);
 }
 

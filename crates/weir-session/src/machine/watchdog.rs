@@ -47,17 +47,17 @@ impl fmt::Display for Phase {
 /// When there was last any output, and whether a limit was reached.
 #[derive(Debug)]
 pub(super) struct Watchdog {
-    heard: Instant,
+    since: Instant,
     fired: Option<(Phase, Duration)>,
 }
 
 impl Watchdog {
     pub(super) fn new(now: Instant) -> Self {
-        Self { heard: now, fired: None }
+        Self { since: now, fired: None }
     }
 
-    pub(super) fn heard(&mut self, now: Instant) {
-        self.heard = now;
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.since = now;
     }
 
     pub(super) fn has_fired(&self) -> bool {
@@ -75,7 +75,7 @@ impl Watchdog {
 
     pub(super) fn deadline(&self, phase: Phase, limits: &Limits) -> Option<Instant> {
         let limit = limit_of(phase, limits).filter(|_| self.fired.is_none())?;
-        Some(self.heard + limit)
+        Some(self.since + limit)
     }
 }
 

@@ -4,7 +4,7 @@
 //! history, with the next message. The pool only decides which sessions may have one.
 
 mod admission;
-mod room;
+mod slots;
 mod spare;
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use admission::{Capacity, Room};
-use room::residents;
+use slots::residents;
 use spare::Spare;
 use tokio::sync::Notify;
 use weir_process::ProcessId;
@@ -20,7 +20,7 @@ use weir_process::ProcessId;
 use crate::error::SessionError;
 use crate::fingerprint::Fingerprint;
 use crate::machine::{SendMode, TurnEnd};
-use crate::options::{Conversation, SessionOptions};
+use crate::options::{Origin, SessionOptions};
 use crate::session::{Message, Sent, Session};
 
 /// Options of a pool.
@@ -105,7 +105,7 @@ pub struct Pool {
 /// Room for a process that is about to be started. Dropping it gives the room back.
 #[derive(Debug)]
 pub struct Reservation {
-    claim: room::Claim,
+    claim: slots::Claim,
 }
 
 /// A session in a pool.
@@ -135,9 +135,9 @@ impl Pool {
     /// Returns the session with this key, creating it if necessary.
     ///
     /// An existing session continues with these options, see [`Session::reconfigure`]: if they need another
-    /// process, it is replaced once nothing is running. `options.conversation` and `options.history` apply to
+    /// process, it is replaced once nothing is running. `options.origin` and `options.history` apply to
     /// new ones only.
-    pub fn conversation(&self, key: impl Into<String>, mut options: SessionOptions) -> Pooled {
+    pub fn session(&self, key: impl Into<String>, mut options: SessionOptions) -> Pooled {
         let key = key.into();
         let fingerprint = Fingerprint::of(&options);
         // A session that the CLI does not keep on disk would be lost with its process, so it is not closed when
@@ -156,7 +156,7 @@ impl Pool {
             }
             Some(old) => {
                 if let Some(id) = old.glance().session_id().filter(|_| options.persistence) {
-                    options.conversation = Conversation::Resume(id);
+                    options.origin = Origin::Resume(id);
                 }
                 Session::new(options)
             }
@@ -267,9 +267,7 @@ impl Pool {
 
 fn spare_or_new(state: &mut State, fingerprint: Fingerprint, options: SessionOptions) -> Session {
     state.spares.retain(|spare| !spare.is_dead());
-    let is_new = options.conversation == Conversation::New
-        && options.history.is_none()
-        && options.shared_fold.is_none();
+    let is_new = options.origin == Origin::New && options.history.is_none() && options.shared_fold.is_none();
     let place = state.spares.iter().position(|spare| spare.fingerprint == fingerprint);
     match place.filter(|_| is_new) {
         Some(place) => {

@@ -1,7 +1,7 @@
 //! Converts the settings of a scenario's process into session options.
 
 use weir_process::{Environment, LogOptions};
-use weir_session::{Conversation, SessionOptions};
+use weir_session::{Origin, SessionOptions};
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::real::Place;
 use weir_testkit::scenario::{Cli, MODEL_FLAGS, Process};
@@ -68,12 +68,12 @@ fn flags(options: &mut SessionOptions, flags: Vec<String>) {
         let mut value = || flags.next().unwrap();
         match flag.as_str() {
             "--include-partial-messages" => options.partial_messages = true,
-            "--continue" => options.conversation = Conversation::Continue,
-            "--resume" => options.conversation = Conversation::Resume(value().as_str().into()),
-            "--session-id" => options.conversation = Conversation::Named(value().as_str().into()),
+            "--continue" => options.origin = Origin::Continue,
+            "--resume" => options.origin = Origin::Resume(value().as_str().into()),
+            "--session-id" => options.origin = Origin::Named(value().as_str().into()),
             "--fork-session" => {
-                let Conversation::Resume(id) = options.conversation.clone() else { continue };
-                options.conversation = Conversation::Fork(id);
+                let Origin::Resume(id) = options.origin.clone() else { continue };
+                options.origin = Origin::Fork(id);
             }
             "--no-session-persistence" => options.persistence = false,
             "--max-turns" => options.max_turns = value().parse().ok(),

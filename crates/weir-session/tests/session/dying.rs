@@ -194,7 +194,7 @@ async fn the_session_that_the_cli_names_is_locked() {
     let folder = tempfile::tempdir().unwrap();
     let options = || {
         let mut options = SessionOptions::new().state_directory(folder.path());
-        options.conversation = weir_session::Conversation::Continue;
+        options.origin = weir_session::Origin::Continue;
         options
     };
     let (first, first_stage) = session(options());

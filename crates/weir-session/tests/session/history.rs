@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weir_session::{Conversation, Observer, SessionError, SessionOptions};
+use weir_session::{Observer, Origin, SessionError, SessionOptions};
 use weir_transcript::{
     Delivery, EntryBody, Fold, FoldOptions, HostEvent, RequestState, Status, ToolState, TurnState, View,
 };
-use weir_wire::{Decoder, MessageId, SessionId};
+use weir_wire::{CliSessionId, Decoder, MessageId};
 
 use crate::played::{SESSION, asking, quiet, session, soon};
 
@@ -153,7 +153,7 @@ async fn numbers_and_costs_continue_and_the_log_gives_the_same_view_again() {
         Logged::Host(HostEvent::ProcessStarted { resumes }) => Some(resumes.clone()),
         _ => None,
     });
-    assert_eq!(resumes, Some(Some(SessionId::new(SESSION))), "it resumes the session of the history");
+    assert_eq!(resumes, Some(Some(CliSessionId::new(SESSION))), "it resumes the session of the history");
     // Folding the log from its beginning gives the same view, except for the end of the process.
     let end = log.iter().position(|logged| matches!(logged, Logged::Host(HostEvent::ProcessExited { .. })));
     let again = fold(&log[..end.unwrap()]).into_view();
@@ -174,11 +174,11 @@ fn without_times(mut view: View) -> View {
 #[tokio::test(start_paused = true)]
 async fn another_session_can_be_named_and_a_copy_can_be_made() {
     for (conversation, forked) in [
-        (Conversation::Resume(SessionId::new("other")), false),
-        (Conversation::Fork(SessionId::new(SESSION)), true),
+        (Origin::Resume(CliSessionId::new("other")), false),
+        (Origin::Fork(CliSessionId::new(SESSION)), true),
     ] {
         let written = Log(Arc::new(Mutex::new(Vec::new())));
-        let options = SessionOptions::new().conversation(conversation).history(fold(&interrupted_host()));
+        let options = SessionOptions::new().origin(conversation).history(fold(&interrupted_host()));
         let (session, stage) = session(options.observer(written.clone()));
         let asked = asking(&session, "four");
         let mut cli = stage.ready().await;
@@ -191,7 +191,7 @@ async fn another_session_can_be_named_and_a_copy_can_be_made() {
             Logged::Host(HostEvent::ProcessStarted { resumes }) => Some(resumes.clone()),
             _ => None,
         });
-        let expected = if forked { None } else { Some(SessionId::new("other")) };
+        let expected = if forked { None } else { Some(CliSessionId::new("other")) };
         assert_eq!(resumes, Some(expected));
         assert!(session.view().await.unwrap().session.forked);
         session.stop().await;

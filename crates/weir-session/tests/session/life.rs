@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use weir_session::{Conversation, SessionError, SessionOptions};
-use weir_wire::SessionId;
+use weir_session::{Origin, SessionError, SessionOptions};
+use weir_wire::CliSessionId;
 
 use crate::played::{SESSION, asking, quiet, session, soon};
 
@@ -96,10 +96,10 @@ async fn the_id_that_the_cli_reports_is_authoritative() {
     cli.init_as(OTHER).await;
     cli.result("1", &[&id]).await;
     let answer = asked.await.unwrap().unwrap();
-    assert_eq!(answer.session_id, Some(SessionId::new(OTHER)));
+    assert_eq!(answer.session_id, Some(CliSessionId::new(OTHER)));
     let view = session.view().await.unwrap();
     assert!(view.session.forked, "not the requested session");
-    assert_eq!(view.session.id, Some(SessionId::new(OTHER)));
+    assert_eq!(view.session.id, Some(CliSessionId::new(OTHER)));
     session.stop().await;
 }
 
@@ -115,7 +115,7 @@ async fn a_resumed_session_that_keeps_its_id_is_not_a_fork() {
 
 #[tokio::test(start_paused = true)]
 async fn a_requested_fork_is_not_reported_as_an_unexpected_one() {
-    let options = SessionOptions::new().conversation(Conversation::Fork(SessionId::new(SESSION)));
+    let options = SessionOptions::new().origin(Origin::Fork(CliSessionId::new(SESSION)));
     let (session, stage) = session(options);
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
@@ -124,7 +124,7 @@ async fn a_requested_fork_is_not_reported_as_an_unexpected_one() {
     cli.result("1", &[&id]).await;
     asked.await.unwrap().unwrap();
     let view = session.view().await.unwrap();
-    assert_eq!(view.session.id, Some(SessionId::new(OTHER)));
+    assert_eq!(view.session.id, Some(CliSessionId::new(OTHER)));
     assert!(!view.session.forked);
     session.stop().await;
 }

@@ -16,7 +16,7 @@ async fn a_message_is_answered_by_its_result() {
     assert_eq!(answer.text, "Hi there");
     assert!(!answer.is_error());
     assert_eq!(answer.cost_usd(), Some(0.25));
-    assert_eq!(answer.session_id.as_ref().map(weir_wire::SessionId::as_str), Some(SESSION));
+    assert_eq!(answer.session_id.as_ref().map(weir_wire::CliSessionId::as_str), Some(SESSION));
     session.stop().await;
 }
 

@@ -26,11 +26,11 @@ mod pool;
 #[path = "../programs/find.rs"]
 mod programs;
 #[cfg(test)]
-mod room;
-#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod silence;
+#[cfg(test)]
+mod slots;
 #[cfg(test)]
 mod tools;
 #[cfg(test)]

@@ -30,11 +30,11 @@ pub(crate) fn says(text: &str) -> String {
 async fn a_key_keeps_its_process_and_another_key_gets_its_own() {
     let place = Place::new();
     let pool = pool(|_| {});
-    let a = pool.conversation("flow::a", options(&place));
+    let a = pool.session("flow::a", options(&place));
     assert_eq!(soon(a.ask(says("one"))).await.unwrap().text, "one");
-    let again = pool.conversation("flow::a", options(&place));
+    let again = pool.session("flow::a", options(&place));
     assert_eq!(soon(again.ask(says("two"))).await.unwrap().text, "two");
-    let b = pool.conversation("flow::b", options(&place));
+    let b = pool.session("flow::b", options(&place));
     assert_eq!(soon(b.ask(says("three"))).await.unwrap().text, "three");
     let (first, second) = (a.session().facts().await.unwrap(), b.session().facts().await.unwrap());
     assert_eq!((first.processes, second.processes), (1, 1));
@@ -49,13 +49,13 @@ async fn concurrent_callers_get_the_same_session() {
     let place = Place::new();
     let pool = pool(|_| {});
     let asks = (0..8).map(|number| {
-        let conversation = pool.conversation("one", options(&place));
+        let conversation = pool.session("one", options(&place));
         tokio::spawn(async move { conversation.ask(says(&number.to_string())).await })
     });
     for (number, ask) in asks.collect::<Vec<_>>().into_iter().enumerate() {
         assert_eq!(soon(ask).await.unwrap().unwrap().text, number.to_string());
     }
-    let facts = pool.conversation("one", options(&place)).session().facts().await.unwrap();
+    let facts = pool.session("one", options(&place)).session().facts().await.unwrap();
     assert_eq!(facts.processes, 1);
     soon(pool.shut_down(Duration::ZERO)).await;
 }
@@ -64,9 +64,9 @@ async fn concurrent_callers_get_the_same_session() {
 async fn the_longest_idle_session_makes_room_and_keeps_its_history() {
     let place = Place::new();
     let pool = pool(|options| options.max_processes = 1);
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     let first = soon(a.ask(says("one"))).await.unwrap();
-    let b = pool.conversation("b", options(&place));
+    let b = pool.session("b", options(&place));
     soon(b.ask(says("two"))).await.unwrap();
     assert_eq!(pool.list(), [("a".to_owned(), false), ("b".to_owned(), true)]);
     let back = soon(a.ask(says("three"))).await.unwrap();
@@ -80,9 +80,9 @@ async fn the_longest_idle_session_makes_room_and_keeps_its_history() {
 async fn a_new_session_is_refused_when_all_processes_are_busy() {
     let place = Place::new();
     let pool = pool(|options| options.max_processes = 1);
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     let mut running = soon(a.send(script(&json!([{"text": "slow", "sleep": 600}])))).await.unwrap();
-    let b = pool.conversation("b", options(&place));
+    let b = pool.session("b", options(&place));
     let error = soon(b.ask(says("no"))).await.unwrap_err();
     assert!(matches!(error, PoolError::Full { max: 1 }), "{error}");
     until("the turn is running", || pool.list().iter().any(|(key, live)| key == "a" && *live)).await;
@@ -100,10 +100,10 @@ async fn a_new_session_is_refused_when_all_processes_are_busy() {
 async fn other_options_restart_the_process_with_the_same_history() {
     let place = Place::new();
     let pool = pool(|_| {});
-    let before = pool.conversation("a", options(&place));
+    let before = pool.session("a", options(&place));
     let first = soon(before.ask(says("one"))).await.unwrap();
     let old = ProcessId::of(before.session().facts().await.unwrap().pid.unwrap()).unwrap();
-    let after = pool.conversation("a", options(&place).append_system_prompt("Be brief."));
+    let after = pool.session("a", options(&place).append_system_prompt("Be brief."));
     let second = soon(after.ask(says("two"))).await.unwrap();
     assert_eq!(second.session_id, first.session_id);
     assert!(!old.is_alive(), "the old process is gone before the new one runs");
@@ -114,7 +114,7 @@ async fn other_options_restart_the_process_with_the_same_history() {
 async fn a_process_is_replaced_after_max_turns() {
     let place = Place::new();
     let pool = pool(|options| options.max_turns = Some(2));
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     for number in 0..5 {
         soon(a.ask(says(&number.to_string()))).await.unwrap();
     }
@@ -127,7 +127,7 @@ async fn a_process_that_has_grown_too_large_is_replaced() {
     let place = Place::new();
     for (max, processes) in [(1, 3), (u64::MAX, 1)] {
         let pool = pool(|options| options.max_bytes = Some(max));
-        let a = pool.conversation("a", options(&place));
+        let a = pool.session("a", options(&place));
         let mut ids = Vec::new();
         for number in 0..3 {
             ids.push(soon(a.ask(says(&number.to_string()))).await.unwrap().session_id.clone());
@@ -143,7 +143,7 @@ async fn a_process_that_has_grown_too_large_is_replaced() {
 async fn a_process_that_was_killed_is_replaced_by_the_next_message() {
     let place = Place::new();
     let pool = pool(|_| {});
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     let first = soon(a.ask(says("one"))).await.unwrap();
     let pid = a.session().facts().await.unwrap().pid.unwrap();
     rustix::process::kill_process(
@@ -165,7 +165,7 @@ async fn a_new_session_takes_the_spare_process() {
     pool.prewarm(move || options(&recipe));
     assert_eq!(pool.spares(), 1);
     until("the spare is started", || pool.live_spares() == 1).await;
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     // It was running before the first message.
     let waiting = a.session().facts().await.unwrap().pid;
     assert!(waiting.is_some());
@@ -179,7 +179,7 @@ async fn a_new_session_takes_the_spare_process() {
 async fn shutting_down_lets_a_turn_end_and_leaves_nothing() {
     let place = Place::new();
     let pool = pool(|_| {});
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     let mut running = soon(a.send(script(&json!([{"text": "last words", "sleep": 1}])))).await.unwrap();
     soon(a.session().start()).await.unwrap();
     let process = ProcessId::of(a.session().facts().await.unwrap().pid.unwrap()).unwrap();

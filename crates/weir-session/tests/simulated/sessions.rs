@@ -1,8 +1,8 @@
 //! Session ids: resumed, forked, and owned by a single session.
 
 use serde_json::json;
-use weir_session::{Conversation, Session, SessionError};
-use weir_wire::SessionId;
+use weir_session::{Origin, Session, SessionError};
+use weir_wire::CliSessionId;
 
 use crate::place::{Place, script, soon};
 
@@ -13,12 +13,12 @@ fn says(text: &str) -> String {
 }
 
 /// A session from earlier.
-async fn before(place: &Place) -> SessionId {
-    let session = Session::new(place.options().conversation(Conversation::Named(SessionId::new(ID))));
+async fn before(place: &Place) -> CliSessionId {
+    let session = Session::new(place.options().origin(Origin::Named(CliSessionId::new(ID))));
     let answer = soon(session.ask(says("before"))).await.unwrap();
     soon(session.stop()).await;
-    assert_eq!(answer.session_id, Some(SessionId::new(ID)));
-    SessionId::new(ID)
+    assert_eq!(answer.session_id, Some(CliSessionId::new(ID)));
+    CliSessionId::new(ID)
 }
 
 #[tokio::test]

@@ -112,9 +112,9 @@ fn count(connection: &Connection, number: i64, counted: u64, revision: u64) -> r
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::NewConversation;
     use crate::cursor::Check;
     use crate::event::{Append, NewEvent};
+    use crate::session::NewStoredSession;
     use crate::sqlite::open::{Database, SqliteOptions};
     use crate::sqlite::write;
 
@@ -137,7 +137,7 @@ mod tests {
         let database = Database { path: folder.path().join("weir.db") };
         let connection = database.open_writer(&SqliteOptions::default()).unwrap();
         for id in ["one", "two"] {
-            write::create(&connection, &NewConversation::new(id.parse().unwrap(), 5)).unwrap();
+            write::create(&connection, &NewStoredSession::new(id.parse().unwrap(), 5)).unwrap();
         }
         let before = facts(&connection);
         append(&connection, "two", 9, "123");
@@ -165,7 +165,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let database = Database { path: folder.path().join("weir.db") };
         let connection = database.open_writer(&SqliteOptions::default()).unwrap();
-        write::create(&connection, &NewConversation::new("one".parse().unwrap(), 5)).unwrap();
+        write::create(&connection, &NewStoredSession::new("one".parse().unwrap(), 5)).unwrap();
         append(&connection, "one", 1, "1");
         let noted = |connection: &Connection| -> i64 {
             connection.query_row("SELECT max(turn) FROM behind", [], |row| row.get(0)).unwrap()

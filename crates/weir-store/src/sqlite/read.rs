@@ -7,20 +7,19 @@ use super::rows::{self, CONVERSATION, find_conversation, place, seq_of, signed, 
 use super::runs;
 use super::write::Failure;
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
-use crate::conversation::{Conversation, ConversationId};
 use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::Event;
 use crate::query::{
-    Archived, ConversationPage, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery,
-    SearchQuery,
+    Archived, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery, SearchQuery, SessionPage,
 };
+use crate::session::{SessionId, StoredSession};
 use crate::terms::{MARK_END, MARK_START, Terms, unmark};
 
 /// Words in a snippet.
 const SNIPPET_WORDS: i64 = 24;
 
-pub(super) fn find(connection: &Connection, lookup: &Lookup) -> rusqlite::Result<Option<Conversation>> {
+pub(super) fn find(connection: &Connection, lookup: &Lookup) -> rusqlite::Result<Option<StoredSession>> {
     let found = match lookup {
         Lookup::Id(id) => find_conversation(connection, "id = ?1", [id.as_str()]),
         Lookup::Key(key) => find_conversation(connection, "key = ?1 AND archived = 0", [key]),
@@ -33,7 +32,7 @@ pub(super) fn find(connection: &Connection, lookup: &Lookup) -> rusqlite::Result
     Ok(found?.map(|(_, facts)| facts))
 }
 
-pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Result<ConversationPage> {
+pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Result<SessionPage> {
     let archived = match query.archived {
         Archived::Without => Some(false),
         Archived::With => None,
@@ -67,7 +66,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
     let mut conversations = found.map(|row| Ok(row?.1)).collect::<rusqlite::Result<Vec<_>>>()?;
     let more = conversations.len() > query.limit;
     conversations.truncate(query.limit);
-    Ok(ConversationPage { conversations, more })
+    Ok(SessionPage { conversations, more })
 }
 
 pub(super) fn checkpoint(
@@ -112,11 +111,11 @@ fn contains_pattern(text: &str) -> String {
 }
 
 /// The number of a session, and that of its newest event.
-fn head(connection: &Connection, id: &ConversationId) -> rusqlite::Result<Option<(i64, u64)>> {
+fn head(connection: &Connection, id: &SessionId) -> rusqlite::Result<Option<(i64, u64)>> {
     Ok(heads::head(connection, id.as_str())?.map(|head| (head.number, head.newest)))
 }
 
-pub(super) fn newest(connection: &Connection, id: &ConversationId) -> rusqlite::Result<Option<u64>> {
+pub(super) fn newest(connection: &Connection, id: &SessionId) -> rusqlite::Result<Option<u64>> {
     Ok(head(connection, id)?.map(|(_, newest)| newest))
 }
 
@@ -231,11 +230,7 @@ fn fitting(connection: &Connection, query: &ReadQuery, wanted: &Wanted<'_>) -> r
     Ok((count, more))
 }
 
-pub(super) fn event(
-    connection: &Connection,
-    id: &ConversationId,
-    seq: u64,
-) -> Result<Option<Event>, Failure> {
+pub(super) fn event(connection: &Connection, id: &SessionId, seq: u64) -> Result<Option<Event>, Failure> {
     let Some((number, newest)) = head(connection, id)? else {
         return Err(StoreError::NotFound(id.clone()).into());
     };
@@ -252,7 +247,7 @@ pub(super) fn event(
 
 pub(super) fn by_client(
     connection: &Connection,
-    id: &ConversationId,
+    id: &SessionId,
     client_id: &str,
 ) -> Result<Option<u64>, Failure> {
     let Some((number, _)) = head(connection, id)? else {
@@ -261,11 +256,7 @@ pub(super) fn by_client(
     Ok(rows::seq_of_client(connection, number, client_id)?)
 }
 
-pub(super) fn check_at(
-    connection: &Connection,
-    id: &ConversationId,
-    seq: u64,
-) -> Result<Option<Check>, Failure> {
+pub(super) fn check_at(connection: &Connection, id: &SessionId, seq: u64) -> Result<Option<Check>, Failure> {
     let Some((number, newest)) = head(connection, id)? else {
         return Err(StoreError::NotFound(id.clone()).into());
     };

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
 
 use super::schema::SEQ_BITS;
-use crate::conversation::{Conversation, ConversationId, Parent};
 use crate::event::Event;
+use crate::session::{Parent, SessionId, StoredSession};
 
 /// The columns that [`conversation`] reads from the table `conversation`. The end of the log is looked up in the log.
 pub(super) const CONVERSATION: &str = "number, id, key, title, cwd, model, status, parent, parent_seq, cost_usd, \
@@ -15,14 +15,14 @@ pub(super) const CONVERSATION: &str = "number, id, key, title, cwd, model, statu
        ORDER BY place DESC LIMIT 1) AS newest";
 
 /// A session and the number by which other tables refer to it.
-pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, Conversation)> {
+pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, StoredSession)> {
     let parent: Option<String> = row.get("parent")?;
     let parent_seq: Option<i64> = row.get("parent_seq")?;
     let parent = match parent.zip(parent_seq) {
         Some((parent, seq)) => Some(Parent { conversation: id(parent)?, seq: unsigned(seq) }),
         None => None,
     };
-    let facts = Conversation {
+    let facts = StoredSession {
         id: id(row.get("id")?)?,
         key: row.get("key")?,
         title: row.get("title")?,
@@ -48,7 +48,7 @@ pub(super) fn find_conversation(
     connection: &Connection,
     condition: &str,
     params: impl Params,
-) -> rusqlite::Result<Option<(i64, Conversation)>> {
+) -> rusqlite::Result<Option<(i64, StoredSession)>> {
     let sql = format!("SELECT {CONVERSATION} FROM conversation WHERE {condition}");
     connection.prepare_cached(&sql)?.query_row(params, conversation).optional()
 }
@@ -87,8 +87,8 @@ pub(super) fn seq_of(place: i64) -> u64 {
     unsigned(place & ((1 << SEQ_BITS) - 1))
 }
 
-pub(super) fn id(text: String) -> rusqlite::Result<ConversationId> {
-    ConversationId::try_from(text).map_err(conversion)
+pub(super) fn id(text: String) -> rusqlite::Result<SessionId> {
+    SessionId::try_from(text).map_err(conversion)
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {

@@ -14,12 +14,12 @@ use super::readers::Readers;
 use super::writer::Writer;
 use super::{heads, index, read, vacuum, write};
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
-use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event};
-use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
+use crate::query::{EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery, SessionPage};
 use crate::reply::Reply;
+use crate::session::{NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use crate::space::{Space, Usage};
 use crate::store::Store;
 use crate::tail::{Tail, TailState, Tails};
@@ -120,11 +120,11 @@ impl Store for SqliteStore {
         &self.epoch
     }
 
-    fn create(&self, new: NewConversation) -> Reply<Conversation> {
+    fn create(&self, new: NewStoredSession) -> Reply<StoredSession> {
         self.queue.send(WITHOUT_EVENTS, move |connection| write::create(connection, &new))
     }
 
-    fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>> {
+    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
         let queue = Arc::clone(&self.queue);
         self.ask(move |connection| {
             count(&queue, connection)?;
@@ -132,15 +132,15 @@ impl Store for SqliteStore {
         })
     }
 
-    fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
+    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
         self.queue.send(ESSENTIAL, move |connection| write::update(connection, &id, &update))
     }
 
-    fn delete(&self, id: ConversationId) -> Reply<bool> {
+    fn delete(&self, id: SessionId) -> Reply<bool> {
         self.queue.send(ESSENTIAL, move |connection| write::delete(connection, &id))
     }
 
-    fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
+    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
         let queue = Arc::clone(&self.queue);
         self.ask(move |connection| {
             count(&queue, connection)?;
@@ -162,19 +162,19 @@ impl Store for SqliteStore {
         self.ask(move |connection| read::events(connection, &query))
     }
 
-    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>> {
+    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>> {
         self.ask(move |connection| read::by_client(connection, &conversation, &client_id))
     }
 
-    fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
+    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>> {
         self.ask(move |connection| read::event(connection, &conversation, seq))
     }
 
-    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
+    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>> {
         self.ask(move |connection| read::check_at(connection, &conversation, seq))
     }
 
-    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
+    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()> {
         let weight = Weight { bytes: WITHOUT_EVENTS.bytes + checkpoint.data.len(), ..WITHOUT_EVENTS };
         self.queue
             .send(weight, move |connection| write::save_checkpoint(connection, &conversation, &checkpoint))
@@ -192,7 +192,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn subscribe(&self, conversation: ConversationId) -> Reply<Tail> {
+    fn subscribe(&self, conversation: SessionId) -> Reply<Tail> {
         let tails = Arc::clone(&self.tails);
         let tail = tails.subscribe(&conversation);
         self.queue.nudge();

@@ -3,15 +3,15 @@
 use rusqlite::Connection;
 
 use super::write::Failure;
-use crate::conversation::ConversationId;
 use crate::error::StoreError;
 use crate::reply::Promise;
+use crate::session::SessionId;
 use crate::tail::{TailState, Tails};
 
 /// What viewers are told when a write is done.
 #[derive(Debug)]
 pub(super) struct Notice {
-    pub(super) conversation: ConversationId,
+    pub(super) conversation: SessionId,
     pub(super) end: TailState,
     /// `None` if viewers were already told of this revision.
     pub(super) revision: Option<u64>,

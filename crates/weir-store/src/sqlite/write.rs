@@ -8,10 +8,10 @@ use super::read;
 use super::rows::{find_conversation, place, seq_of_client, signed};
 use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
-use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, NewEvent, Placed};
+use crate::session::{NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use crate::tail::TailState;
 
 /// Either the request is refused, or the database failed and the transaction with it.
@@ -33,7 +33,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-pub(super) fn create(connection: &Connection, new: &NewConversation) -> Done<Conversation> {
+pub(super) fn create(connection: &Connection, new: &NewStoredSession) -> Done<StoredSession> {
     let mut facts = new.clone().into_conversation()?;
     heads::settle(connection)?;
     if find_conversation(connection, "id = ?1", [facts.id.as_str()])?.is_some() {
@@ -59,11 +59,7 @@ pub(super) fn create(connection: &Connection, new: &NewConversation) -> Done<Con
     Ok((facts, Some(notice)))
 }
 
-pub(super) fn update(
-    connection: &Connection,
-    id: &ConversationId,
-    update: &ConversationUpdate,
-) -> Done<Conversation> {
+pub(super) fn update(connection: &Connection, id: &SessionId, update: &SessionUpdate) -> Done<StoredSession> {
     heads::settle(connection)?;
     let (number, mut facts) = existing(connection, id)?;
     if update.is_empty() {
@@ -78,7 +74,7 @@ pub(super) fn update(
     Ok((facts, Some(notice)))
 }
 
-pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool> {
+pub(super) fn delete(connection: &Connection, id: &SessionId) -> Done<bool> {
     heads::settle(connection)?;
     let Some((number, _)) = find_conversation(connection, "id = ?1", [id.as_str()])? else {
         return Ok((false, None));
@@ -141,11 +137,7 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
     Ok((appended, Some(Notice { conversation: id.clone(), end: TailState::Newest(newest), revision })))
 }
 
-pub(super) fn save_checkpoint(
-    connection: &Connection,
-    id: &ConversationId,
-    checkpoint: &Checkpoint,
-) -> Done<()> {
+pub(super) fn save_checkpoint(connection: &Connection, id: &SessionId, checkpoint: &Checkpoint) -> Done<()> {
     let number: Option<i64> = connection
         .prepare_cached("SELECT number FROM conversation WHERE id = ?1")?
         .query_row([id.as_str()], |row| row.get(0))
@@ -170,7 +162,7 @@ pub(super) fn save_checkpoint(
 }
 
 /// The facts after the append, if it changes any, and whether the CLI session is new.
-fn updated_facts(connection: &Connection, append: &Append) -> Result<Option<(Conversation, bool)>, Failure> {
+fn updated_facts(connection: &Connection, append: &Append) -> Result<Option<(StoredSession, bool)>, Failure> {
     if append.update.is_empty() {
         return Ok(None);
     }
@@ -212,12 +204,12 @@ fn insert(connection: &Connection, number: i64, seq: u64, event: &NewEvent) -> r
     Ok(())
 }
 
-fn existing(connection: &Connection, id: &ConversationId) -> Result<(i64, Conversation), Failure> {
+fn existing(connection: &Connection, id: &SessionId) -> Result<(i64, StoredSession), Failure> {
     let found = find_conversation(connection, "id = ?1", [id.as_str()])?;
     found.ok_or_else(|| StoreError::NotFound(id.clone()).into())
 }
 
-fn check_key(connection: &Connection, facts: &Conversation) -> Result<(), Failure> {
+fn check_key(connection: &Connection, facts: &StoredSession) -> Result<(), Failure> {
     let Some(key) = facts.key.as_ref().filter(|_| !facts.archived) else { return Ok(()) };
     let owner = find_conversation(connection, "key = ?1 AND archived = 0", [key])?;
     match owner {
@@ -237,7 +229,7 @@ fn next_revision(connection: &Connection) -> rusqlite::Result<u64> {
 fn write_facts(
     connection: &Connection,
     number: i64,
-    facts: &Conversation,
+    facts: &StoredSession,
     new_session: bool,
 ) -> rusqlite::Result<()> {
     connection

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use weir_store::{
-    Append, Archived, ConversationUpdate, ListOrder, ListQuery, Lookup, NewConversation, NewEvent, Parent,
-    Placed, ReadQuery, Store, StoreError,
+    Append, Archived, ListOrder, ListQuery, Lookup, NewEvent, NewStoredSession, Parent, Placed, ReadQuery,
+    SessionUpdate, Store, StoreError,
 };
 
 use crate::support::{append, block_on, create, event, id, on_each, payloads, whole_log};
@@ -12,9 +12,9 @@ use crate::support::{append, block_on, create, event, id, on_each, payloads, who
 fn a_session_is_as_it_was_created() {
     on_each(|store| {
         let parent = create(store, "parent");
-        let new = NewConversation {
+        let new = NewStoredSession {
             parent: Some(Parent { conversation: parent, seq: 7 }),
-            facts: ConversationUpdate {
+            facts: SessionUpdate {
                 key: Some(Some("flow::node".to_owned())),
                 title: Some(Some("Fix the parser".to_owned())),
                 cwd: Some("/workspace/demo".to_owned()),
@@ -23,9 +23,9 @@ fn a_session_is_as_it_was_created() {
                 cli_session: Some("session-1".to_owned()),
                 cost_usd: Some(0.25),
                 settings: Some(json!({"tools": ["Bash"]})),
-                ..ConversationUpdate::default()
+                ..SessionUpdate::default()
             },
-            ..NewConversation::new(id("one"), 1_000)
+            ..NewStoredSession::new(id("one"), 1_000)
         };
         let created = store.create(new).wait().unwrap();
         assert_eq!(created.title.as_deref(), Some("Fix the parser"));
@@ -45,7 +45,7 @@ fn a_session_is_as_it_was_created() {
         {
             assert_eq!(store.find(lookup).wait().unwrap(), None);
         }
-        let again = store.create(NewConversation::new(id("one"), 1)).wait();
+        let again = store.create(NewStoredSession::new(id("one"), 1)).wait();
         assert!(matches!(again, Err(StoreError::IdInUse(_))));
     });
 }
@@ -55,8 +55,8 @@ fn an_update_changes_what_it_names() {
     on_each(|store| {
         let one = create(store, "one");
         let update = |update| store.update(one.clone(), update).wait().unwrap();
-        update(ConversationUpdate { title: Some(Some("a".to_owned())), ..Default::default() });
-        let changed = update(ConversationUpdate {
+        update(SessionUpdate { title: Some(Some("a".to_owned())), ..Default::default() });
+        let changed = update(SessionUpdate {
             at: Some(50),
             status: Some("running".to_owned()),
             cli_session: Some("s1".to_owned()),
@@ -64,7 +64,7 @@ fn an_update_changes_what_it_names() {
         });
         assert_eq!(changed.title.as_deref(), Some("a"));
         assert_eq!((changed.status.as_str(), changed.updated_at), ("running", 50));
-        let changed = update(ConversationUpdate {
+        let changed = update(SessionUpdate {
             at: Some(40),
             title: Some(None),
             cli_session: Some("s2".to_owned()),
@@ -72,7 +72,7 @@ fn an_update_changes_what_it_names() {
         });
         assert_eq!((changed.title, changed.updated_at), (None, 50));
         assert_eq!(changed.cli_sessions, ["s1", "s2"]);
-        let missing = store.update(id("two"), ConversationUpdate::default()).wait();
+        let missing = store.update(id("two"), SessionUpdate::default()).wait();
         assert!(matches!(missing, Err(StoreError::NotFound(_))));
     });
 }
@@ -80,8 +80,8 @@ fn an_update_changes_what_it_names() {
 #[test]
 fn a_key_has_one_live_owner() {
     on_each(|store| {
-        let key = |key: &str| ConversationUpdate { key: Some(Some(key.to_owned())), ..Default::default() };
-        let archive = |archived| ConversationUpdate { archived: Some(archived), ..Default::default() };
+        let key = |key: &str| SessionUpdate { key: Some(Some(key.to_owned())), ..Default::default() };
+        let archive = |archived| SessionUpdate { archived: Some(archived), ..Default::default() };
         let (one, two) = (create(store, "one"), create(store, "two"));
         store.update(one.clone(), key("k")).wait().unwrap();
         store.update(one.clone(), key("k")).wait().unwrap();
@@ -91,7 +91,7 @@ fn a_key_has_one_live_owner() {
         let with_events = Append { update: key("k"), ..Append::new(two.clone(), vec![event("x")]) };
         assert!(matches!(store.append(with_events).wait(), Err(StoreError::KeyInUse { .. })));
         assert!(whole_log(store, &two).is_empty());
-        let created = NewConversation { facts: key("k"), ..NewConversation::new(id("three"), 1) };
+        let created = NewStoredSession { facts: key("k"), ..NewStoredSession::new(id("three"), 1) };
         assert!(matches!(store.create(created).wait(), Err(StoreError::KeyInUse { .. })));
         assert_eq!(store.find(Lookup::Id(id("three"))).wait().unwrap(), None);
 
@@ -124,7 +124,7 @@ fn facts_change_together_with_events() {
     on_each(|store| {
         let one = create(store, "one");
         let update =
-            ConversationUpdate { status: Some("idle".to_owned()), cost_usd: Some(0.5), ..Default::default() };
+            SessionUpdate { status: Some("idle".to_owned()), cost_usd: Some(0.5), ..Default::default() };
         store.append(Append { update, ..Append::new(one.clone(), vec![event("result")]) }).wait().unwrap();
         let facts = store.find(Lookup::Id(one)).wait().unwrap().unwrap();
         assert_eq!((facts.status.as_str(), facts.cost_usd, facts.newest), ("idle", Some(0.5), 1));
@@ -236,7 +236,7 @@ fn lists_by_last_change() {
             create(store, name);
         }
         append(store, &id("b"), &["x"]);
-        let archived = ConversationUpdate { archived: Some(true), ..Default::default() };
+        let archived = SessionUpdate { archived: Some(true), ..Default::default() };
         store.update(id("d"), archived).wait().unwrap();
         assert_eq!(names(store, ListQuery::default()), (vec!["b".into(), "c".into(), "a".into()], false));
 
@@ -264,13 +264,13 @@ fn lists_by_last_change() {
 fn lists_what_matches() {
     on_each(|store| {
         for (name, title, status) in [("a", "Fix 50% of_it", "idle"), ("b", "fix it all", "running")] {
-            let facts = ConversationUpdate {
+            let facts = SessionUpdate {
                 title: Some(Some(title.to_owned())),
                 status: Some(status.to_owned()),
                 cwd: Some(format!("/workspace/{name}")),
                 ..Default::default()
             };
-            store.create(NewConversation { facts, ..NewConversation::new(id(name), 1) }).wait().unwrap();
+            store.create(NewStoredSession { facts, ..NewStoredSession::new(id(name), 1) }).wait().unwrap();
         }
         let text =
             |text: &str| names(store, ListQuery { text: Some(text.to_owned()), ..Default::default() }).0;
@@ -291,7 +291,7 @@ fn lists_what_matches() {
 fn replies_can_be_awaited() {
     on_each(|store| {
         block_on(async {
-            store.create(NewConversation::new(id("one"), 1)).await.unwrap();
+            store.create(NewStoredSession::new(id("one"), 1)).await.unwrap();
             let first = store.append(Append::new(id("one"), vec![event("a")]));
             let second = store.append(Append::new(id("one"), vec![event("b")]));
             assert_eq!(second.await.unwrap().newest, 2);

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use weir_store::{Append, ConversationId, Lookup, NewConversation, NewEvent, SearchQuery, Store};
+use weir_store::{Append, Lookup, NewEvent, NewStoredSession, SearchQuery, SessionId, Store};
 
 use crate::support::{Random, id, open, open_unsynced, whole_log};
 
@@ -28,7 +28,7 @@ fn payload(conversation: &str, seq: u64) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn writer_id(writer: u64) -> ConversationId {
+fn writer_id(writer: u64) -> SessionId {
     id(&format!("writer-{writer}"))
 }
 
@@ -52,7 +52,7 @@ fn write_forever(store: &dyn Store, writer: u64, seed: u64) {
     let conversation = writer_id(writer);
     let newest = match store.find(Lookup::Id(conversation.clone())).wait().unwrap() {
         Some(facts) => facts.newest,
-        None => store.create(NewConversation::new(conversation.clone(), 1)).wait().unwrap().newest,
+        None => store.create(NewStoredSession::new(conversation.clone(), 1)).wait().unwrap().newest,
     };
     let mut random = Random((seed * WRITERS + writer) * 7919 + 1);
     let mut next = newest + 1;

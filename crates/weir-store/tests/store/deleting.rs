@@ -1,6 +1,6 @@
 //! Deleted data is gone, and its space is freed.
 
-use weir_store::{Append, Lookup, NewConversation, ReadQuery, SearchQuery, Store, StoreError};
+use weir_store::{Append, Lookup, NewStoredSession, ReadQuery, SearchQuery, Store, StoreError};
 
 use crate::support::{append, create, id, on_each, open_unsynced, searchable, whole_log};
 
@@ -18,7 +18,7 @@ fn nothing_is_left() {
         assert!(store.search(SearchQuery::new("needle")).wait().unwrap().is_empty());
         assert!(matches!(store.read(ReadQuery::newest(one.clone())).wait(), Err(StoreError::NotFound(_))));
         // The same id again is a new session.
-        store.create(NewConversation::new(one.clone(), 9)).wait().unwrap();
+        store.create(NewStoredSession::new(one.clone(), 9)).wait().unwrap();
         assert!(whole_log(store, &one).is_empty());
         let placed = store.append(Append::new(one, vec![named])).wait().unwrap().placed;
         assert!(placed[0].new && placed[0].seq == 1);

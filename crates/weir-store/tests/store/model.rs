@@ -4,19 +4,18 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 use weir_store::{
-    Append, Archived, Conversation, ConversationId, ConversationPage, ConversationUpdate, EventRange,
-    ListOrder, ListQuery, Lookup, MemoryStore, NewConversation, NewEvent, ReadQuery, SearchQuery, Store,
-    StoreError,
+    Append, Archived, EventRange, ListOrder, ListQuery, Lookup, MemoryStore, NewEvent, NewStoredSession,
+    ReadQuery, SearchQuery, SessionId, SessionPage, SessionUpdate, Store, StoreError, StoredSession,
 };
 
 use crate::support::open_unsynced;
 
 #[derive(Debug, Clone)]
 enum Call {
-    Create(ConversationId, ConversationUpdate),
-    Update(ConversationId, ConversationUpdate),
+    Create(SessionId, SessionUpdate),
+    Update(SessionId, SessionUpdate),
     Append(Append),
-    Delete(ConversationId),
+    Delete(SessionId),
     Find(Lookup),
     List(ListQuery, Order),
     Read(ReadQuery),
@@ -31,7 +30,7 @@ enum Order {
     ChangedAfter(usize),
 }
 
-fn ids() -> impl Strategy<Value = ConversationId> {
+fn ids() -> impl Strategy<Value = SessionId> {
     prop::sample::select(vec!["a", "b", "c"]).prop_map(|text| text.parse().unwrap())
 }
 
@@ -43,20 +42,20 @@ fn words() -> impl Strategy<Value = String> {
     .prop_map(|words| words.join(" "))
 }
 
-fn updates() -> impl Strategy<Value = ConversationUpdate> {
+fn updates() -> impl Strategy<Value = SessionUpdate> {
     let keys =
         prop::option::of(prop::option::of(prop::sample::select(vec!["k1".to_owned(), "k2".to_owned()])));
     let sessions = prop::option::of(prop::sample::select(vec!["s1".to_owned(), "s2".to_owned()]));
     let facts = (prop::option::of(0..100_i64), keys, prop::option::of(prop::option::of(words())), sessions);
     (facts, prop::option::of(any::<bool>()), prop::option::of(0.0..9.0_f64)).prop_map(
-        |((at, key, title, cli_session), archived, cost_usd)| ConversationUpdate {
+        |((at, key, title, cli_session), archived, cost_usd)| SessionUpdate {
             at,
             key,
             title,
             cli_session,
             archived,
             cost_usd,
-            ..ConversationUpdate::default()
+            ..SessionUpdate::default()
         },
     )
 }
@@ -82,7 +81,7 @@ fn events() -> impl Strategy<Value = NewEvent> {
 }
 
 fn appends() -> impl Strategy<Value = Append> {
-    let no_update = Just(ConversationUpdate::default());
+    let no_update = Just(SessionUpdate::default());
     let update = prop_oneof![3 => no_update, 1 => updates()];
     (ids(), prop::collection::vec(events(), 0..5), prop::option::weighted(0.2, 0..6_u64), update).prop_map(
         |(conversation, events, expected_newest, update)| Append {
@@ -153,11 +152,11 @@ fn describe<T: Debug>(answer: Result<T, StoreError>) -> String {
 }
 
 /// The facts without the revision. The order of sessions is compared where they are listed.
-fn without_revision(facts: Conversation) -> Conversation {
-    Conversation { revision: 0, ..facts }
+fn without_revision(facts: StoredSession) -> StoredSession {
+    StoredSession { revision: 0, ..facts }
 }
 
-fn list(store: &dyn Store, query: ListQuery, order: Order) -> Result<ConversationPage, StoreError> {
+fn list(store: &dyn Store, query: ListQuery, order: Order) -> Result<SessionPage, StoreError> {
     let all = ListQuery { archived: Archived::With, limit: 100, ..ListQuery::default() };
     let all = store.list(all).wait()?.conversations;
     let revision = |place: usize| all.get(place).map_or(0, |facts| facts.revision);
@@ -175,7 +174,7 @@ fn answer(store: &dyn Store, call: Call) -> String {
     match call {
         Call::Create(id, facts) => describe(
             store
-                .create(NewConversation { facts, ..NewConversation::new(id, 5) })
+                .create(NewStoredSession { facts, ..NewStoredSession::new(id, 5) })
                 .wait()
                 .map(without_revision),
         ),

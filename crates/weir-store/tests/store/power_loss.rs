@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use weir_store::{ConversationId, Cursor, Resume, SqliteStore, Store};
+use weir_store::{Cursor, Resume, SessionId, SqliteStore, Store};
 
 use crate::support::{append, create, id, open_unsynced, whole_log};
 
@@ -15,7 +15,7 @@ struct Seen {
 }
 
 /// Appends events, and returns what a viewer has seen after each.
-fn grow(store: &SqliteStore, conversation: &ConversationId, name: &str, events: usize) -> Vec<Seen> {
+fn grow(store: &SqliteStore, conversation: &SessionId, name: &str, events: usize) -> Vec<Seen> {
     let mut seen = Vec::new();
     for number in 0..events {
         let newest = append(store, conversation, &[&format!("{name} {number}")]);
@@ -46,7 +46,7 @@ fn hold_back(folder: &Path) -> rusqlite::Connection {
     reader
 }
 
-fn resume(store: &SqliteStore, conversation: &ConversationId, cursor: &Cursor) -> Resume {
+fn resume(store: &SqliteStore, conversation: &SessionId, cursor: &Cursor) -> Resume {
     let newest = whole_log(store, conversation).len() as u64;
     let check = store.check_at(conversation.clone(), cursor.seq).wait().unwrap();
     Cursor::resume(Some(cursor), store.epoch(), newest, check)

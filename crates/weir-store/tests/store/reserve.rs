@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use weir_store::{
-    Append, ConversationId, ConversationUpdate, Durability, ListQuery, Lookup, NewConversation, SearchQuery,
-    Space, SqliteOptions, SqliteStore, Store, StoreError,
+    Append, Durability, ListQuery, Lookup, NewStoredSession, SearchQuery, SessionId, SessionUpdate, Space,
+    SqliteOptions, SqliteStore, Store, StoreError,
 };
 
 use crate::small_disk::{self, available, empty, fill};
@@ -20,7 +20,7 @@ fn open(disk: &Path) -> Result<SqliteStore, StoreError> {
 }
 
 /// Appends until it is refused; returns the number of events.
-fn append_until_full(store: &dyn Store, conversation: &ConversationId) -> u64 {
+fn append_until_full(store: &dyn Store, conversation: &SessionId) -> u64 {
     let text = "words ".repeat(3_000);
     loop {
         match store.append(Append::new(conversation.clone(), vec![searchable(&text)])).wait() {
@@ -31,7 +31,7 @@ fn append_until_full(store: &dyn Store, conversation: &ConversationId) -> u64 {
     }
 }
 
-fn essential(conversation: &ConversationId) -> Append {
+fn essential(conversation: &SessionId) -> Append {
     Append { essential: true, ..Append::new(conversation.clone(), vec![event("the end")]) }
 }
 
@@ -64,7 +64,7 @@ fn essential_writes_succeed_and_everything_else_is_refused() {
     let Space::Full { advice } = store.space() else { panic!("the full disk is not reported") };
     assert!(advice.contains("delete sessions") && advice.contains("MiB"), "{advice}");
     // Refused without an attempt, and nothing is stored.
-    assert!(matches!(store.create(NewConversation::new(id("new"), 1)).wait(), Err(StoreError::Full(_))));
+    assert!(matches!(store.create(NewStoredSession::new(id("new"), 1)).wait(), Err(StoreError::Full(_))));
     assert!(matches!(
         store.append(Append::new(two.clone(), vec![event("x")])).wait(),
         Err(StoreError::Full(_))
@@ -74,7 +74,7 @@ fn essential_writes_succeed_and_everything_else_is_refused() {
         fill(&disk, 0);
         store.append(essential(&one)).wait().unwrap();
     }
-    let archived = ConversationUpdate { archived: Some(true), ..ConversationUpdate::default() };
+    let archived = SessionUpdate { archived: Some(true), ..SessionUpdate::default() };
     assert!(store.update(two.clone(), archived).wait().unwrap().archived);
     // Everything can be read, and indexed texts are found.
     assert_eq!(whole_log(&store, &one).len() as u64, stored + 20);
@@ -105,7 +105,7 @@ fn a_deletion_makes_room_on_the_disk() {
     assert_eq!(whole_log(&store, &two), [b"stays"]);
     assert_eq!(store.search(SearchQuery::new("stays")).wait().unwrap().len(), 1);
     assert!(store.search(SearchQuery::new("words")).wait().unwrap().is_empty());
-    store.create(NewConversation::new(id("new"), 1)).wait().unwrap();
+    store.create(NewStoredSession::new(id("new"), 1)).wait().unwrap();
     store.check().wait().unwrap();
 }
 
@@ -155,7 +155,7 @@ fn it_opens_on_a_full_disk_and_reports_it() {
     store.delete(one).wait().unwrap();
     empty(&disk);
     until("there is space again", || !is_full(&store));
-    store.create(NewConversation::new(id("new"), 1)).wait().unwrap();
+    store.create(NewStoredSession::new(id("new"), 1)).wait().unwrap();
 }
 
 #[test]

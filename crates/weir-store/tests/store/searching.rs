@@ -1,6 +1,6 @@
 //! Full-text search.
 
-use weir_store::{Append, ConversationUpdate, ListQuery, SearchQuery, Store};
+use weir_store::{Append, ListQuery, SearchQuery, SessionUpdate, Store};
 
 use crate::support::{create, id, on_each, open_unsynced, searchable};
 
@@ -17,7 +17,7 @@ fn fill(store: &dyn Store) {
         ("two", ["Schöne Grüße from the parsing team", "DELETE FROM \"events\" WHERE x = 'y'"]),
     ] {
         let conversation = create(store, name);
-        let title = ConversationUpdate { title: Some(Some(name.to_uppercase())), ..Default::default() };
+        let title = SessionUpdate { title: Some(Some(name.to_uppercase())), ..Default::default() };
         store.update(conversation.clone(), title).wait().unwrap();
         let events = texts.map(searchable).to_vec();
         store.append(Append::new(conversation, events)).wait().unwrap();

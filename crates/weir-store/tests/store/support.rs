@@ -9,7 +9,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use weir_store::{
-    Append, ConversationId, Durability, EventPage, MemoryStore, NewConversation, NewEvent, ReadQuery,
+    Append, Durability, EventPage, MemoryStore, NewEvent, NewStoredSession, ReadQuery, SessionId,
     SqliteOptions, SqliteStore, Store,
 };
 
@@ -33,12 +33,12 @@ pub(crate) fn open_unsynced(folder: &Path) -> SqliteStore {
     SqliteStore::open(folder.join("weir.db"), &options).unwrap()
 }
 
-pub(crate) fn id(text: &str) -> ConversationId {
+pub(crate) fn id(text: &str) -> SessionId {
     text.parse().unwrap()
 }
 
-pub(crate) fn create(store: &dyn Store, name: &str) -> ConversationId {
-    store.create(NewConversation::new(id(name), 1)).wait().unwrap();
+pub(crate) fn create(store: &dyn Store, name: &str) -> SessionId {
+    store.create(NewStoredSession::new(id(name), 1)).wait().unwrap();
     id(name)
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn searchable(text: &str) -> NewEvent {
     NewEvent { search_text: Some(text.to_owned()), ..event(text) }
 }
 
-pub(crate) fn append(store: &dyn Store, conversation: &ConversationId, payloads: &[&str]) -> u64 {
+pub(crate) fn append(store: &dyn Store, conversation: &SessionId, payloads: &[&str]) -> u64 {
     let events = payloads.iter().map(|payload| event(payload)).collect();
     store.append(Append::new(conversation.clone(), events)).wait().unwrap().newest
 }
@@ -60,7 +60,7 @@ pub(crate) fn payloads(page: &EventPage) -> Vec<String> {
 }
 
 /// The whole log, page by page. Also checks that its numbers have no gaps.
-pub(crate) fn whole_log(store: &dyn Store, conversation: &ConversationId) -> Vec<Vec<u8>> {
+pub(crate) fn whole_log(store: &dyn Store, conversation: &SessionId) -> Vec<Vec<u8>> {
     let mut log = Vec::new();
     loop {
         let page = store.read(ReadQuery::after(conversation.clone(), log.len() as u64)).wait().unwrap();

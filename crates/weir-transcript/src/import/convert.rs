@@ -1,7 +1,7 @@
 //! Converts the lines of a transcript to the events of a live session.
 
 use serde_json::{Value, json};
-use weir_wire::{MessageId, RawJson, SessionId, ToolUseId};
+use weir_wire::{CliSessionId, MessageId, RawJson, ToolUseId};
 
 use super::agents::Lanes;
 use super::json::Object;
@@ -96,7 +96,7 @@ impl<'s> Converter<'s> {
 
     fn main_line(&mut self, record: &Record<'_>) {
         if self.report.session.is_none() {
-            self.report.session = record.text("sessionId").map(SessionId::new);
+            self.report.session = record.text("sessionId").map(CliSessionId::new);
         }
         match record.kind.as_str() {
             "user" => self.user(record),

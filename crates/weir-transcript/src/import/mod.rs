@@ -24,7 +24,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use weir_wire::{Decoder, SessionId};
+use weir_wire::{CliSessionId, Decoder};
 
 use crate::fold::{Fold, FoldOptions};
 use crate::host::HostEvent;
@@ -75,7 +75,7 @@ pub enum ImportedBody {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
     /// The session.
-    pub session: Option<SessionId>,
+    pub session: Option<CliSessionId>,
     /// Lines of all files.
     pub lines: u64,
     /// Messages of people and of the model on the branch that was followed.

@@ -1,7 +1,7 @@
 //! The session as a whole.
 
 use serde::{Deserialize, Serialize};
-use weir_wire::SessionId;
+use weir_wire::CliSessionId;
 
 /// A session, with its model, tools and settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -10,7 +10,7 @@ use weir_wire::SessionId;
 pub struct Session {
     /// The CLI's id for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<SessionId>,
+    pub id: Option<CliSessionId>,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

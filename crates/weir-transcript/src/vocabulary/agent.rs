@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{ApiMessageId, MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
+use weir_wire::{ApiMessageId, CliSessionId, MessageId, OwnedJson, RequestId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
 use crate::host::HostEvent;
@@ -19,7 +19,7 @@ pub struct AgentEvent {
     #[serde(flatten)]
     pub kind: AgentEventKind,
     /// The session, once it is known.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<CliSessionId>,
     /// The turn that it belongs to.
     pub turn_id: Option<TurnId>,
     /// The sub-agent that it belongs to, by the tool call that started it; null for the main agent.
@@ -36,7 +36,7 @@ pub enum AgentEventKind {
     #[serde(rename = "agent-process-start")]
     ProcessStart {
         /// The CLI's id of the session that it resumes.
-        resumes: Option<SessionId>,
+        resumes: Option<CliSessionId>,
     },
     /// The process has ended.
     #[serde(rename = "agent-process-end")]

@@ -1,7 +1,7 @@
 //! The `classic` vocabulary: `system`, `text`, `tool_use`, `tool_result`, `result`, `error`, `done`, `stderr`.
 
 use serde::{Deserialize, Serialize};
-use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
+use weir_wire::{CliSessionId, MessageId, OwnedJson, RequestId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
 use crate::host::HostEvent;
@@ -77,7 +77,7 @@ pub enum ClassicSystem {
     /// A process was started for the session.
     ProcessStarted {
         /// The CLI's id of the session that it resumes.
-        resumes: Option<SessionId>,
+        resumes: Option<CliSessionId>,
     },
     /// The process has ended.
     ProcessEnded {
@@ -131,7 +131,7 @@ pub enum ClassicSystem {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicSession {
     /// The CLI's id of the session.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<CliSessionId>,
     /// The model.
     pub model: Option<String>,
     /// Its working directory.
@@ -232,7 +232,7 @@ pub struct ClassicToolResult {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicResult {
     /// The CLI's id of the session.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<CliSessionId>,
     /// The turn.
     pub turn_id: TurnId,
     /// The messages that it answers, as far as known.
@@ -280,7 +280,7 @@ pub struct ClassicError {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClassicDone {
     /// The CLI's id of the session.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<CliSessionId>,
     /// The turn that has ended; null if the process ended without one.
     pub turn_id: Option<TurnId>,
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use weir_wire::{SessionId, ToolUseId, TurnId};
+use weir_wire::{CliSessionId, ToolUseId, TurnId};
 
 use crate::host::HostEvent;
 use crate::view::{
@@ -66,7 +66,7 @@ pub(crate) enum Milestone<'c> {
     },
     ProcessStarted {
         /// The session that it resumes.
-        resumes: Option<SessionId>,
+        resumes: Option<CliSessionId>,
     },
     ProcessEnded(Exit),
 }

@@ -480,7 +480,10 @@ fn a_host_reports_the_start_and_the_end_of_each_process() {
             _ => None,
         })
         .collect();
-    assert_eq!(out, ["start None", "end Some(0) None ", "start Some(SessionId(s))", "end None Some(9) oops"]);
+    assert_eq!(
+        out,
+        ["start None", "end Some(0) None ", "start Some(CliSessionId(s))", "end None Some(9) oops"]
+    );
 }
 
 #[test]

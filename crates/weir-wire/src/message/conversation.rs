@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::usage::Usage;
 use crate::decode::object::wire_struct;
-use crate::id::{ApiMessageId, IdRef, MessageId, SessionId, ToolUseId};
+use crate::id::{ApiMessageId, CliSessionId, IdRef, MessageId, ToolUseId};
 use crate::json::{RawJson, Text};
 use crate::tool::ToolUseResult;
 
@@ -35,7 +35,7 @@ wire_struct! {
         /// The tool call whose sub-agent wrote this; null for the main agent.
         optional parent_tool_use_id: IdRef<'a, ToolUseId> = "parent_tool_use_id",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
         /// This line's own id.
         optional uuid: Text<'a> = "uuid",
         /// When it was written.
@@ -79,7 +79,7 @@ wire_struct! {
         /// The tool call whose sub-agent this belongs to; null for the main agent.
         optional parent_tool_use_id: IdRef<'a, ToolUseId> = "parent_tool_use_id",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
         /// This line's own id; for an echo, the id that we gave the message.
         optional uuid: Text<'a> = "uuid",
         /// When it was written.

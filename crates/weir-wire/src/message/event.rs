@@ -1,7 +1,7 @@
 //! The remaining top-level lines: small events with their own types.
 
 use crate::decode::object::{open_enum, wire_struct};
-use crate::id::{IdRef, MessageId, SessionId, ToolUseId};
+use crate::id::{CliSessionId, IdRef, MessageId, ToolUseId};
 use crate::json::{RawJson, Text};
 
 wire_struct! {
@@ -12,7 +12,7 @@ wire_struct! {
         /// Its state.
         required state: CommandState<'a> = "state",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
         /// This line's own id.
         optional uuid: Text<'a> = "uuid",
     }
@@ -42,7 +42,7 @@ wire_struct! {
         /// The limit.
         required rate_limit_info: RateLimitInfo<'a> = "rate_limit_info",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -88,7 +88,7 @@ wire_struct! {
         /// How long it has been running.
         optional elapsed_time_seconds: f64 = "elapsed_time_seconds",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -100,7 +100,7 @@ wire_struct! {
         /// The calls.
         list preceding_tool_use_ids: Vec<IdRef<'a, ToolUseId>> = "preceding_tool_use_ids",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -114,7 +114,7 @@ wire_struct! {
         /// Why it failed.
         optional error: Text<'a> = "error",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -122,7 +122,7 @@ wire_struct! {
     /// Carries nothing; keeps the connection open.
     KeepAliveMessage {
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -132,7 +132,7 @@ wire_struct! {
         /// The text.
         required suggestion: Text<'a> = "suggestion",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -140,11 +140,11 @@ wire_struct! {
     /// The session starts over, for example after `/clear`.
     ConversationResetMessage {
         /// The CLI's id of the new session.
-        optional new_conversation_id: IdRef<'a, SessionId> = "new_conversation_id",
+        optional new_conversation_id: IdRef<'a, CliSessionId> = "new_conversation_id",
         /// What caused the reset.
         optional trigger: Text<'a> = "trigger",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -154,6 +154,6 @@ wire_struct! {
         /// The goal; null if there is none.
         optional value: RawJson<'a> = "value",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }

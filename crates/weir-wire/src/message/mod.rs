@@ -44,7 +44,7 @@ pub use system::{
 pub use usage::{ModelUsage, Usage};
 
 use crate::decode::object::{Field, Problems};
-use crate::id::{IdRef, SessionId};
+use crate::id::{CliSessionId, IdRef};
 use crate::json::{Node, RawJson};
 
 /// Declares the enum of all lines together with the list of their types.
@@ -136,7 +136,7 @@ messages! {
 
 impl<'a> Message<'a> {
     /// The session that the line belongs to, if it says so.
-    pub fn session_id(&self) -> Option<IdRef<'a, SessionId>> {
+    pub fn session_id(&self) -> Option<IdRef<'a, CliSessionId>> {
         match self {
             Self::System(message) => message.session_id(),
             Self::Result(message) => message.session_id,

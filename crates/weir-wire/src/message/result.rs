@@ -4,7 +4,7 @@ use super::content::Content;
 use super::conversation::ApiMessage;
 use super::usage::{ModelUsage, Usage};
 use crate::decode::object::{Field, Problems, wire_struct};
-use crate::id::{IdRef, MessageId, SessionId, ToolUseId};
+use crate::id::{CliSessionId, IdRef, MessageId, ToolUseId};
 use crate::json::{JsonKind, Node, RawJson, Text};
 
 wire_struct! {
@@ -21,7 +21,7 @@ wire_struct! {
         /// Why the turn failed.
         list errors: Vec<Text<'a>> = "errors",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
         /// This line's own id.
         optional uuid: Text<'a> = "uuid",
         /// Rounds with the model; zero for an empty result after a resume.

@@ -4,7 +4,7 @@ use super::content::ContentBlock;
 use super::conversation::ApiMessage;
 use super::usage::Usage;
 use crate::decode::object::{Field, Problems, wire_struct};
-use crate::id::{ApiMessageId, IdRef, SessionId, ToolUseId};
+use crate::id::{ApiMessageId, CliSessionId, IdRef, ToolUseId};
 use crate::json::{Node, RawJson, Text};
 
 wire_struct! {
@@ -13,7 +13,7 @@ wire_struct! {
         /// The piece.
         required event: StreamEvent<'a> = "event",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
         /// The tool call whose sub-agent this belongs to; null for the main agent.
         optional parent_tool_use_id: IdRef<'a, ToolUseId> = "parent_tool_use_id",
         /// This line's own id.

@@ -1,7 +1,7 @@
 //! `system` lines: events of the session other than its messages.
 
 use crate::decode::object::{Field, Problems, open_enum, wire_struct};
-use crate::id::{IdRef, MessageId, RequestId, SessionId, TaskId, ToolUseId};
+use crate::id::{CliSessionId, IdRef, MessageId, RequestId, TaskId, ToolUseId};
 use crate::json::{Node, RawJson, Text};
 
 /// Declares the enum of system messages together with the list of its subtypes.
@@ -34,7 +34,7 @@ macro_rules! system_messages {
             }
 
             /// The session that the line belongs to.
-            pub fn session_id(&self) -> Option<IdRef<'a, SessionId>> {
+            pub fn session_id(&self) -> Option<IdRef<'a, CliSessionId>> {
                 match self {
                     $( Self::$variant(message) => message.session_id, )*
                 }
@@ -107,7 +107,7 @@ wire_struct! {
     /// A turn begins. The id in this message is authoritative for which session this is.
     InitMessage {
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
         /// The CLI's working directory.
         optional cwd: Text<'a> = "cwd",
         /// The model.
@@ -159,7 +159,7 @@ wire_struct! {
         /// The permission mode from now on.
         optional permission_mode: Text<'a> = "permissionMode",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -183,7 +183,7 @@ wire_struct! {
         /// `success`, `error` or `cancelled`.
         optional outcome: Text<'a> = "outcome",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -207,7 +207,7 @@ wire_struct! {
         /// The prompt of the sub-agent.
         optional prompt: Text<'a> = "prompt",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -229,7 +229,7 @@ wire_struct! {
         /// The kind of sub-agent.
         optional subagent_type: Text<'a> = "subagent_type",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -253,7 +253,7 @@ wire_struct! {
         /// What changes.
         required patch: TaskPatch<'a> = "patch",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -309,7 +309,7 @@ wire_struct! {
         /// What it has used.
         optional usage: TaskUsage<'a> = "usage",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -319,7 +319,7 @@ wire_struct! {
         /// The tasks.
         required tasks: Vec<BackgroundTask<'a>> = "tasks",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -349,7 +349,7 @@ wire_struct! {
         /// Why it was denied.
         optional decision_reason: Text<'a> = "decision_reason",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -367,7 +367,7 @@ wire_struct! {
         /// The error in a word, such as `overloaded`.
         optional error: Text<'a> = "error",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -379,7 +379,7 @@ wire_struct! {
         /// Tokens since the previous such line.
         optional estimated_tokens_delta: u64 = "estimated_tokens_delta",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -389,7 +389,7 @@ wire_struct! {
         /// The title.
         optional title: Text<'a> = "title",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -399,7 +399,7 @@ wire_struct! {
         /// Details of the compaction.
         optional compact_metadata: CompactMetadata<'a> = "compact_metadata",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -423,7 +423,7 @@ wire_struct! {
         /// The text.
         required content: Text<'a> = "content",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -437,7 +437,7 @@ wire_struct! {
         /// The tool call that it is about.
         optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -451,7 +451,7 @@ wire_struct! {
         /// `low`, `medium`, `high` or `immediate`.
         optional priority: Text<'a> = "priority",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -461,7 +461,7 @@ wire_struct! {
         /// `idle`, `running` or `requires_action`.
         required state: Text<'a> = "state",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -473,7 +473,7 @@ wire_struct! {
         /// Those that could not be stored.
         list failed: Vec<RawJson<'a>> = "failed",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -485,7 +485,7 @@ wire_struct! {
         /// The memories.
         list memories: Vec<RawJson<'a>> = "memories",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -495,7 +495,7 @@ wire_struct! {
         /// The commands.
         list commands: Vec<RawJson<'a>> = "commands",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -509,7 +509,7 @@ wire_struct! {
         /// Why it failed.
         optional error: Text<'a> = "error",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -521,7 +521,7 @@ wire_struct! {
         /// `started` or `api_retry`.
         optional status: Text<'a> = "status",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
 
@@ -535,6 +535,6 @@ wire_struct! {
         /// What to tell the user.
         optional content: Text<'a> = "content",
         /// The session.
-        optional session_id: IdRef<'a, SessionId> = "session_id",
+        optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::inert::TextHandling;
-use crate::id::{MessageId, SessionId, ToolUseId};
+use crate::id::{CliSessionId, MessageId, ToolUseId};
 
 /// A message for the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub struct OutgoingMessage {
     /// Our id for it: results use it to say which messages they answer.
     pub uuid: Option<MessageId>,
     /// The session; `default` is sent if none is known yet.
-    pub session_id: Option<SessionId>,
+    pub session_id: Option<CliSessionId>,
     /// The tool call that it belongs to; `None` for an ordinary message.
     pub parent_tool_use_id: Option<ToolUseId>,
     /// What the CLI may do with the text, apart from giving it to the model: by default nothing.
@@ -68,7 +68,7 @@ impl OutgoingMessage {
         let mut line = json!({
             "type": "user",
             "message": {"role": "user", "content": content},
-            "session_id": self.session_id.as_ref().map_or("default", SessionId::as_str),
+            "session_id": self.session_id.as_ref().map_or("default", CliSessionId::as_str),
             "parent_tool_use_id": self.parent_tool_use_id,
         });
         if let Some(line) = line.as_object_mut() {

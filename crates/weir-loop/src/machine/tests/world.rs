@@ -143,7 +143,7 @@ impl World {
                 self.events.push(event);
                 None
             }
-            Action::Notify(news) => Some(Event::Notified { id: news.id }),
+            Action::Notify(notification) => Some(Event::Notified { id: notification.id }),
             Action::ReadTasks => {
                 Some(Event::Tasks(TaskList::parse(Source::Markdown(self.list.clone())).unwrap().tasks))
             }

@@ -85,7 +85,7 @@ pub(crate) enum OptionsError {
     #[error("Error: When using --print, --output-format=stream-json requires --verbose")]
     StreamNeedsVerbose,
     #[error("Error: Invalid session ID. Must be a valid UUID.")]
-    SessionId,
+    CliSessionId,
     #[error(
         "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
     )]

@@ -120,7 +120,7 @@ fn check(options: &Options) -> Result<(), OptionsError> {
     }
     if let Some(id) = &options.session_id {
         if uuid::Uuid::parse_str(id).is_err() {
-            return Err(OptionsError::SessionId);
+            return Err(OptionsError::CliSessionId);
         }
         if options.resume != Resume::No && !options.fork {
             return Err(OptionsError::SessionIdWithResume);

@@ -1,15 +1,15 @@
-//! Derives a session's summary, outcomes and failures from its book and its settings.
+//! Derives a session's summary, outcomes and failures from its view, its log and its settings.
 
 use weir_session::{SessionError, StartError};
-use weir_store::ConversationUpdate;
+use weir_store::SessionUpdate;
 use weir_transcript::{Turn, TurnState};
 use weir_wire::MessageId;
 
-use crate::book::{Book, TurnAnswer, answer_to};
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
+use crate::live_session::{Shortage, State};
+use crate::log_state::{LogState, TurnAnswer, answer_to};
 use crate::message::{Failure, FailureKind, Finished, MessageState};
 use crate::metrics::{Counters, count};
-use crate::room::{Shortage, State};
 
 /// What the session has cost, without what it inherited.
 pub(crate) fn cost(state: &State) -> Option<f64> {
@@ -25,10 +25,10 @@ pub(crate) fn cli_session(state: &State) -> Option<String> {
 
 /// The session at a glance.
 pub(crate) fn info(state: &State) -> SessionInfo {
-    let (book, view) = (&state.book, &state.view);
-    let status = if state.stopping > 0 { SessionStatus::Stopping } else { book.status(view) };
+    let (log, view) = (&state.log, &state.view);
+    let status = if state.stopping > 0 { SessionStatus::Stopping } else { log.status(view) };
     let stored = SessionInfo::with(&state.row, &state.kept);
-    let mode = view.session.permission_mode.clone().filter(|_| book.has_process());
+    let mode = view.session.permission_mode.clone().filter(|_| log.has_process());
     SessionInfo {
         name: stored.name.or_else(|| view.session.title.clone()),
         model: stored.model.or_else(|| view.session.model.clone()),
@@ -37,15 +37,15 @@ pub(crate) fn info(state: &State) -> SessionInfo {
         waiting_for: WaitingFor {
             process: state.waits_for == Some(Shortage::Process),
             budget: state.waits_for == Some(Shortage::Budget),
-            ..Book::waiting_for(view)
+            ..LogState::waiting_for(view)
         },
-        has_process: book.has_process()
-            || status == SessionStatus::Starting && book.ledger.is_any_in_flight(),
-        queued: u32::try_from(book.ledger.queued().count()).unwrap_or(u32::MAX),
+        has_process: log.has_process()
+            || status == SessionStatus::Starting && log.messages.is_any_in_flight(),
+        queued: u32::try_from(log.messages.queued().count()).unwrap_or(u32::MAX),
         cost_usd: cost(state),
         max_cost_usd: state.kept.max_cost_usd,
         cli_session_id: cli_session(state),
-        newest_seq: book.newest(),
+        newest_seq: log.newest(),
         last_error: last_error(state, status),
         ..stored
     }
@@ -53,11 +53,11 @@ pub(crate) fn info(state: &State) -> SessionInfo {
 
 /// Whether the session ended with its process, because nothing of it is kept.
 pub(crate) fn is_gone(state: &State) -> bool {
-    state.kept.no_session_persistence && cli_session(state).is_some() && !state.book.has_process()
+    state.kept.no_session_persistence && cli_session(state).is_some() && !state.log.has_process()
 }
 
 fn last_error(state: &State, status: SessionStatus) -> Option<String> {
-    if let Some(failure) = state.book.failure() {
+    if let Some(failure) = state.log.failure() {
         return Some(failure.message.clone());
     }
     if status != SessionStatus::Failed {
@@ -73,8 +73,8 @@ pub(crate) fn is_same(a: &SessionInfo, b: &SessionInfo) -> bool {
 }
 
 /// The update for the store, if anything has changed. Marks it as stored.
-pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<ConversationUpdate> {
-    let mut update = ConversationUpdate::default();
+pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<SessionUpdate> {
+    let mut update = SessionUpdate::default();
     if state.row.status != info.status.as_str() {
         update.status = Some(info.status.as_str().to_owned());
         state.row.status = info.status.as_str().to_owned();
@@ -106,7 +106,7 @@ pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<Conversati
 
 /// How a message came to its end.
 pub(crate) fn finished(state: &State, message: &MessageId) -> Option<Finished> {
-    let record = state.book.ledger.get(message)?;
+    let record = state.log.messages.get(message)?;
     let answer = answer_to(&state.view, message);
     Some(finish(message, record.state, record.failure.clone(), answer, cost(state)))
 }

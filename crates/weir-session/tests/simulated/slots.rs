@@ -16,7 +16,7 @@ async fn a_burst_of_messages_takes_no_more_room_than_its_sessions() {
     let place = Place::new();
     let pool = pool(|options| options.max_processes = 2);
     let asks = (0..16).map(|number| {
-        let conversation = pool.conversation(["a", "b"][number % 2], options(&place));
+        let conversation = pool.session(["a", "b"][number % 2], options(&place));
         tokio::spawn(async move { conversation.ask(says(&number.to_string())).await })
     });
     for (number, ask) in asks.collect::<Vec<_>>().into_iter().enumerate() {
@@ -30,7 +30,7 @@ async fn many_new_sessions_share_one_place_or_are_refused() {
     let place = Place::new();
     let pool = pool(|options| options.max_processes = 1);
     let asks = (0..6).map(|number: usize| {
-        let conversation = pool.conversation(number.to_string(), options(&place));
+        let conversation = pool.session(number.to_string(), options(&place));
         tokio::spawn(async move {
             loop {
                 match conversation.ask(says("mine")).await {
@@ -53,14 +53,14 @@ async fn many_new_sessions_share_one_place_or_are_refused() {
 async fn other_options_in_mid_turn_lose_nothing() {
     let place = Place::new();
     let pool = pool(|_| {});
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     let mut slow = soon(a.send(script(&json!([{"text": "slow", "sleep": 600}])))).await.unwrap();
     running(a.session()).await;
     let mut waiting = soon(a.send(says("waited"))).await.unwrap();
     // The turn takes longer than a process may take to start, which must not matter.
     let mut brief = options(&place).append_system_prompt("Be brief.");
     brief.limits.starting = Some(Duration::from_secs(20));
-    let again = pool.conversation("a", brief);
+    let again = pool.session("a", brief);
     let mut last = soon(again.send(says("last"))).await.unwrap();
     assert!(soon(a.session().interrupt()).await.unwrap());
     let first = soon(slow.answer()).await.unwrap();
@@ -87,7 +87,7 @@ async fn a_dead_spare_is_not_used() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(place.living()[0]).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     until("its end is noticed", || pool.live_spares() == 0).await;
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     assert_eq!(soon(a.ask(says("one"))).await.unwrap().text, "one");
     assert_eq!(a.session().facts().await.unwrap().processes, 1);
     until("another spare is started", || pool.live_spares() == 1).await;
@@ -103,7 +103,7 @@ async fn a_spare_gets_the_limits_of_the_session_that_takes_it() {
     until("the spare is started", || pool.live_spares() == 1).await;
     let mut brief = options(&place);
     brief.limits.idle = Some(Duration::from_millis(50));
-    let a = pool.conversation("a", brief);
+    let a = pool.session("a", brief);
     assert_eq!(a.session().facts().await.unwrap().processes, 1, "it is the spare");
     until("it is closed for being idle", || pool.list() == [("a".to_owned(), false)]).await;
     soon(pool.shut_down(Duration::ZERO)).await;
@@ -122,16 +122,16 @@ impl Observer for Panics {
 async fn a_session_that_panicked_takes_no_room() {
     let place = Place::new();
     let pool = pool(|options| options.max_processes = 1);
-    let a = pool.conversation("a", options(&place).observer(Panics));
+    let a = pool.session("a", options(&place).observer(Panics));
     soon(a.session().start()).await.unwrap();
     let process = ProcessId::of(a.session().facts().await.unwrap().pid.unwrap()).unwrap();
     soon(a.ask(says("one"))).await.unwrap_err();
     assert_eq!(pool.list(), [("a".to_owned(), false)]);
-    let b = pool.conversation("b", options(&place));
+    let b = pool.session("b", options(&place));
     assert_eq!(soon(b.ask(says("two"))).await.unwrap().text, "two");
     until("the end of its process", || is_reaped(process)).await;
     // The session itself can also continue.
-    let a = pool.conversation("a", options(&place));
+    let a = pool.session("a", options(&place));
     assert_eq!(soon(a.ask(says("three"))).await.unwrap().text, "three");
     soon(pool.shut_down(Duration::ZERO)).await;
 }

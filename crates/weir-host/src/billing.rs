@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Decides whether an account may pay for another turn, for all sessions together, and counts what turns cost.
 ///
 /// The host calls it from a thread that may block.
-pub trait Purse: Send + Sync + fmt::Debug {
+pub trait Billing: Send + Sync + fmt::Debug {
     /// Sets money aside for a turn.
     fn reserve(&self, account: &str) -> Payment;
 
@@ -23,7 +23,7 @@ pub trait Purse: Send + Sync + fmt::Debug {
 /// Whether an account pays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payment {
-    /// It does; [`Purse::settle`] gets this ticket back.
+    /// It does; [`Billing::settle`] gets this ticket back.
     Reserved(u64),
     /// What is left is set aside for turns that run. Ask again when one of them has ended.
     Wait,
@@ -34,28 +34,28 @@ pub enum Payment {
 /// Money that is set aside for one turn. If it is dropped, the turn was never begun.
 #[derive(Debug)]
 pub(crate) struct SetAside {
-    purse: Option<Arc<dyn Purse>>,
+    billing: Option<Arc<dyn Billing>>,
     account: String,
     ticket: u64,
 }
 
 impl SetAside {
-    pub(crate) fn new(purse: Arc<dyn Purse>, account: String, ticket: u64) -> Self {
-        Self { purse: Some(purse), account, ticket }
+    pub(crate) fn new(billing: Arc<dyn Billing>, account: String, ticket: u64) -> Self {
+        Self { billing: Some(billing), account, ticket }
     }
 
     /// The turn has cost this much. Blocks.
     pub(crate) fn settle(mut self, cost_usd: Option<f64>) {
-        if let Some(purse) = self.purse.take() {
-            purse.settle(&self.account, self.ticket, cost_usd);
+        if let Some(billing) = self.billing.take() {
+            billing.settle(&self.account, self.ticket, cost_usd);
         }
     }
 }
 
 impl Drop for SetAside {
     fn drop(&mut self) {
-        if let Some(purse) = self.purse.take() {
-            purse.settle(&self.account, self.ticket, Some(0.0));
+        if let Some(billing) = self.billing.take() {
+            billing.settle(&self.account, self.ticket, Some(0.0));
         }
     }
 }

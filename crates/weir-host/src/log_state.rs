@@ -11,21 +11,21 @@ use weir_transcript::{
 };
 use weir_wire::{MessageId, TurnId};
 
-use crate::facts;
 use crate::frame_builder::FrameBuilder;
 use crate::info::{SessionStatus, WaitingFor};
 use crate::item::{Item, Note};
-use crate::ledger::Ledger;
 use crate::message::{Failure, FailureKind, MessageState, queued};
+use crate::message_queue::MessageQueue;
+use crate::summary;
 
 /// The action of a [`Note::Control`] when the session was stopped.
 pub(crate) const STOP: &str = "stop";
 
 /// What the log says about a session beyond its view.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Book {
+pub(crate) struct LogState {
     vocabularies: Vocabularies,
-    pub(crate) ledger: Ledger,
+    pub(crate) messages: MessageQueue,
     newest: u64,
     /// Identifies the writer of the newest event.
     check: Option<Check>,
@@ -36,11 +36,11 @@ pub(crate) struct Book {
     failure: Option<Failure>,
     /// The session was stopped, so the outcome of its last turn is not a failure.
     is_stopped: bool,
-    /// Counts since the last [`Book::take_tally`].
+    /// Counts since the last [`LogState::take_tally`].
     tally: Tally,
 }
 
-/// A step as the book takes it.
+/// A step as [`LogState`] takes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) at: i64,
@@ -62,7 +62,7 @@ pub(crate) struct Tally {
     newest_said: Option<TurnId>,
 }
 
-impl Book {
+impl LogState {
     /// The session is being resumed; the log will say so in a moment.
     pub(crate) fn resuming(&mut self) {
         self.restarted = None;
@@ -78,7 +78,7 @@ impl Book {
         self.newest = seq;
     }
 
-    /// Begins a step. Its changes follow, then [`Book::end`].
+    /// Begins a step. Its changes follow, then [`LogState::end`].
     pub(crate) fn begin(&mut self, place: Place, item: Option<&Item>, frames: &mut FrameBuilder) {
         if let Some(seq) = place.seq {
             self.newest = seq;
@@ -88,8 +88,8 @@ impl Book {
             Some(Item::Line(raw) | Item::Preview(raw)) => frames.line(raw, place.seq),
             Some(Item::Message(message) | Item::OldMessage(message)) => {
                 self.restarted = None;
-                self.ledger.release();
-                self.ledger.accepted(message.clone(), self.newest, place.at);
+                self.messages.release();
+                self.messages.accepted(message.clone(), self.newest, place.at);
             }
             Some(Item::Host(event)) => self.host(event),
             Some(Item::Note(note)) => self.note(note),
@@ -128,24 +128,24 @@ impl Book {
             HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
             // Not only through the view: a caller waiting for the message must be told even if the view has dropped it.
             HostEvent::MessageCancelled { message } => {
-                self.ledger.delivered(message, MessageState::Cancelled, None);
+                self.messages.delivered(message, MessageState::Cancelled, None);
             }
             HostEvent::MessageFailed { message, error } => {
-                self.ledger.delivered(message, MessageState::Failed, Some(error));
+                self.messages.delivered(message, MessageState::Failed, Some(error));
             }
             _ => {}
         }
     }
 
-    /// Updates the ledger, the tally and the failure after a change.
+    /// Updates the messages, the tally and the failure after a change.
     fn notice(&mut self, change: &Change<'_>) {
         match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
                 if let EntryBody::User(user) = &entry.body
                     && let Some(id) = &user.message
                 {
-                    self.ledger.shown(id);
-                    self.ledger.delivered(id, MessageState::of(user.delivery), user.error.as_deref());
+                    self.messages.shown(id);
+                    self.messages.delivered(id, MessageState::of(user.delivery), user.error.as_deref());
                 }
             }
             Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
@@ -167,20 +167,20 @@ impl Book {
             Note::HandedOver { message_id } => {
                 self.failure = None;
                 self.is_stopped = false;
-                self.ledger.handed_over(message_id);
+                self.messages.handed_over(message_id);
             }
             Note::Restarted { turn } => {
                 self.restarted = Some(*turn || self.restarted == Some(true));
-                self.ledger.cut_off(&facts::restarted());
-                self.ledger.hold();
+                self.messages.cut_off(&summary::restarted());
+                self.messages.hold();
             }
             Note::Resumed { .. } => {
                 self.restarted = None;
-                self.ledger.release();
+                self.messages.release();
             }
             Note::Failed { message_id, failure } => {
                 if let Some(id) = message_id {
-                    self.ledger.failed(id, failure);
+                    self.messages.failed(id, failure);
                 }
                 // An interrupt is not a failure of the session.
                 if failure.kind != FailureKind::Interrupted {
@@ -228,7 +228,7 @@ impl Book {
             Status::Running | Status::Compacting | Status::Background => return SessionStatus::Running,
             _ => {}
         }
-        if self.ledger.is_any_due() || self.ledger.is_any_under_way() {
+        if self.messages.is_any_due() || self.messages.is_any_under_way() {
             return SessionStatus::Starting;
         }
         if self.restarted.is_some() {
@@ -259,9 +259,9 @@ impl Book {
     /// The items that must be recorded when no process can be left, although the log may say that one is running.
     pub(crate) fn closing(&self, view: &View) -> Vec<Item> {
         let status = &view.status;
-        let silent = self.ledger.handed_and_silent();
+        let silent = self.messages.handed_and_silent();
         let turn = is_at_work(status) && *status != Status::Background || !silent.is_empty();
-        let unseen = self.ledger.accepted_only().map(|record| Item::Host(queued(&record.message)));
+        let unseen = self.messages.accepted_only().map(|record| Item::Host(queued(&record.message)));
         let mut items: Vec<Item> = unseen.collect();
         items.extend(silent.into_iter().map(|message| Item::Host(HostEvent::MessageSent { message })));
         if turn || *status == Status::Background {
@@ -275,7 +275,7 @@ impl Book {
         } else if self.has_process {
             items.push(Item::Host(HostEvent::RecordingEnded));
         }
-        if turn || self.ledger.is_any_due() {
+        if turn || self.messages.is_any_due() {
             items.push(Item::Note(Note::Restarted { turn }));
         }
         items
@@ -283,7 +283,7 @@ impl Book {
 
     /// Whether something is running that would be cut off if the host ended.
     pub(crate) fn is_at_work(&self, view: &View) -> bool {
-        is_at_work(&view.status) || self.ledger.is_any_in_flight()
+        is_at_work(&view.status) || self.messages.is_any_in_flight()
     }
 }
 

@@ -96,13 +96,13 @@ impl Record {
 
 /// The messages of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Ledger {
+pub(crate) struct MessageQueue {
     records: VecDeque<Record>,
     /// Changes whenever the queue does.
     revision: u64,
 }
 
-impl Ledger {
+impl MessageQueue {
     /// A message was accepted.
     pub(crate) fn accepted(&mut self, message: Arc<StoredMessage>, seq: u64, at: i64) {
         let record = Record {
@@ -236,7 +236,7 @@ impl Ledger {
         Some(record.clone())
     }
 
-    /// Whether [`Ledger::claim_next`] would return a message.
+    /// Whether [`MessageQueue::claim_next`] would return a message.
     pub(crate) fn has_next(&self) -> bool {
         let is_busy = self.is_any_in_flight();
         self.records.iter().any(|record| {
@@ -376,74 +376,74 @@ mod tests {
         })
     }
 
-    fn ledger(messages: &[(&str, MessageMode)]) -> Ledger {
-        let mut ledger = Ledger::default();
+    fn queue(messages: &[(&str, MessageMode)]) -> MessageQueue {
+        let mut queue = MessageQueue::default();
         for (number, (id, mode)) in messages.iter().enumerate() {
-            ledger.accepted(message(id, *mode), number as u64 + 1, 0);
+            queue.accepted(message(id, *mode), number as u64 + 1, 0);
         }
-        ledger
+        queue
     }
 
-    fn next(ledger: &mut Ledger) -> Option<String> {
-        ledger.claim_next().map(|record| record.message.text.clone())
+    fn next(queue: &mut MessageQueue) -> Option<String> {
+        queue.claim_next().map(|record| record.message.text.clone())
     }
 
     #[test]
     fn messages_go_one_by_one_in_order() {
         use MessageMode::Queue;
-        let mut ledger = ledger(&[("a", Queue), ("b", Queue)]);
-        assert_eq!(next(&mut ledger).as_deref(), Some("a"));
-        ledger.set_in_flight(&"a".into(), true);
-        assert_eq!((next(&mut ledger), ledger.has_next()), (None, false));
-        ledger.delivered(&"a".into(), MessageState::Answered, None);
-        assert!(!ledger.has_next(), "the answer has not come");
-        ledger.set_in_flight(&"a".into(), false);
-        assert_eq!(next(&mut ledger).as_deref(), Some("b"));
-        assert_eq!(next(&mut ledger), None, "b is claimed");
-        ledger.unclaim(&"b".into());
-        assert!(ledger.has_next());
+        let mut queue = queue(&[("a", Queue), ("b", Queue)]);
+        assert_eq!(next(&mut queue).as_deref(), Some("a"));
+        queue.set_in_flight(&"a".into(), true);
+        assert_eq!((next(&mut queue), queue.has_next()), (None, false));
+        queue.delivered(&"a".into(), MessageState::Answered, None);
+        assert!(!queue.has_next(), "the answer has not come");
+        queue.set_in_flight(&"a".into(), false);
+        assert_eq!(next(&mut queue).as_deref(), Some("b"));
+        assert_eq!(next(&mut queue), None, "b is claimed");
+        queue.unclaim(&"b".into());
+        assert!(queue.has_next());
     }
 
     #[test]
     fn a_message_that_steers_does_not_wait_for_the_turn() {
         use MessageMode::{Queue, Steer};
-        let mut ledger = ledger(&[("a", Queue), ("b", Queue), ("c", Steer)]);
-        assert_eq!(next(&mut ledger).as_deref(), Some("a"));
-        ledger.set_in_flight(&"a".into(), true);
-        assert_eq!(next(&mut ledger).as_deref(), Some("c"));
+        let mut queue = queue(&[("a", Queue), ("b", Queue), ("c", Steer)]);
+        assert_eq!(next(&mut queue).as_deref(), Some("a"));
+        queue.set_in_flight(&"a".into(), true);
+        assert_eq!(next(&mut queue).as_deref(), Some("c"));
     }
 
     #[test]
     fn what_is_held_waits_until_it_is_released() {
-        let mut ledger = ledger(&[("a", MessageMode::Queue), ("b", MessageMode::Queue)]);
-        ledger.handed_over(&"a".into());
-        ledger.hold();
-        assert_eq!(next(&mut ledger), None);
-        assert_eq!(ledger.handed_and_silent(), ["a".into()]);
-        assert!(ledger.get(&"b".into()).unwrap().info().held);
-        assert_eq!(ledger.release(), 1);
-        assert_eq!(next(&mut ledger).as_deref(), Some("b"));
+        let mut queue = queue(&[("a", MessageMode::Queue), ("b", MessageMode::Queue)]);
+        queue.handed_over(&"a".into());
+        queue.hold();
+        assert_eq!(next(&mut queue), None);
+        assert_eq!(queue.handed_and_silent(), ["a".into()]);
+        assert!(queue.get(&"b".into()).unwrap().info().held);
+        assert_eq!(queue.release(), 1);
+        assert_eq!(next(&mut queue).as_deref(), Some("b"));
     }
 
     #[test]
     fn only_one_task_may_claim_a_message() {
-        let mut ledger = ledger(&[("a", MessageMode::Queue)]);
-        assert!(ledger.claim(&"a".into()));
-        assert!(!ledger.claim(&"a".into()) && ledger.claim_all().is_empty());
-        assert_eq!(next(&mut ledger), None);
+        let mut queue = queue(&[("a", MessageMode::Queue)]);
+        assert!(queue.claim(&"a".into()));
+        assert!(!queue.claim(&"a".into()) && queue.claim_all().is_empty());
+        assert_eq!(next(&mut queue), None);
     }
 
     #[test]
     fn it_does_not_grow_with_the_session() {
-        let mut ledger = Ledger::default();
+        let mut queue = MessageQueue::default();
         for number in 0..1000u64 {
             let id = number.to_string();
-            ledger.accepted(message(&id, MessageMode::Queue), number, 0);
+            queue.accepted(message(&id, MessageMode::Queue), number, 0);
             if number != 3 {
-                ledger.delivered(&id.as_str().into(), MessageState::Answered, None);
+                queue.delivered(&id.as_str().into(), MessageState::Answered, None);
             }
         }
-        assert_eq!(ledger.records().count(), REMEMBERED + 2);
-        assert!(ledger.get(&"3".into()).is_some(), "a queued message is kept");
+        assert_eq!(queue.records().count(), REMEMBERED + 2);
+        assert!(queue.get(&"3".into()).is_some(), "a queued message is kept");
     }
 }

@@ -1,4 +1,4 @@
-//! A session in memory: its view, its book, its viewers, and its process, if it has one.
+//! A session in memory: its view, its log, its viewers, and its process, if it has one.
 //!
 //! What happens is folded at once, but one task publishes it here after the store has taken it, in the same order. So
 //! what is published is never ahead of the log, except for text that is being written, and a viewer never sees an event
@@ -11,23 +11,23 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use weir_base::time::now_ms;
 use weir_session::Pooled;
-use weir_store::{Append, Conversation, ConversationId, ConversationUpdate};
+use weir_store::{Append, SessionId, SessionUpdate, StoredSession};
 use weir_transcript::{Oddities, View};
 
-use crate::book::{Book, Place};
 use crate::client_calls::ClientCalls;
 use crate::core::{Core, Lease};
 use crate::error::HostError;
-use crate::facts;
 use crate::frame_builder::{FrameBuilder, Watched};
 use crate::info::{SessionInfo, SessionStatus};
 use crate::item::Item;
-use crate::ledger::Record;
 use crate::load::{self, Loaded};
+use crate::log_state::{LogState, Place};
 use crate::message::queued;
+use crate::message_queue::Record;
 use crate::metrics::count;
 use crate::recorder::{Batch, Done, Recorder};
 use crate::settings::KeptSettings;
+use crate::summary;
 use crate::viewer::{Bye, Offered, Outlet};
 use crate::watch::Format;
 use crate::watch_event::{Frame, MessagesEvent, SnapshotEvent, WatchEvent};
@@ -37,8 +37,8 @@ const ENTRY_SIZE: usize = 1 << 10;
 
 /// A session in memory.
 #[derive(Debug)]
-pub(crate) struct Room {
-    pub(crate) id: ConversationId,
+pub(crate) struct LiveSession {
+    pub(crate) id: SessionId,
     pub(crate) core: Arc<Core>,
     pub(crate) recorder: Arc<Recorder>,
     /// Number of [`Lease`]s.
@@ -46,18 +46,18 @@ pub(crate) struct Room {
     /// Calls of a client's tools that wait for an answer.
     pub(crate) calls: ClientCalls,
     state: Mutex<State>,
-    /// Incremented whenever the state changes, for [`Room::until`].
+    /// Incremented whenever the state changes, for [`LiveSession::until`].
     shown: watch::Sender<u64>,
 }
 
 /// The mutable state of a session.
 #[derive(Debug)]
 pub(crate) struct State {
-    pub(crate) book: Book,
+    pub(crate) log: LogState,
     /// The view as far as it is published. The fold is ahead of it.
     pub(crate) view: View,
     /// The session's row, as last written to the store.
-    pub(crate) row: Conversation,
+    pub(crate) row: StoredSession,
     pub(crate) kept: KeptSettings,
     /// The kept settings as last written to the store.
     pub(crate) stored: KeptSettings,
@@ -103,9 +103,9 @@ struct Viewer {
     outlet: Outlet,
 }
 
-impl Room {
+impl LiveSession {
     /// Loads a session into memory. What its log leaves open is closed, because no process can be left.
-    pub(crate) async fn load(core: Arc<Core>, id: ConversationId) -> Result<Arc<Self>, HostError> {
+    pub(crate) async fn load(core: Arc<Core>, id: SessionId) -> Result<Arc<Self>, HostError> {
         let (keep, every) = (core.options.keep_entries, core.options.checkpoint_every);
         let (reader, conversation) = (Arc::clone(&core), id.clone());
         let loading =
@@ -120,19 +120,19 @@ impl Room {
             let append = Append { essential: true, ..Append::new(id.clone(), events) };
             let appended = core.options.store.append(append).await?;
             let mut frames = FrameBuilder::default();
-            history.book.set_check(Some(appended.check));
+            history.log.set_check(Some(appended.check));
             for (item, placed) in closing.iter().zip(&appended.placed) {
                 history.apply(at, placed.seq, item, &mut frames);
             }
         }
-        let (fold, mut book) = history.into_parts();
-        book.take_tally();
+        let (fold, mut log) = history.into_parts();
+        log.take_tally();
         let view = fold.view().clone();
         let (recorder, batches) = Recorder::new(Arc::clone(&core.options.store), id.clone(), fold);
         let kept = crate::info::kept(&row);
         let mut state = State {
-            told_messages: book.ledger.revision(),
-            book,
+            told_messages: log.messages.revision(),
+            log,
             view,
             info: Arc::new(SessionInfo::of(&row)),
             row,
@@ -151,12 +151,12 @@ impl Room {
             viewers: Vec::new(),
             failed: None,
         };
-        state.info = Arc::new(facts::info(&state));
+        state.info = Arc::new(summary::info(&state));
         let info = Arc::clone(&state.info);
-        if let Some(update) = facts::update(&mut state, &info) {
+        if let Some(update) = summary::update(&mut state, &info) {
             core.options.store.update(id.clone(), update).await?;
         }
-        let room = Arc::new(Self {
+        let live = Arc::new(Self {
             id,
             core,
             recorder: Arc::new(recorder),
@@ -165,8 +165,8 @@ impl Room {
             state: Mutex::new(state),
             shown: watch::Sender::new(0),
         });
-        tokio::spawn(publish(Arc::downgrade(&room), batches));
-        Ok(room)
+        tokio::spawn(publish(Arc::downgrade(&live), batches));
+        Ok(live)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -179,7 +179,7 @@ impl Room {
         let mut state = self.lock();
         state.viewers.retain(|viewer| !viewer.outlet.is_gone());
         let is_idle = state.session.is_none() && !state.is_working && state.stopping == 0;
-        is_idle && state.viewers.is_empty() && !state.book.ledger.has_next() && !self.recorder.is_busy()
+        is_idle && state.viewers.is_empty() && !state.log.messages.has_next() && !self.recorder.is_busy()
     }
 
     /// Waits until `condition` returns a value.
@@ -204,7 +204,7 @@ impl Room {
         }
     }
 
-    /// Wakes the callers of [`Room::until`] after a change of the state.
+    /// Wakes the callers of [`LiveSession::until`] after a change of the state.
     pub(crate) fn changed(&self) {
         self.shown.send_modify(|count| *count += 1);
     }
@@ -212,7 +212,7 @@ impl Room {
     /// Summary of the session.
     pub(crate) fn info(&self) -> Arc<SessionInfo> {
         let state = self.lock();
-        Arc::new(facts::info(&state))
+        Arc::new(summary::info(&state))
     }
 
     /// Number of viewers.
@@ -228,7 +228,7 @@ impl Room {
         self.changed();
     }
 
-    /// Adds a viewer. It gets everything after the newest event in the book.
+    /// Adds a viewer. It gets everything after the newest event in the log.
     pub(crate) fn join(&self, state: &mut State, format: Format, outlet: Outlet) -> Result<(), HostError> {
         if let Some(error) = &state.failed {
             return Err(error.clone());
@@ -247,11 +247,11 @@ impl Room {
 
     /// The snapshot for viewers of the view.
     pub(crate) fn snapshot(&self, state: &State) -> Frame {
-        let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
-        let cursor = state.book.cursor(self.core.options.store.epoch());
+        let messages: Vec<_> = state.log.messages.queued().map(Record::info).collect();
+        let cursor = state.log.cursor(self.core.options.store.epoch());
         let view = state.view.clone();
         let size = view.entries.len() * ENTRY_SIZE;
-        let snapshot = SnapshotEvent { seq: cursor.seq, session: facts::info(state), messages, view };
+        let snapshot = SnapshotEvent { seq: cursor.seq, session: summary::info(state), messages, view };
         Frame::new(Some(cursor), WatchEvent::Snapshot(Box::new(snapshot)), size)
     }
 
@@ -274,12 +274,12 @@ impl Room {
         self.recorder.set_raw_watched(watched.raw);
         let mut frames = FrameBuilder::new(watched);
         let mut places = placed.into_iter().flat_map(|appended| &appended.placed);
-        let mut done = Done { seq: state.book.newest(), new: true };
+        let mut done = Done { seq: state.log.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
         let before = state.view.oddities;
         let mut newest_at = 0;
         if let Some(appended) = placed.filter(|appended| appended.placed.iter().any(|place| place.new)) {
-            state.book.set_check(Some(appended.check));
+            state.log.set_check(Some(appended.check));
         }
         for (number, (step, changes)) in batch.steps.iter().enumerate() {
             let place = if step.is_logged { places.next() } else { None };
@@ -298,17 +298,17 @@ impl Room {
                 step.item.as_ref(),
                 Place { at: step.at, seq: place.map(|place| place.seq), size: step.size },
             );
-            state.book.begin(place, item, &mut frames);
+            state.log.begin(place, item, &mut frames);
             for change in changes {
                 state.view.apply(change);
-                state.book.change(place, &state.view, change, &mut frames);
+                state.log.change(place, &state.view, change, &mut frames);
             }
-            state.book.end(place, &state.view, item, &mut frames);
+            state.log.end(place, &state.view, item, &mut frames);
             if let Some(Item::Message(message)) = item {
                 // Under the lock, so that nothing else about the message comes before it.
                 let waiter = batch.waiter.take().map(|waiter| waiter.with(done));
                 let items = vec![Item::Host(queued(message))];
-                self.recorder.record_for(items, ConversationUpdate::default(), waiter);
+                self.recorder.record_for(items, SessionUpdate::default(), waiter);
             }
         }
         let counters = &self.core.counters;
@@ -319,8 +319,8 @@ impl Room {
             counters.appends.record(batch.sent.elapsed().as_secs_f64());
         }
         state.row.updated_at = state.row.updated_at.max(newest_at);
-        let (ended, first_texts) = state.book.take_tally();
-        facts::count_turns(&ended, counters);
+        let (ended, first_texts) = state.log.take_tally();
+        summary::count_turns(&ended, counters);
         self.charge_unasked(state, &ended);
         first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
         let odd = state.view.oddities;
@@ -342,7 +342,7 @@ impl Room {
     /// Requests a checkpoint once enough events have arrived. It is made from the log, because the state here may have
     /// more than the log.
     fn keep_checkpoint(&self, state: &mut State) {
-        let newest = state.book.newest();
+        let newest = state.log.newest();
         if newest - state.checkpoint < self.core.options.checkpoint_every {
             return;
         }
@@ -350,12 +350,12 @@ impl Room {
         self.core.checkpoints.request(&self.id);
     }
 
-    /// Fails if another program has written to the log in between: the book would not know of it.
+    /// Fails if another program has written to the log in between: the view would not have it.
     fn in_order(
         &self,
         placed: Option<weir_store::Appended>,
     ) -> Result<Option<weir_store::Appended>, HostError> {
-        let newest = self.lock().book.newest();
+        let newest = self.lock().log.newest();
         let first = placed.iter().flat_map(|appended| &appended.placed).find(|place| place.new);
         match first {
             Some(place) if place.seq != newest + 1 => {
@@ -370,7 +370,7 @@ impl Room {
         if state.viewers.is_empty() {
             return;
         }
-        let newest = state.book.cursor(self.core.options.store.epoch());
+        let newest = state.log.cursor(self.core.options.store.epoch());
         for format in [Format::View, Format::Agent, Format::Classic, Format::Raw] {
             if state.viewers.iter().all(|viewer| viewer.format != format) {
                 continue;
@@ -398,7 +398,7 @@ impl Room {
 
     /// Publishes the session's summary to the store, its viewers and the viewers of all sessions, if it has changed.
     fn tell_facts(&self, state: &mut State) {
-        let info = facts::info(state);
+        let info = summary::info(state);
         let waits = info.status == SessionStatus::Waiting;
         if waits && state.waiting_since.is_none() {
             state.waiting_since = Some(Instant::now());
@@ -407,21 +407,21 @@ impl Room {
         } else if !waits {
             state.waiting_since = None;
         }
-        if let Some(update) = facts::update(state, &info) {
+        if let Some(update) = summary::update(state, &info) {
             // The write happens even if its reply is dropped. If it fails, so does the next event.
             drop(self.core.options.store.update(self.id.clone(), update));
         }
-        if !facts::is_same(&info, &state.info) {
+        if !summary::is_same(&info, &state.info) {
             state.info = Arc::new(info);
             self.core.hub.tell(&state.info);
             let frame =
                 Frame::new(None, WatchEvent::Session(Arc::clone(&state.info)), size_of::<SessionInfo>());
             self.offer_frames(state, Format::View, &[frame]);
         }
-        let revision = state.book.ledger.revision();
+        let revision = state.log.messages.revision();
         if revision != state.told_messages {
             state.told_messages = revision;
-            let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
+            let messages: Vec<_> = state.log.messages.queued().map(Record::info).collect();
             let size = messages.iter().map(|message| size_of_val(message) + message.text.len()).sum();
             let frame = Frame::new(None, WatchEvent::Messages(MessagesEvent { messages }), size);
             self.offer_frames(state, Format::View, &[frame]);
@@ -450,40 +450,36 @@ impl Room {
     }
 
     /// The update that sets a session's status, to be written together with an event.
-    pub(crate) fn status_update(status: SessionStatus) -> ConversationUpdate {
-        ConversationUpdate {
-            at: Some(now_ms()),
-            status: Some(status.as_str().to_owned()),
-            ..Default::default()
-        }
+    pub(crate) fn status_update(status: SessionStatus) -> SessionUpdate {
+        SessionUpdate { at: Some(now_ms()), status: Some(status.as_str().to_owned()), ..Default::default() }
     }
 }
 
 /// Publishes what the store has taken, in order, until the session is released.
-async fn publish(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
+async fn publish(live: Weak<LiveSession>, mut batches: mpsc::UnboundedReceiver<Batch>) {
     while let Some(mut batch) = batches.recv().await {
         let reply = match batch.reply.take() {
             Some(reply) => reply.await.map(Some),
             None => Ok(None),
         };
-        let Some(room) = room.upgrade() else { return };
-        match reply.map_err(HostError::from).and_then(|placed| room.in_order(placed)) {
+        let Some(live) = live.upgrade() else { return };
+        match reply.map_err(HostError::from).and_then(|placed| live.in_order(placed)) {
             Ok(placed) => {
-                room.publish(&mut batch, placed.as_ref());
-                room.recorder.shown(&batch);
-                room.changed();
+                live.publish(&mut batch, placed.as_ref());
+                live.recorder.shown(&batch);
+                live.changed();
                 // Dropping the lease also releases the session, if nothing is left to do.
-                Lease::of(&room).kick();
+                Lease::of(&live).kick();
             }
             Err(error) => {
                 if batch.is_refusable(&error) {
-                    room.recorder.shown(&batch);
+                    live.recorder.shown(&batch);
                     if let Some(waiter) = batch.waiter.take() {
                         waiter.failed(error);
                     }
                     continue;
                 }
-                room.fail(&error);
+                live.fail(&error);
                 if let Some(waiter) = batch.waiter.take() {
                     waiter.failed(error);
                 }

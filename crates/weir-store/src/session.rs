@@ -11,9 +11,9 @@ use crate::error::StoreError;
 /// Identifies a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct ConversationId(String);
+pub struct SessionId(String);
 
-impl ConversationId {
+impl SessionId {
     /// A new random id.
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4().to_string())
@@ -25,7 +25,7 @@ impl ConversationId {
     }
 }
 
-impl TryFrom<String> for ConversationId {
+impl TryFrom<String> for SessionId {
     type Error = StoreError;
 
     /// Accepts only ids that are safe in URLs and file names without escaping.
@@ -42,7 +42,7 @@ impl TryFrom<String> for ConversationId {
     }
 }
 
-impl FromStr for ConversationId {
+impl FromStr for SessionId {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<Self, StoreError> {
@@ -50,13 +50,13 @@ impl FromStr for ConversationId {
     }
 }
 
-impl From<ConversationId> for String {
-    fn from(id: ConversationId) -> Self {
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
         id.0
     }
 }
 
-impl fmt::Display for ConversationId {
+impl fmt::Display for SessionId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
@@ -64,9 +64,9 @@ impl fmt::Display for ConversationId {
 
 /// The facts about a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Conversation {
+pub struct StoredSession {
     /// The session's id.
-    pub id: ConversationId,
+    pub id: SessionId,
     /// The caller's own name for it; unique among live sessions.
     pub key: Option<String>,
     /// Its title, shown to people.
@@ -104,32 +104,32 @@ pub struct Conversation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     /// The original session. It may have been deleted since.
-    pub conversation: ConversationId,
+    pub conversation: SessionId,
     /// Its newest event at that time.
     pub seq: u64,
 }
 
 /// A session to create.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewConversation {
+pub struct NewStoredSession {
     /// The session's id.
-    pub id: ConversationId,
+    pub id: SessionId,
     /// The time, in milliseconds since 1970.
     pub at: i64,
     /// Where it was forked.
     pub parent: Option<Parent>,
     /// Initial facts.
-    pub facts: ConversationUpdate,
+    pub facts: SessionUpdate,
 }
 
-impl NewConversation {
+impl NewStoredSession {
     /// A session without any facts yet.
-    pub fn new(id: ConversationId, at: i64) -> Self {
-        Self { id, at, parent: None, facts: ConversationUpdate::default() }
+    pub fn new(id: SessionId, at: i64) -> Self {
+        Self { id, at, parent: None, facts: SessionUpdate::default() }
     }
 
-    pub(crate) fn into_conversation(self) -> Result<Conversation, StoreError> {
-        let mut conversation = Conversation {
+    pub(crate) fn into_conversation(self) -> Result<StoredSession, StoreError> {
+        let mut conversation = StoredSession {
             id: self.id,
             key: None,
             title: None,
@@ -154,7 +154,7 @@ impl NewConversation {
 
 /// Changes to a session's facts. A field that is `None` stays unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct ConversationUpdate {
+pub struct SessionUpdate {
     /// The time, in milliseconds since 1970.
     pub at: Option<i64>,
     /// A new key, or `Some(None)` to remove it.
@@ -177,14 +177,14 @@ pub struct ConversationUpdate {
     pub settings: Option<Value>,
 }
 
-impl ConversationUpdate {
+impl SessionUpdate {
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Changes the facts. The store checks separately that the key is free.
-    pub(crate) fn apply(self, conversation: &mut Conversation) -> Result<(), StoreError> {
+    pub(crate) fn apply(self, conversation: &mut StoredSession) -> Result<(), StoreError> {
         if self.cost_usd.is_some_and(|cost| !cost.is_finite()) {
             return Err(StoreError::Invalid("a cost must be a finite number".to_owned()));
         }
@@ -215,26 +215,26 @@ fn replace<T>(place: &mut T, value: Option<T>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConversationId, ConversationUpdate, NewConversation};
+    use super::{NewStoredSession, SessionId, SessionUpdate};
 
     #[test]
     fn ids_are_safe_in_urls_and_file_names() {
         for text in ["a", "6f1c", "A_b-3", &"x".repeat(64)] {
-            assert_eq!(text.parse::<ConversationId>().unwrap().as_str(), text);
+            assert_eq!(text.parse::<SessionId>().unwrap().as_str(), text);
         }
         for text in ["", "..", "a/b", "a b", "é", &"x".repeat(65)] {
-            assert!(text.parse::<ConversationId>().is_err(), "{text}");
+            assert!(text.parse::<SessionId>().is_err(), "{text}");
         }
-        assert!(serde_json::from_str::<ConversationId>("\"../x\"").is_err());
-        assert_ne!(ConversationId::random(), ConversationId::random());
+        assert!(serde_json::from_str::<SessionId>("\"../x\"").is_err());
+        assert_ne!(SessionId::random(), SessionId::random());
     }
 
     #[test]
     fn the_current_cli_session_is_the_last_one() {
-        let new = NewConversation::new("c".parse().unwrap(), 5);
+        let new = NewStoredSession::new("c".parse().unwrap(), 5);
         let mut conversation = new.into_conversation().unwrap();
         for session in ["one", "two", "one"] {
-            let update = ConversationUpdate { cli_session: Some(session.to_owned()), ..Default::default() };
+            let update = SessionUpdate { cli_session: Some(session.to_owned()), ..Default::default() };
             update.apply(&mut conversation).unwrap();
         }
         assert_eq!(conversation.cli_sessions, ["two", "one"]);
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_cost_must_be_finite() {
-        let mut new = NewConversation::new("c".parse().unwrap(), 5);
+        let mut new = NewStoredSession::new("c".parse().unwrap(), 5);
         new.facts.cost_usd = Some(f64::NAN);
         assert!(new.into_conversation().is_err());
     }

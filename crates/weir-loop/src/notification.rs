@@ -10,7 +10,7 @@ use crate::state::RunEnd;
 
 /// A notification. It stays in the state of the run until it was sent, so it may be sent twice, with the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct News {
+pub struct Notification {
     /// Id of the notification.
     pub id: String,
     /// What it is about.
@@ -23,7 +23,7 @@ pub struct News {
     pub event: Value,
 }
 
-impl News {
+impl Notification {
     /// The kind and text of the notification for an event, if it needs one.
     fn words(event: &LoopEvent) -> Option<(NotifyOn, String)> {
         Some(match event {

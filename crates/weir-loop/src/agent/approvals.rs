@@ -1,4 +1,4 @@
-//! The desk: where a session leaves the requests that only a person can decide.
+//! The approvals: where a session leaves the requests that only a person can decide.
 //!
 //! The session waits. The other end of the channel (the loop, for a mailbox, a page or a chat) replies. Without a reply
 //! in time, or if the policy is not to wait, the request is denied.
@@ -42,9 +42,9 @@ impl OpenAsk {
     }
 }
 
-/// A message from a desk to the loop.
+/// What the loop is told about them.
 #[derive(Debug)]
-pub enum FromDesk {
+pub enum ApprovalMessage {
     /// A session waits for a person.
     Asked(OpenAsk),
     /// The request was decided elsewhere, such as on the page.
@@ -71,11 +71,11 @@ pub enum Reply {
 
 /// Takes the requests of one session.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct Approvals {
     /// The task, shown to the person who replies.
     pub task: String,
     /// The loop's end of the channel.
-    pub asks: mpsc::UnboundedSender<FromDesk>,
+    pub asks: mpsc::UnboundedSender<ApprovalMessage>,
     /// Whether to wait for a person, and how long.
     pub questions: (QuestionPolicy, Duration),
     /// Who decides about tools.
@@ -88,7 +88,7 @@ pub struct Desk {
     pub names: Arc<Mutex<Vec<(RequestId, String)>>>,
 }
 
-impl Desk {
+impl Approvals {
     /// Waits for a person's reply. `None` if there is none in time.
     pub async fn ask(&self, request: &RequestId, asked: Asked) -> Option<Reply> {
         let (reply, answer) = oneshot::channel();
@@ -96,7 +96,7 @@ impl Desk {
         let id = id.get(..8).unwrap_or(&id).to_owned();
         self.names.lock().unwrap_or_else(PoisonError::into_inner).push((request.clone(), id.clone()));
         let ask = OpenAsk { id, task: self.task.clone(), asked, reply };
-        self.asks.send(FromDesk::Asked(ask)).ok()?;
+        self.asks.send(ApprovalMessage::Asked(ask)).ok()?;
         let _guard = WaitGuard::new(&self.waiting);
         tokio::time::timeout(self.questions.1, answer).await.ok()?.ok()
     }
@@ -105,7 +105,7 @@ impl Desk {
     pub(super) fn answered_elsewhere(&self, request: &RequestId, by: &str, answers: Vec<(String, String)>) {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, id)) = names.iter().find(|(known, _)| known == request) {
-            let answered = FromDesk::Answered { id: id.clone(), by: by.to_owned(), answers };
+            let answered = ApprovalMessage::Answered { id: id.clone(), by: by.to_owned(), answers };
             // A loop that no longer listens does not need to know.
             let _ = self.asks.send(answered);
         }
@@ -156,14 +156,14 @@ impl SharedRefusals {
     }
 }
 
-/// Decides the CLI's requests, through the desk where a person is needed.
-pub(super) struct DeskHandler {
-    pub(super) desk: Desk,
+/// Decides the CLI's requests, by the loop where a person is needed.
+pub(super) struct ApprovalHandler {
+    pub(super) approvals: Approvals,
     pub(super) rules: hooks::Rules,
     pub(super) refusals: SharedRefusals,
 }
 
-impl DeskHandler {
+impl ApprovalHandler {
     async fn question(&self, ask: QuestionRequest) -> Decision {
         let asked: Vec<AskedQuestion> = ask
             .questions
@@ -175,13 +175,16 @@ impl DeskHandler {
             })
             .collect();
         let known = |question: &AskedQuestion| {
-            self.desk.known.get(&question.question).map(|answer| (question.question.clone(), answer.clone()))
+            self.approvals
+                .known
+                .get(&question.question)
+                .map(|answer| (question.question.clone(), answer.clone()))
         };
         let answers: Option<Vec<(String, String)>> = asked.iter().map(known).collect();
-        let reply = match (answers, self.desk.questions.0) {
+        let reply = match (answers, self.approvals.questions.0) {
             (Some(answers), _) if !answers.is_empty() => Some(Reply::Answers(answers)),
             (_, QuestionPolicy::Wait) => {
-                self.desk.ask(&ask.id, Asked::Questions { questions: asked.clone() }).await
+                self.approvals.ask(&ask.id, Asked::Questions { questions: asked.clone() }).await
             }
             (_, QuestionPolicy::Skip) => None,
         };
@@ -210,9 +213,9 @@ impl DeskHandler {
         if let Some(rule) = suggested(&ask.suggestions) {
             denied.rule = rule;
         }
-        if self.desk.permissions == PermissionPolicy::Ask {
+        if self.approvals.permissions == PermissionPolicy::Ask {
             let asked = Asked::Permission { what: denied.headline(), rule: denied.rule.clone() };
-            if self.desk.ask(&ask.id, asked).await == Some(Reply::Allow) {
+            if self.approvals.ask(&ask.id, asked).await == Some(Reply::Allow) {
                 return Decision::allow();
             }
         }
@@ -223,7 +226,7 @@ impl DeskHandler {
     }
 }
 
-impl Handler for DeskHandler {
+impl Handler for ApprovalHandler {
     fn decide(&self, ask: Ask) -> Deciding<'_> {
         match ask {
             Ask::Question(ask) => Box::pin(self.question(ask)),

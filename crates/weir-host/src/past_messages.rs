@@ -1,23 +1,23 @@
 //! Messages of long ago, which only the log knows. Blocks.
 
-use weir_store::{CheckpointQuery, ConversationId};
+use weir_store::{CheckpointQuery, SessionId};
 use weir_wire::MessageId;
 
-use crate::book::answer_to;
 use crate::checkpoint;
 use crate::core::Core;
 use crate::error::HostError;
-use crate::facts;
 use crate::frame_builder::FrameBuilder;
 use crate::item::Item;
 use crate::load::walk;
+use crate::log_state::answer_to;
 use crate::message::{Finished, MessageState};
+use crate::summary;
 
 /// The reason for a failure comes within this many events after it.
 const REASON_WITHIN: usize = 8;
 
 /// What became of the message with this number in the log.
-pub(crate) fn by_seq(core: &Core, id: &ConversationId, seq: u64) -> Result<Finished, HostError> {
+pub(crate) fn by_seq(core: &Core, id: &SessionId, seq: u64) -> Result<Finished, HostError> {
     let event = core.options.store.event(id.clone(), seq).wait()?.ok_or(HostError::NoSuchMessage)?;
     match Item::of(event) {
         Some(Item::Message(message) | Item::OldMessage(message)) => {
@@ -28,12 +28,12 @@ pub(crate) fn by_seq(core: &Core, id: &ConversationId, seq: u64) -> Result<Finis
 }
 
 /// What became of a message: the log is folded up to the moment at which that is known.
-pub(crate) fn by_id(core: &Core, id: &ConversationId, message: &MessageId) -> Result<Finished, HostError> {
+pub(crate) fn by_id(core: &Core, id: &SessionId, message: &MessageId) -> Result<Finished, HostError> {
     follow(core, id, message, 0)
 }
 
 /// The same, of a message that comes after this event.
-fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> Result<Finished, HostError> {
+fn follow(core: &Core, id: &SessionId, message: &MessageId, after: u64) -> Result<Finished, HostError> {
     let (store, keep) = (&*core.options.store, core.options.keep_entries);
     let query = CheckpointQuery { seq_at_most: after, ..checkpoint::query(id, keep) };
     let mut history = checkpoint::restore(store, query, keep)?;
@@ -42,12 +42,12 @@ fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> 
     walk(core.source(), id, history.newest(), |event| {
         history.replay(event, &mut frames);
         // Those that have come to their end are forgotten only when others come, so each is seen.
-        if let Some(record) = history.book.ledger.get(message) {
+        if let Some(record) = history.log.messages.get(message) {
             let total = history.view().cost.usd;
             if record.state.is_final() {
                 let is_told = record.failure.is_some() || record.state == MessageState::Answered;
                 let answer = answer_to(history.view(), message);
-                found = Some(facts::finish(message, record.state, record.failure.clone(), answer, total));
+                found = Some(summary::finish(message, record.state, record.failure.clone(), answer, total));
                 // Why nothing came of it is written a few events later.
                 reasons += 1;
                 return Ok(!is_told && reasons < REASON_WITHIN);
