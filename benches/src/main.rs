@@ -42,6 +42,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["host", "--quick"] => host::table(workload::Size::Quick),
         ["host", "delays"] => host::delays(),
         ["host", "cost"] => host::cost(),
+        ["host", "play", kind, count] => host::play(&format!("{kind} {count} 0")),
         ["live", part @ ..] => live::part(part),
         ["loop"] => loops::table(workload::Size::Full),
         ["loop", "--quick"] => loops::table(workload::Size::Quick),
@@ -53,7 +54,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
             report::print_line(&serde_json::to_string(&measured).context("cannot write the measurement")?)
         }
         _ => bail!(
-            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays|cost] | loop [--quick]"
+            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays|cost|play KIND COUNT] | loop [--quick]"
         ),
     }
 }

@@ -32,6 +32,11 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Hosts one session that plays this, with one viewer.
+pub(super) fn play(prompt: &str) -> anyhow::Result<()> {
+    runtime()?.block_on(host_and_watch(prompt)).map(drop)
+}
+
 /// The CPU time of a session, in seconds.
 async fn drive(prompt: &str) -> anyhow::Result<f64> {
     let session = Session::new(crate::live::options()?);

@@ -32,6 +32,11 @@ pub(crate) fn cost() -> anyhow::Result<()> {
     cost::rows(Size::Full)
 }
 
+/// Hosts one session that plays this, for a tool that counts instructions.
+pub(crate) fn play(prompt: &str) -> anyhow::Result<()> {
+    cost::play(prompt)
+}
+
 /// Only how late a client of the server gets what the CLI wrote.
 pub(crate) fn delays() -> anyhow::Result<()> {
     print_line("| what | relay | server | ratio |\n|---|---:|---:|---:|")?;

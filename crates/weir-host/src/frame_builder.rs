@@ -64,7 +64,14 @@ impl FrameBuilder {
         }
     }
 
-    /// Adds a change of the view.
+    /// Adds a change, for viewers of the view. The change is built only if there are any.
+    pub(crate) fn view_change(&mut self, change: impl FnOnce() -> Change<'static>) {
+        if self.watched.view {
+            self.changes.push(change());
+        }
+    }
+
+    /// Adds what a change of the view means in the vocabularies.
     pub(crate) fn change(
         &mut self,
         vocabularies: &mut Vocabularies,
@@ -72,9 +79,6 @@ impl FrameBuilder {
         change: &Change<'_>,
         seq: Option<u64>,
     ) {
-        if self.watched.view {
-            self.changes.push(change.clone().into_owned());
-        }
         self.with_sinks(seq, |sinks| vocabularies.change(view, change, sinks));
     }
 

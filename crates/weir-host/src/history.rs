@@ -74,7 +74,10 @@ impl History {
         let place = Place { at, seq: Some(seq), size: item.size() };
         let Self { fold, log, decoder } = self;
         log.begin(place, Some(item), frames);
-        fold_item(fold, decoder, at, item, &mut |view, change| log.change(place, view, change, frames));
+        fold_item(fold, decoder, at, item, &mut |view, change| {
+            log.change(place, view, change, frames);
+            frames.view_change(|| change.clone().into_owned());
+        });
         log.end(place, fold.view(), Some(item), frames);
     }
 

@@ -281,12 +281,15 @@ impl LiveSession {
         if let Some(appended) = placed.filter(|appended| appended.placed.iter().any(|place| place.new)) {
             state.log.set_check(Some(appended.check));
         }
-        for (number, (step, changes)) in batch.steps.iter().enumerate() {
+        let (steps, mut changes) = batch.steps.take();
+        for (number, step) in steps.enumerate() {
+            let mut changes = changes.by_ref().take(step.changes);
             let place = if step.is_logged { places.next() } else { None };
             if let Some(place) = place.filter(|_| number == 0) {
                 done = Done { seq: place.seq, new: place.new };
             }
             if place.is_some_and(|place| !place.new) {
+                changes.by_ref().for_each(drop);
                 continue;
             }
             match place {
@@ -300,8 +303,9 @@ impl LiveSession {
             );
             state.log.begin(place, item, &mut frames);
             for change in changes {
-                state.view.apply(change);
-                state.log.change(place, &state.view, change, &mut frames);
+                state.view.apply(&change);
+                state.log.change(place, &state.view, &change, &mut frames);
+                frames.view_change(|| change);
             }
             state.log.end(place, &state.view, item, &mut frames);
             if let Some(Item::Message(message)) = item {

@@ -97,7 +97,8 @@ impl LogState {
         }
     }
 
-    /// Takes a change of a step. The view already has it.
+    /// Takes a change of a step. The view already has it. Viewers of the view are told by
+    /// [`FrameBuilder::view_change`].
     pub(crate) fn change(
         &mut self,
         place: Place,

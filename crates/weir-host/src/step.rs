@@ -48,14 +48,20 @@ impl Steps {
         &self.steps
     }
 
-    /// Each step with its changes.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Step, &[Change<'static>])> {
-        let mut rest = self.changes.as_slice();
-        self.steps.iter().map(move |step| {
-            let (changes, others) = rest.split_at_checked(step.changes).unwrap_or((rest, &[]));
-            rest = others;
-            (step, changes)
-        })
+    /// Takes the steps and their changes, which follow one another.
+    pub(crate) fn take(&mut self) -> (std::vec::IntoIter<Step>, std::vec::IntoIter<Change<'static>>) {
+        (std::mem::take(&mut self.steps).into_iter(), std::mem::take(&mut self.changes).into_iter())
+    }
+
+    /// Space for about as much as these steps. None after a small batch, so that a session at rest holds nothing.
+    pub(crate) fn with_capacity_of(other: &Self) -> Self {
+        let about = |length: usize| if length < 16 { 0 } else { length.min(256) };
+        Self {
+            steps: Vec::with_capacity(about(other.steps.len())),
+            changes: Vec::with_capacity(about(other.changes.len())),
+            events: Vec::with_capacity(about(other.events.len())),
+            size: 0,
+        }
     }
 
     /// Begins the next step.
@@ -125,7 +131,9 @@ mod tests {
         steps.begin(2);
         steps.change(&status(Status::Idle));
         steps.change(&status(Status::Ended));
-        let seen: Vec<_> = steps.iter().map(|(step, changes)| (step.at, changes.to_vec())).collect();
+        let (taken, mut changes) = steps.take();
+        let seen: Vec<_> =
+            taken.map(|step| (step.at, changes.by_ref().take(step.changes).collect::<Vec<_>>())).collect();
         let expected =
             [(1, vec![status(Status::Running)]), (2, vec![status(Status::Idle), status(Status::Ended)])];
         assert_eq!(seen, expected);
@@ -148,7 +156,7 @@ mod tests {
             if !is_known {
                 steps.set_item(Item::Host(HostEvent::RecordingEnded));
             }
-            let logged: Vec<_> = steps.iter().map(|(step, _)| (step.is_logged, step.changes)).collect();
+            let logged: Vec<_> = steps.steps().iter().map(|step| (step.is_logged, step.changes)).collect();
             assert_eq!(logged, [(true, 0), (true, 0), (true, 1)]);
             let events = steps.take_events();
             let read: Vec<_> =

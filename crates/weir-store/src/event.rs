@@ -1,5 +1,7 @@
 //! Events, before and after they are stored.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cursor::Check;
@@ -53,10 +55,17 @@ impl NewEvent {
     }
 
     /// The text as it is indexed: bounded, and without the characters that mark a hit.
-    pub(crate) fn indexed_text(&self) -> Option<String> {
+    pub(crate) fn indexed_text(&self) -> Option<Cow<'_, str>> {
         let text = self.search_text.as_deref()?;
         let text = text.get(..text.floor_char_boundary(MAX_SEARCH_TEXT)).unwrap_or(text);
-        let clean: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+        // Most texts have none. 0xC2 begins the control characters that are not ASCII, among others.
+        let may_be_control = |byte: u8| byte < b' ' && byte != b'\n' || byte == 0x7f || byte == 0xc2;
+        let clean = if text.bytes().any(may_be_control) {
+            let clean = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c });
+            Cow::Owned(clean.collect())
+        } else {
+            Cow::Borrowed(text)
+        };
         (!clean.trim().is_empty()).then_some(clean)
     }
 }
@@ -140,8 +149,10 @@ mod tests {
     fn indexed_text_is_bounded_and_has_no_marks() {
         let event = |text: &str| NewEvent { search_text: Some(text.to_owned()), ..NewEvent::default() };
         assert_eq!(event("a\u{2}b\nc").indexed_text().as_deref(), Some("a b\nc"));
+        assert_eq!(event("a\u{85}b\u{7f}é").indexed_text().as_deref(), Some("a b é"));
         assert_eq!(event(" \u{2} ").indexed_text(), None);
-        let long = event(&"é".repeat(200_000)).indexed_text().unwrap();
+        let long = event(&"é".repeat(200_000));
+        let long = long.indexed_text().unwrap();
         assert!(long.len() <= 256 << 10 && long.chars().all(|c| c == 'é'));
     }
 }

@@ -131,7 +131,7 @@ impl State {
             facts.bytes += event.payload.len() as u64;
             facts.updated_at = facts.updated_at.max(event.at);
             placed.push(Placed { seq: facts.newest, new: true });
-            let text = event.indexed_text();
+            let text = event.indexed_text().map(std::borrow::Cow::into_owned);
             let NewEvent { at, kind, client_id, payload, search_text: _, labels } = event;
             let event = Event { seq: facts.newest, at, kind, client_id, payload, check: Some(check) };
             fresh.push(Kept { event, text, labels });

@@ -1,7 +1,7 @@
 //! What each write does inside a transaction. Apart from counting that is due anyway, each checks before it changes
 //! anything, so a refusal leaves the transaction intact for the other writes that share it.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::heads;
 use super::read;
@@ -101,6 +101,8 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
 
     let mut newest = before;
     let mut placed = Vec::with_capacity(append.events.len());
+    // Looked up once: finding a prepared statement costs as much as a small insert.
+    let mut insert = Insert::new(connection)?;
     for event in &append.events {
         if let Some(seq) = known(connection, number, event)? {
             placed.push(Placed { seq, new: false });
@@ -110,7 +112,7 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
             return Err(StoreError::Moved { expected, newest: before }.into());
         }
         newest += 1;
-        insert(connection, number, newest, event)?;
+        insert.event(connection, number, newest, event)?;
         placed.push(Placed { seq: newest, new: true });
     }
     if newest > before && head.mark != Some(check.to_stored()) {
@@ -177,31 +179,48 @@ fn known(connection: &Connection, number: i64, event: &NewEvent) -> rusqlite::Re
     seq_of_client(connection, number, client_id)
 }
 
-fn insert(connection: &Connection, number: i64, seq: u64, event: &NewEvent) -> rusqlite::Result<()> {
-    let place = place(number, seq);
-    connection
-        .prepare_cached(
-            "INSERT INTO event (place, at, kind, client_id, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![place, event.at, event.kind, event.client_id, event.payload])?;
-    if let Some(client_id) = &event.client_id {
-        connection.prepare_cached("INSERT INTO client VALUES (?1, ?2, ?3)")?.execute(params![
-            number,
-            client_id,
-            signed(seq)
-        ])?;
+/// The statements that most events need.
+struct Insert<'c> {
+    event: CachedStatement<'c>,
+    text: CachedStatement<'c>,
+}
+
+impl<'c> Insert<'c> {
+    fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            event: connection.prepare_cached(
+                "INSERT INTO event (place, at, kind, client_id, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?,
+            text: connection.prepare_cached("INSERT INTO unindexed (place, text) VALUES (?1, ?2)")?,
+        })
     }
-    for label in &event.labels {
-        connection
-            .prepare_cached("INSERT OR IGNORE INTO label VALUES (?1, ?2, ?3)")?
-            .execute(params![number, label, place])?;
+
+    fn event(
+        &mut self,
+        connection: &Connection,
+        number: i64,
+        seq: u64,
+        event: &NewEvent,
+    ) -> rusqlite::Result<()> {
+        let place = place(number, seq);
+        self.event.execute(params![place, event.at, event.kind, event.client_id, event.payload])?;
+        if let Some(client_id) = &event.client_id {
+            connection.prepare_cached("INSERT INTO client VALUES (?1, ?2, ?3)")?.execute(params![
+                number,
+                client_id,
+                signed(seq)
+            ])?;
+        }
+        for label in &event.labels {
+            connection
+                .prepare_cached("INSERT OR IGNORE INTO label VALUES (?1, ?2, ?3)")?
+                .execute(params![number, label, place])?;
+        }
+        if let Some(text) = event.indexed_text() {
+            self.text.execute(params![place, text])?;
+        }
+        Ok(())
     }
-    if let Some(text) = event.indexed_text() {
-        connection
-            .prepare_cached("INSERT INTO unindexed (place, text) VALUES (?1, ?2)")?
-            .execute(params![place, text])?;
-    }
-    Ok(())
 }
 
 fn existing(connection: &Connection, id: &SessionId) -> Result<(i64, StoredSession), Failure> {

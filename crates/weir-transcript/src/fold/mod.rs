@@ -200,17 +200,20 @@ impl Fold {
     pub fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
         self.line_time = None;
         self.streamed.clear();
-        if !self.is_transient(line) {
-            self.lines += 1;
-            self.bytes = self.bytes.saturating_add(kept_bytes(line));
+        if let Body::Known(Message::StreamEvent(event)) = &line.body {
+            // Most lines are stream events, and few of them can change the status: those update it themselves.
+            if !self.append_delta(event, sink) {
+                if !self.is_transient_event(event) {
+                    self.count(line);
+                }
+                self.stream_event(event, sink);
+            }
+            return;
+        }
+        if !matches!(line.body, Body::Blank) {
+            self.count(line);
         }
         match &line.body {
-            Body::Known(Message::StreamEvent(event)) => {
-                // Most lines are stream events, and few of them can change the status: those update it
-                // themselves.
-                self.stream_event(event, sink);
-                return;
-            }
             Body::Known(message) => self.message(message, sink),
             Body::Mismatch { partial, .. } => {
                 self.unknown_line(line, sink);
@@ -229,6 +232,12 @@ impl Fold {
         }
         self.update_status(sink);
         self.drop_old_entries(sink);
+    }
+
+    /// Counts a line that is not transient.
+    fn count(&mut self, line: &Line<'_>) {
+        self.lines += 1;
+        self.bytes = self.bytes.saturating_add(kept_bytes(line));
     }
 
     /// Takes a host event.
@@ -318,7 +327,8 @@ impl Fold {
             Message::System(system) => self.system(system, sink),
             Message::Assistant(message) => self.assistant(message, sink),
             Message::User(message) => self.user(message, sink),
-            Message::StreamEvent(event) => self.stream_event(event, sink),
+            // Handled before, or not usable.
+            Message::StreamEvent(_) => {}
             Message::Result(result) => self.result(result, sink),
             Message::ControlRequest(request) => self.control_request(request, sink),
             Message::ControlCancel(cancel) => self.request_cancelled(&cancel.request_id.to_id(), sink),

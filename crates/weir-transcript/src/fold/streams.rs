@@ -102,18 +102,25 @@ impl Stream {
 }
 
 impl Fold {
+    /// Takes a piece of a block that has begun. Most lines are one, so they are looked up only once. Returns whether
+    /// it was one.
+    pub(super) fn append_delta(&mut self, message: &StreamEventMessage<'_>, sink: &mut Sink<'_>) -> bool {
+        let StreamEvent::BlockDelta(delta) = &message.event else { return false };
+        let Some(block) = self.streams.block(message.parent_tool_use_id, delta.index) else { return false };
+        // The complete line has all of it.
+        if !block.is_closed() {
+            let (entry, kind) = (block.entry, block.kind);
+            self.delta(entry, kind, &delta.delta, sink);
+        }
+        true
+    }
+
+    /// Takes any other stream event.
     pub(super) fn stream_event(&mut self, message: &StreamEventMessage<'_>, sink: &mut Sink<'_>) {
         let parent = message.parent_tool_use_id;
         match &message.event {
             StreamEvent::BlockDelta(delta) => {
-                let Some(block) = self.streams.block(parent, delta.index) else {
-                    return self.delta_without_start(message, delta.index, &delta.delta, sink);
-                };
-                // The complete line has all of it.
-                if !block.is_closed() {
-                    let (entry, kind) = (block.entry, block.kind);
-                    self.delta(entry, kind, &delta.delta, sink);
-                }
+                self.delta_without_start(message, delta.index, &delta.delta, sink);
             }
             StreamEvent::MessageStart(start) => {
                 let id = start.message.id.or(message.api_message_id).map(|id| id.to_id());
