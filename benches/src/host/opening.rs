@@ -50,7 +50,7 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
             gone(&host).await;
             memory = [watched, kib(before)];
             drop((host, stop));
-            serving.await?;
+            serving.await??;
             anyhow::Ok(())
         })?;
     }

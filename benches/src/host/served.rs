@@ -160,7 +160,7 @@ fn served(prompt: &str, sessions: usize, viewers: usize, deaf: usize) -> anyhow:
         ready.wait().await;
         turns(&host, &ids, prompt).await?;
         drop((host, stop));
-        serving.await?;
+        serving.await??;
         tokio::task::spawn_blocking(move || joined(clients)).await?
     })
 }
@@ -185,7 +185,7 @@ async fn turns(host: &Host, ids: &[SessionId], prompt: &str) -> anyhow::Result<(
 pub(super) async fn serve(
     host: &Host,
     folder: &Path,
-) -> anyhow::Result<(Place, mpsc::Sender<()>, tokio::task::JoinHandle<()>)> {
+) -> anyhow::Result<(Place, mpsc::Sender<()>, tokio::task::JoinHandle<Result<(), weir_server::ServeError>>)> {
     let ready_file = folder.join("ready.json");
     let options = ServeOptions {
         listen: "127.0.0.1:0".parse()?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, Transport, looks_secret};
-use weir_session::{Facts, FolderTrust, Message, Origin, SessionOptions};
+use weir_session::{Facts, FolderTrust, Message, Origin, SessionOptions, SessionSpec};
 use weir_transcript::FoldOptions;
 
 use crate::exit::UsageError;
@@ -26,7 +26,7 @@ pub(crate) struct SessionSettings {
     pub(crate) program: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) conversation: Origin,
-    pub(crate) model: Option<String>,
+    pub(crate) spec: SessionSpec,
     pub(crate) secrets: Secrets,
     pub(crate) state_directory: Option<PathBuf>,
     /// Whether a person may be asked.
@@ -36,15 +36,6 @@ pub(crate) struct SessionSettings {
     /// Whether the folder's own settings apply.
     pub(crate) trust: FolderTrust,
     sandbox: Option<Sandbox>,
-    system_prompt: Option<String>,
-    append_system_prompt: Option<String>,
-    tools: Option<Vec<String>>,
-    allowed_tools: Vec<String>,
-    disallowed_tools: Vec<String>,
-    permission_mode: Option<String>,
-    pub(crate) max_cost_usd: Option<f64>,
-    max_turns: Option<u32>,
-    persistence: bool,
     extra_args: Vec<OsString>,
     transport: Transport,
     environment: Environment,
@@ -61,27 +52,18 @@ impl SessionSettings {
         }
         let (environment, secrets) = environment(&process.env, &process.secret)?;
         let sandbox = sandbox(opts.sandbox, opts.cwd.as_deref())?;
-        let log = log(&process, mode, !opts.no_session_persistence);
+        let log = log(&process, mode, !opts.spec.no_session_persistence);
         Ok(Self {
             trust: trust::policy(permissions.trust_folder),
             sandbox,
             program: opts.claude,
             cwd: opts.cwd,
             conversation: conversation(&opts.conversation)?,
-            model: opts.model,
+            spec: opts.spec,
             secrets,
             state_directory: process.state_dir.or_else(folders::state),
             asks: !permissions.no_input,
             interprets: permissions.interpret,
-            system_prompt: opts.system_prompt,
-            append_system_prompt: opts.append_system_prompt,
-            tools: permissions.tools,
-            allowed_tools: permissions.allowed_tools,
-            disallowed_tools: permissions.disallowed_tools,
-            permission_mode: permissions.permission_mode,
-            max_cost_usd: opts.max_cost,
-            max_turns: opts.max_turns,
-            persistence: !opts.no_session_persistence,
             extra_args: cli_flags,
             transport: process.transport.into(),
             environment,
@@ -117,16 +99,7 @@ impl SessionSettings {
         options.folder.trust = self.trust.clone();
         options.sandbox.clone_from(&self.sandbox);
         options.origin = self.conversation.clone();
-        options.model.clone_from(&self.model);
-        options.system_prompt.clone_from(&self.system_prompt);
-        options.append_system_prompt.clone_from(&self.append_system_prompt);
-        options.tools.clone_from(&self.tools);
-        options.allowed_tools.clone_from(&self.allowed_tools);
-        options.disallowed_tools.clone_from(&self.disallowed_tools);
-        options.permission_mode.clone_from(&self.permission_mode);
-        options.max_cost_usd = self.max_cost_usd;
-        options.max_turns = self.max_turns;
-        options.persistence = self.persistence;
+        options.spec = self.spec.clone();
         options.extra_args.clone_from(&self.extra_args);
         options.transport = self.transport;
         options.environment = self.environment.clone();

@@ -98,13 +98,13 @@ impl Engine {
         let id = settings.id.to_string();
         let mut options = SessionOptions::new();
         options.sandbox = self.fence.as_ref().map(|fence| fence.around_root_of(&settings.cwd, &self.roots));
-        options.tools.clone_from(&self.tools);
+        options.spec.tools.clone_from(&self.tools);
         options.program.clone_from(&self.program);
         options.leading_args.clone_from(&self.leading_args);
         options.environment = self.environment.clone();
         options.secrets = self.secrets.clone();
         // A session without persistence keeps no raw log either.
-        let folder = self.log_directory.as_ref().filter(|_| !settings.kept.no_session_persistence);
+        let folder = self.log_directory.as_ref().filter(|_| !settings.kept.spec.no_session_persistence);
         options.log = folder.map(|folder| LogOptions::new(folder, "serve", &id));
         options.transport = self.transport;
         options.probe_cache.clone_from(&self.probe_cache);

@@ -154,7 +154,7 @@ impl SessionInfo {
             name: row.title.clone(),
             cwd: row.cwd.clone().unwrap_or_default(),
             model: row.model.clone().filter(|model| !model.is_empty()),
-            permission_mode: kept.permission_mode.clone(),
+            permission_mode: kept.spec.permission_mode.clone(),
             status: SessionStatus::parse(&row.status),
             waiting_for: WaitingFor {
                 permissions: kept.permissions,
@@ -164,12 +164,12 @@ impl SessionInfo {
             has_process: false,
             queued: kept.queued,
             cost_usd: row.cost_usd,
-            max_cost_usd: kept.max_cost_usd,
+            max_cost_usd: kept.spec.max_cost_usd,
             created_at: row.created_at,
             updated_at: row.updated_at,
             archived: row.archived,
             pinned: kept.pinned,
-            no_session_persistence: kept.no_session_persistence,
+            no_session_persistence: kept.spec.no_session_persistence,
             parent: row
                 .parent
                 .as_ref()

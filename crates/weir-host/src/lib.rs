@@ -82,5 +82,5 @@ pub use watch::{Format, Watch, WatchQuery};
 pub use watch_event::{
     ChangesEvent, Frame, HeartbeatEvent, HelloEvent, MessagesEvent, ResumeKind, SnapshotEvent, WatchEvent,
 };
-pub use weir_session::Decision;
+pub use weir_session::{Decision, SessionSpec};
 pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Space, StoreError, Usage};

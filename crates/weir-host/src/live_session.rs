@@ -106,6 +106,16 @@ struct Viewer {
 impl LiveSession {
     /// Loads a session into memory. What its log leaves open is closed, because no process can be left.
     pub(crate) async fn load(core: Arc<Core>, id: SessionId) -> Result<Arc<Self>, HostError> {
+        loop {
+            match Self::try_load(Arc::clone(&core), id.clone()).await {
+                // What an earlier writer had sent came after the log was read.
+                Err(HostError::Store(weir_store::StoreError::Moved { .. })) => {}
+                other => return other,
+            }
+        }
+    }
+
+    async fn try_load(core: Arc<Core>, id: SessionId) -> Result<Arc<Self>, HostError> {
         let (keep, every) = (core.options.keep_entries, core.options.checkpoint_every);
         let (reader, conversation) = (Arc::clone(&core), id.clone());
         let loading =
@@ -117,7 +127,8 @@ impl LiveSession {
             let at = now_ms();
             let events = closing.iter().filter_map(|item| item.to_event(at, None)).collect();
             // Also on a full disk: otherwise the session could not be viewed.
-            let append = Append { essential: true, ..Append::new(id.clone(), events) };
+            let expected_newest = Some(history.newest());
+            let append = Append { essential: true, expected_newest, ..Append::new(id.clone(), events) };
             let appended = core.options.store.append(append).await?;
             let mut frames = FrameBuilder::default();
             history.log.set_check(Some(appended.check));

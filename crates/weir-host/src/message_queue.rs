@@ -50,6 +50,11 @@ impl Record {
         self.state == MessageState::Queued && !self.handed
     }
 
+    /// Whether it waits, and no task is sending or cancelling it. One that is in flight may already be read.
+    fn may_be_claimed(&self) -> bool {
+        self.waits() && !self.claimed && !self.in_flight
+    }
+
     pub(crate) fn info(&self) -> MessageInfo {
         MessageInfo {
             message_id: self.message.message_id.clone(),
@@ -248,7 +253,7 @@ impl MessageQueue {
     /// Claims a queued message, so that it can be cancelled.
     pub(crate) fn claim(&mut self, id: &MessageId) -> bool {
         match self.get_mut(id) {
-            Some(record) if record.waits() && !record.claimed => {
+            Some(record) if record.may_be_claimed() => {
                 record.claimed = true;
                 true
             }
@@ -270,8 +275,7 @@ impl MessageQueue {
 
     /// Claims the first queued message, so that it can be cancelled.
     pub(crate) fn claim_first(&mut self) -> Option<MessageId> {
-        let record =
-            self.records.iter_mut().find(|record| record.waits() && !record.held && !record.claimed)?;
+        let record = self.records.iter_mut().find(|record| record.may_be_claimed() && !record.held)?;
         record.claimed = true;
         Some(record.message.message_id.clone())
     }
@@ -283,7 +287,7 @@ impl MessageQueue {
 
     /// Claims all queued messages, so that they can be cancelled.
     pub(crate) fn claim_all(&mut self) -> Vec<MessageId> {
-        let waiting = self.records.iter_mut().filter(|record| record.waits() && !record.claimed);
+        let waiting = self.records.iter_mut().filter(|record| record.may_be_claimed());
         waiting
             .map(|record| {
                 record.claimed = true;

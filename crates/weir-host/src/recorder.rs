@@ -191,7 +191,7 @@ impl Recorder {
     fn send(&self, state: &mut State, mut steps: Steps, update: SessionUpdate, waiter: Option<Waiter>) {
         let Ok(batches) = &state.batches else { return };
         state.waiting += steps.size();
-        let essential = steps.steps().iter().all(|step| step.item.as_ref().is_some_and(Item::is_essential));
+        let essential = steps.is_essential();
         let events = steps.take_events();
         let append =
             Append { events, update, essential, ..Append::new(self.conversation.clone(), Vec::new()) };
@@ -270,18 +270,20 @@ impl Observer for Scribe {
             let head = String::from_utf8_lossy(line.raw.get(..4096).unwrap_or(line.raw)).into_owned();
             return state.pending.set_item(Item::Oversize(Oversize { length: *length, head }));
         }
-        let item = state.is_raw_watched.then(|| Bytes::copy_from_slice(line.raw));
         let size = size_of::<Item>() + line.raw.len();
         if is_transient {
-            let is_blank = matches!(line.body, Body::Blank);
-            return state.pending.set(item.filter(|_| !is_blank).map(Item::Preview), size, None);
+            let is_shown = state.is_raw_watched && !matches!(line.body, Body::Blank);
+            let item = is_shown.then(|| Item::Preview(Bytes::copy_from_slice(line.raw)));
+            return state.pending.set(item, size, None);
         }
+        // Whether or not someone watches the lines: one who joins before this is published has to get it.
+        let item = Item::Line(Bytes::copy_from_slice(line.raw));
         let event = NewEvent {
             search_text: search_text(line),
             labels: self.labeller.labels(line),
             ..Item::line_event(line.raw)
         };
-        state.pending.set(item.map(Item::Line), size, Some(event));
+        state.pending.set(Some(item), size, Some(event));
     }
 
     fn host(&mut self, event: &HostEvent) {

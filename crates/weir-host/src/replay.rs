@@ -19,15 +19,15 @@ pub(crate) struct Opening {
     ready: VecDeque<Frame>,
     replay: Option<Box<Replay>>,
     /// What is being written at the moment. Comes after the replay, because the log does not have its text yet.
-    being_written: Vec<Arc<Entry>>,
+    being_written: View,
 }
 
 impl Opening {
     pub(crate) fn new(ready: impl IntoIterator<Item = Frame>) -> Self {
-        Self { ready: ready.into_iter().collect(), replay: None, being_written: Vec::new() }
+        Self { ready: ready.into_iter().collect(), replay: None, being_written: View::default() }
     }
 
-    pub(crate) fn with_replay(mut self, replay: Replay, being_written: Vec<Arc<Entry>>) -> Self {
+    pub(crate) fn with_replay(mut self, replay: Replay, being_written: View) -> Self {
         self.replay = Some(Box::new(replay));
         self.being_written = being_written;
         self
@@ -135,16 +135,18 @@ impl Replay {
     }
 
     /// The text of what is being written, as far as the log did not tell it.
-    fn texts(&self, being_written: &[Arc<Entry>]) -> Vec<Frame> {
+    fn texts(&self, being_written: &View) -> Vec<Frame> {
         let mut watched = Watched::default();
         watched.add(self.format);
         let mut frames = FrameBuilder::new(watched);
-        for entry in being_written {
+        for entry in &being_written.entries {
             let told = self.history.as_ref().and_then(|history| history.view().entry(entry.id));
             let told = told.and_then(Entry::streamed_text).unwrap_or_default();
             let text = entry.streamed_text().and_then(|text| text.strip_prefix(told)).unwrap_or_default();
             let change = Change::TextAppended { entry: entry.id, text: text.into() };
-            let view = View { entries: vec![Arc::clone(entry)], ..View::default() };
+            // A view finds its entries by their numbers, and these need not follow each other.
+            let session = being_written.session.clone();
+            let view = View { session, entries: vec![Arc::clone(entry)], ..View::default() };
             frames.change(&mut Vocabularies::default(), &view, &change, None);
         }
         frames.frames(self.format, &Cursor::new(self.store.epoch(), self.until, None))

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use weir_session::SessionSpec;
 use weir_store::SessionId;
 use weir_wire::MessageId;
 
@@ -44,35 +45,14 @@ pub struct NewSession {
     pub key: Option<String>,
     /// Display name.
     pub name: Option<String>,
-    /// The model; the CLI's default if none is given.
-    pub model: Option<String>,
-    /// Permission mode: `default`, `acceptEdits`, `plan`, ….
-    pub permission_mode: Option<String>,
-    /// The available tools: a subset of those that the host gives to sessions; all of them by default.
-    pub tools: Option<Vec<String>>,
-    /// Tools, or rules such as `Bash(git:*)`, that need no permission. This restricts nothing.
-    pub allowed_tools: Vec<String>,
-    /// Tools that must not be used.
-    pub disallowed_tools: Vec<String>,
-    /// Replaces the CLI's own system prompt.
-    pub system_prompt: Option<String>,
-    /// Text to append to the system prompt.
-    pub append_system_prompt: Option<String>,
-    /// Cost limit of the session, in dollars.
-    pub max_cost_usd: Option<f64>,
-    /// Maximum number of rounds with the model in a turn.
-    pub max_turns: Option<u32>,
+    /// What it is to be like. The tools are a subset of those that the host gives to sessions.
+    #[serde(flatten)]
+    pub spec: SessionSpec,
     /// How many seconds a person may take to answer a permission request or a question before it is denied; none for
     /// the host's own limit. For unattended callers: a request that no one can answer ends after a bounded time.
     pub ask_timeout_s: Option<u32>,
     /// Tools of the caller that the model may call.
     pub client_tools: ClientTools,
-    /// Whether the CLI keeps nothing of the session on disk. Then the session lives only as long as its process: after
-    /// that it takes no more messages and cannot be forked. The host's own log is kept as for every session.
-    pub no_session_persistence: bool,
-    /// The JSON Schema that answers must match.
-    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
-    pub output_schema: Option<serde_json::Value>,
     /// What created it: `page`, `api`, `loop`, `bridge`, `openai`.
     #[serde(skip_deserializing)]
     pub origin: String,
@@ -86,9 +66,10 @@ impl NewSession {
 
     /// Refuses values that the CLI could misread, such as a name that looks like a flag.
     pub(crate) fn check(&self) -> Result<(), HostError> {
-        check_word("model", self.model.as_deref())?;
-        check_word("permission_mode", self.permission_mode.as_deref())?;
-        for tool in self.tools.iter().flatten().chain(&self.allowed_tools).chain(&self.disallowed_tools) {
+        let spec = &self.spec;
+        check_word("model", spec.model.as_deref())?;
+        check_word("permission_mode", spec.permission_mode.as_deref())?;
+        for tool in spec.tools.iter().flatten().chain(&spec.allowed_tools).chain(&spec.disallowed_tools) {
             check_word("tool", Some(tool))?;
         }
         for (what, text, max) in [("key", self.key.as_deref(), 256), ("name", self.name.as_deref(), 512)] {
@@ -96,10 +77,10 @@ impl NewSession {
                 return Err(HostError::Invalid(format!("the {what} must have 1 to {max} bytes")));
             }
         }
-        if self.max_cost_usd.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
+        if spec.max_cost_usd.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
             return Err(HostError::Invalid("max_cost_usd must be a number above zero".to_owned()));
         }
-        if self.max_turns == Some(0) {
+        if spec.max_turns == Some(0) {
             return Err(HostError::Invalid("max_turns must be above zero".to_owned()));
         }
         if self.ask_timeout_s == Some(0) {
@@ -165,41 +146,15 @@ pub struct SessionSettings {
 #[serde(default)]
 #[non_exhaustive]
 pub struct KeptSettings {
-    /// Permission mode.
-    pub permission_mode: Option<String>,
-    /// The available tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<String>>,
-    /// Tools that need no permission.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub allowed_tools: Vec<String>,
-    /// Tools that must not be used.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub disallowed_tools: Vec<String>,
-    /// Replaces the CLI's own system prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<String>,
-    /// Text to append to the system prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub append_system_prompt: Option<String>,
-    /// Cost limit, in dollars.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_cost_usd: Option<f64>,
-    /// Maximum number of rounds with the model in a turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_turns: Option<u32>,
+    /// What the session is to be like. The model has a column of its own.
+    #[serde(flatten)]
+    pub spec: SessionSpec,
     /// How many seconds a person may take to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_timeout_s: Option<u32>,
     /// Tools of a client that the model may call.
     #[serde(skip_serializing_if = "ClientTools::is_empty")]
     pub client_tools: ClientTools,
-    /// Whether the CLI keeps nothing of the session on disk.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub no_session_persistence: bool,
-    /// The JSON Schema that answers must match.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<serde_json::Value>,
     /// What created it.
     pub origin: String,
     /// Who created it.

@@ -9,10 +9,12 @@ use crate::item::Item;
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) at: i64,
-    /// What happened. A line is left out where no one wants it: its changes say enough.
+    /// What happened. A transient line is left out where no one wants it: its changes say enough.
     pub(crate) item: Option<Item>,
     /// Whether it goes into the log.
     pub(crate) is_logged: bool,
+    /// Whether it is written also when the disk is full; see [`Item::is_essential`].
+    is_essential: bool,
     /// How many changes it made.
     pub(crate) changes: usize,
     pub(crate) size: usize,
@@ -44,6 +46,11 @@ impl Steps {
         std::mem::take(&mut self.events)
     }
 
+    /// Whether all that is logged of them is written also when the disk is full.
+    pub(crate) fn is_essential(&self) -> bool {
+        self.steps.iter().all(|step| step.is_essential || !step.is_logged)
+    }
+
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -66,7 +73,7 @@ impl Steps {
 
     /// Begins the next step.
     pub(crate) fn begin(&mut self, at: i64) {
-        self.steps.push(Step { at, item: None, is_logged: false, changes: 0, size: 0 });
+        self.steps.push(Step { at, item: None, is_logged: false, is_essential: false, changes: 0, size: 0 });
     }
 
     /// Adds a change to the last step.
@@ -86,6 +93,7 @@ impl Steps {
     pub(crate) fn set(&mut self, item: Option<Item>, size: usize, event: Option<NewEvent>) {
         self.size += size;
         if let Some(step) = self.steps.last_mut() {
+            step.is_essential = item.as_ref().is_some_and(Item::is_essential);
             step.item = item;
             step.size = size;
             step.is_logged = event.is_some();
@@ -104,7 +112,15 @@ impl Steps {
     pub(crate) fn insert_before_last(&mut self, event: &HostEvent) {
         let Some(last) = self.steps.last() else { return };
         let Some(logged) = Item::Host(event.clone()).to_event(last.at, None) else { return };
-        let step = Step { at: last.at, item: None, is_logged: true, changes: 0, size: logged.payload.len() };
+        let step = Step {
+            at: last.at,
+            item: None,
+            is_logged: true,
+            // As what it comes before, which ends something.
+            is_essential: true,
+            changes: 0,
+            size: logged.payload.len(),
+        };
         let place = self.events.len() - usize::from(last.is_logged);
         self.size += step.size;
         self.events.insert(place, logged);
@@ -158,6 +174,7 @@ mod tests {
             }
             let logged: Vec<_> = steps.steps().iter().map(|step| (step.is_logged, step.changes)).collect();
             assert_eq!(logged, [(true, 0), (true, 0), (true, 1)]);
+            assert!(steps.is_essential(), "the end is written also when the disk is full");
             let events = steps.take_events();
             let read: Vec<_> =
                 events.into_iter().map(|event| Item::read(&event.kind, event.payload)).collect();

@@ -32,7 +32,7 @@ pub(crate) fn info(state: &State) -> SessionInfo {
     SessionInfo {
         name: stored.name.or_else(|| view.session.title.clone()),
         model: stored.model.or_else(|| view.session.model.clone()),
-        permission_mode: mode.or_else(|| state.kept.permission_mode.clone()),
+        permission_mode: mode.or_else(|| state.kept.spec.permission_mode.clone()),
         status,
         waiting_for: WaitingFor {
             process: state.waits_for == Some(Shortage::Process),
@@ -43,7 +43,7 @@ pub(crate) fn info(state: &State) -> SessionInfo {
             || status == SessionStatus::Starting && log.messages.is_any_in_flight(),
         queued: u32::try_from(log.messages.queued().count()).unwrap_or(u32::MAX),
         cost_usd: cost(state),
-        max_cost_usd: state.kept.max_cost_usd,
+        max_cost_usd: state.kept.spec.max_cost_usd,
         cli_session_id: cli_session(state),
         newest_seq: log.newest(),
         last_error: last_error(state, status),
@@ -53,7 +53,7 @@ pub(crate) fn info(state: &State) -> SessionInfo {
 
 /// Whether the session ended with its process, because nothing of it is kept.
 pub(crate) fn is_gone(state: &State) -> bool {
-    state.kept.no_session_persistence && cli_session(state).is_some() && !state.log.has_process()
+    state.kept.spec.no_session_persistence && cli_session(state).is_some() && !state.log.has_process()
 }
 
 fn last_error(state: &State, status: SessionStatus) -> Option<String> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_session::{
-    FolderTrust, LeaveOpen, Origin, Pooled, SendMode, SessionError, SessionOptions, StartError, narrowed,
+    FolderTrust, LeaveOpen, Origin, Pooled, SendMode, SessionError, SessionOptions, SessionSpec, StartError,
 };
 use weir_store::SessionUpdate;
 use weir_transcript::HostEvent;
@@ -91,11 +91,19 @@ impl Lease {
     /// Sends a message to the process. If that is not possible now, the message stays queued or fails with a reason.
     async fn hand_over(&self, record: Record) {
         let id = record.message.message_id.clone();
-        match self.try_hand_over(&record).await {
-            Ok(true) => {}
+        let refusal = match self.try_hand_over(&record).await {
+            Ok(true) => return,
             // The session is being stopped, or the host is being shut down.
-            Ok(false) => self.lock().log.messages.unclaim(&id),
-            Err(refusal) => self.refuse(&id, &refusal).await,
+            Ok(false) => None,
+            Err(refusal) => Some(refusal),
+        };
+        if self.lock().session.is_none() {
+            // It was made for this message, and nothing else would find it again.
+            self.core.pool.remove(self.id.as_str()).await;
+        }
+        match refusal {
+            None => self.lock().log.messages.unclaim(&id),
+            Some(refusal) => self.refuse(&id, &refusal).await,
         }
     }
 
@@ -179,7 +187,7 @@ impl Lease {
             let error = StartError::Other(HostError::NotKept.to_string());
             return Err(SessionError::NotStarted(Arc::new(error)));
         }
-        match (summary::cost(&state), state.kept.max_cost_usd) {
+        match (summary::cost(&state), state.kept.spec.max_cost_usd) {
             (Some(spent), Some(limit)) if spent >= limit => {
                 Err(SessionError::BudgetExhausted { spent, limit })
             }
@@ -210,18 +218,13 @@ impl Lease {
         if let (FolderTrust::LeaveOut, Some(file)) = (&options.folder.trust, &host.trust) {
             options.folder.trust = FolderTrust::Remembered(Arc::clone(file));
         }
-        options.model = settings.model.or(options.model);
-        options.permission_mode = kept.permission_mode.or(options.permission_mode);
-        options.tools = narrowed(options.tools, kept.tools);
-        options.allowed_tools.extend(kept.allowed_tools);
-        options.disallowed_tools.extend(kept.disallowed_tools);
-        options.system_prompt = kept.system_prompt.or(options.system_prompt);
-        options.append_system_prompt = kept.append_system_prompt.or(options.append_system_prompt);
-        options.persistence &= !kept.no_session_persistence;
-        options.max_turns = kept.max_turns.or(options.max_turns);
-        options.output_schema = kept.output_schema.or(options.output_schema);
         let inherited = kept.inherited_usd.unwrap_or(0.0);
-        options.max_cost_usd = kept.max_cost_usd.map(|limit| limit + inherited).or(options.max_cost_usd);
+        let own = SessionSpec {
+            model: settings.model,
+            max_cost_usd: kept.spec.max_cost_usd.map(|limit| limit + inherited),
+            ..kept.spec
+        };
+        options.spec = own.with_defaults(std::mem::take(&mut options.spec));
         options.origin = match (summary::cli_session(state), kept.fork_of, kept.fork_at) {
             (Some(id), _, _) => Origin::Resume(CliSessionId::from(id.as_str())),
             (None, Some(id), Some(line)) => Origin::ForkAt { session: CliSessionId::from(id.as_str()), line },
@@ -240,7 +243,7 @@ impl Lease {
         });
         if !kept.client_tools.is_empty() {
             // The client that offers a tool decides what it does, so no permission is needed.
-            options.allowed_tools.push(format!("mcp__{SERVER}"));
+            options.spec.allowed_tools.push(format!("mcp__{SERVER}"));
             let server = ClientToolServer::new(kept.client_tools, self);
             options = options.mcp_server(SERVER, move || server.clone());
         }
@@ -257,11 +260,18 @@ impl Lease {
             let record = state.log.messages.get(id);
             record.is_none_or(|record| record.state.is_final()).then_some(())
         });
-        let is_final = tokio::time::timeout(LAST_OUTPUT_WITHIN, is_final).await;
+        let mut is_final = tokio::time::timeout(LAST_OUTPUT_WITHIN, is_final).await.is_ok();
+        if !is_final {
+            // With a lot to show, its outcome may only not be shown yet.
+            let _ = self.recorder.recorded(Vec::new(), SessionUpdate::default()).await;
+            let state = self.lock();
+            let record = state.log.messages.get(id);
+            is_final = record.is_none_or(|record| record.state.is_final());
+        }
         if let Some(error) = &error {
             self.failed(id, &summary::failure_by(error)).await;
         }
-        if is_final.is_err() {
+        if !is_final {
             // Its outcome was not reported, and never will be.
             let why = error.map_or_else(
                 || "the CLI did not report what happened to the message".to_owned(),

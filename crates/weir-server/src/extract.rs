@@ -5,6 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use bytes::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use crate::problem::Problem;
 use crate::serve::BodyTooSlow;
@@ -80,13 +81,23 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         if !error.is_data() && serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
             return Problem::bad_request("json_syntax", format!("the body is not JSON: {error}"));
         }
-        let place = if path == "." { String::new() } else { format!("{path}: ") };
-        Problem::unprocessable("json_shape", format!("{place}{error}")).with("path", path)
+        wrong_shape(path, &error)
     })?;
     reader
         .end()
         .map_err(|error| Problem::bad_request("json_syntax", format!("the body is not JSON: {error}")))?;
     Ok(value)
+}
+
+/// Fields of a body that belong to a part of it. Like for the body itself, an error says where it is.
+pub(crate) fn part<T: DeserializeOwned>(fields: serde_json::Map<String, Value>) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(Value::Object(fields))
+        .map_err(|error| wrong_shape(error.path().to_string(), error.inner()))
+}
+
+fn wrong_shape(path: String, error: &serde_json::Error) -> Problem {
+    let place = if path == "." { String::new() } else { format!("{path}: ") };
+    Problem::unprocessable("json_shape", format!("{place}{error}")).with("path", path)
 }
 
 /// The query string.

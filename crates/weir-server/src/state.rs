@@ -65,7 +65,7 @@ impl App {
     pub fn new(mut parts: Parts) -> Self {
         let histories = std::mem::take(&mut parts.histories);
         // Spending over HTTP is only counted here, so a host that already has a billing keeps it.
-        parts.host.set_purse(Arc::new(Budgets::new(parts.tokens.clone())));
+        parts.host.set_billing(Arc::new(Budgets::new(parts.tokens.clone())));
         Self {
             inner: Arc::new(Inner {
                 parts,

@@ -32,7 +32,7 @@ struct Listening {
     address: SocketAddr,
     app: App,
     stop: mpsc::Sender<()>,
-    running: JoinHandle<()>,
+    running: JoinHandle<Result<(), weir_server::ServeError>>,
 }
 
 fn impatient() -> ConnectionLimits {
@@ -102,7 +102,7 @@ impl Listening {
 
     async fn end(self) {
         self.stop.send(()).await.unwrap();
-        soon(self.running).await.unwrap();
+        soon(self.running).await.unwrap().unwrap();
     }
 }
 

@@ -76,7 +76,7 @@ async fn serves_tls_with_a_self_signed_certificate() {
     let answer = ask(TcpStream::connect(address).await.unwrap(), address).await;
     assert!(!answer.contains("200 OK"), "{answer}");
     drop(stop);
-    running.await.unwrap();
+    running.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -89,20 +89,20 @@ pub(crate) fn arguments(
     if options.handler.is_some() {
         args.value("--permission-prompt-tool", "stdio");
     }
-    args.option("--model", options.model.as_deref());
+    args.option("--model", options.spec.model.as_deref());
     args.option("--fallback-model", options.fallback_model.as_deref());
     args.prompt(
         ("--system-prompt", "--system-prompt-file"),
-        options.system_prompt.as_deref(),
+        options.spec.system_prompt.as_deref(),
         start.prompts.system.as_deref(),
     );
     let append = start.prompts.append.as_deref();
     let names = ("--append-system-prompt", "--append-system-prompt-file");
-    args.prompt(names, options.append_system_prompt.as_deref(), append);
+    args.prompt(names, options.spec.append_system_prompt.as_deref(), append);
     if !start.project_settings && supports("--setting-sources") {
         args.value("--setting-sources", "user");
     }
-    match &options.permission_mode {
+    match &options.spec.permission_mode {
         Some(mode) => args.value("--permission-mode", mode),
         // Always passed: otherwise a settings file would determine the mode. A version without the flag has no
         // modes.
@@ -113,13 +113,13 @@ pub(crate) fn arguments(
     for directory in &options.add_dirs {
         args.value("--add-dir", directory);
     }
-    args.option("--max-turns", options.max_turns.map(|turns| turns.to_string()).as_deref());
+    args.option("--max-turns", options.spec.max_turns.map(|turns| turns.to_string()).as_deref());
     // Without it, Weir itself stops sending messages once the limit is reached.
-    if let Some(limit) = options.max_cost_usd.filter(|_| supports("--max-budget-usd")) {
+    if let Some(limit) = options.spec.max_cost_usd.filter(|_| supports("--max-budget-usd")) {
         args.value("--max-budget-usd", limit.to_string());
     }
     conversation(&mut args, options, spawn, new_id);
-    if !options.persistence {
+    if options.spec.no_session_persistence {
         args.flag("--no-session-persistence");
     }
     if options.subagent_text {
@@ -136,8 +136,8 @@ pub(crate) fn arguments(
 
 /// Which tools exist, and which need no permission.
 fn tools(args: &mut Arguments<'_>, options: &SessionOptions) {
-    let mut denied = options.disallowed_tools.clone();
-    if let Some(tools) = &options.tools {
+    let mut denied = options.spec.disallowed_tools.clone();
+    if let Some(tools) = &options.spec.tools {
         let names = tools::built_in(tools, options.handler.is_some());
         if (args.supports)("--tools") {
             args.value("--tools", names.join(","));
@@ -149,7 +149,7 @@ fn tools(args: &mut Arguments<'_>, options: &SessionOptions) {
             args.if_supported("--strict-mcp-config");
         }
     }
-    args.list("--allowedTools", &options.allowed_tools);
+    args.list("--allowedTools", &options.spec.allowed_tools);
     args.list("--disallowedTools", &denied);
 }
 
@@ -280,8 +280,8 @@ mod tests {
             .handler(crate::DenyAll);
         options.fallback_model = Some("g".into());
         options.add_dirs = vec!["/".into()];
-        options.max_turns = Some(1);
-        options.persistence = false;
+        options.spec.max_turns = Some(1);
+        options.spec.no_session_persistence = true;
         options.subagent_text = true;
         let id = CliSessionId::new("h");
         let resumed = Spawn { resume: Some(id.clone()), fork: true, ..Spawn::default() };
@@ -303,7 +303,7 @@ mod tests {
             arguments(options, &start, &move |name| name != flag)
         };
         let mut options = SessionOptions::new().model("a").max_cost_usd(1.0);
-        options.persistence = false;
+        options.spec.no_session_persistence = true;
         options.subagent_text = true;
         for flag in ["--model", "--no-session-persistence"] {
             assert_eq!(lacking(&options, flag), Err(vec![flag]));
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn a_schema_is_never_an_argument() {
         let mut options = SessionOptions::new();
-        options.output_schema = Some(serde_json::json!({"type": "object", "title": "secret"}));
+        options.spec.output_schema = Some(serde_json::json!({"type": "object", "title": "secret"}));
         let list = started(&options, &Spawn::default());
         assert!(list.iter().all(|argument| !argument.to_string_lossy().contains("secret")), "{list:?}");
         let greeting = options.machine_settings().greeting.request().unwrap();

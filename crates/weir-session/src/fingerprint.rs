@@ -30,7 +30,7 @@ impl Fingerprint {
         (&options.log, &options.secrets, &options.state_directory).hash(&mut hasher);
         (options.lock_workspace, options.line_limit, options.handshake).hash(&mut hasher);
         options.mcp_servers.hash(&mut hasher);
-        options.output_schema.as_ref().map(ToString::to_string).hash(&mut hasher);
+        options.spec.output_schema.as_ref().map(ToString::to_string).hash(&mut hasher);
         for hook in &options.hooks {
             (&hook.event, &hook.matcher, &hook.callback_ids).hash(&mut hasher);
         }

@@ -26,6 +26,7 @@ mod preview;
 mod query;
 mod session;
 mod shared_fold;
+mod spec;
 mod status;
 mod tools;
 
@@ -50,4 +51,5 @@ pub use query::{Query, query};
 pub use rmcp;
 pub use session::{Message, Sent, Session};
 pub use shared_fold::{FoldGuard, SharedFold};
+pub use spec::SessionSpec;
 pub use tools::{KNOWN_TOOLS, Unlisted, narrowed, tools_of_rules};

@@ -13,6 +13,7 @@ use crate::handler::Handler;
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
 use crate::shared_fold::SharedFold;
+use crate::spec::SessionSpec;
 
 /// Options of a session.
 ///
@@ -23,7 +24,7 @@ use crate::shared_fold::SharedFold;
 ///     .cwd("/workspace/demo")
 ///     .model("opus")
 ///     .allowed_tools(["Read", "Bash(git:*)"]);
-/// assert_eq!(options.model.as_deref(), Some("opus"));
+/// assert_eq!(options.spec.model.as_deref(), Some("opus"));
 /// ```
 #[non_exhaustive]
 pub struct SessionOptions {
@@ -40,37 +41,12 @@ pub struct SessionOptions {
     pub sandbox: Option<Sandbox>,
     /// Which session to start or resume.
     pub origin: Origin,
-    /// The model.
-    pub model: Option<String>,
+    /// What it is to be like.
+    pub spec: SessionSpec,
     /// The model to use when the first one is overloaded.
     pub fallback_model: Option<String>,
-    /// Replaces the CLI's own system prompt.
-    pub system_prompt: Option<String>,
-    /// Appended to the system prompt.
-    pub append_system_prompt: Option<String>,
-    /// The tools that exist; all of the CLI's if `None`. For a version without this option, the other tools are
-    /// disallowed instead. Tools of MCP servers are listed by full name or as `mcp__SERVER`; if none is listed,
-    /// the CLI does not start the servers in its settings. See [`crate::tools_of_rules`].
-    pub tools: Option<Vec<String>>,
-    /// Tools, or rules such as `Bash(git:*)`, that need no permission. This restricts nothing: see `tools`.
-    pub allowed_tools: Vec<String>,
-    /// Tools that must not be used.
-    pub disallowed_tools: Vec<String>,
-    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, …; `default` if `None`, whatever the
-    /// user's settings say.
-    pub permission_mode: Option<String>,
-    /// The JSON Schema that answers must match. The CLI receives it on standard input; a version that does not
-    /// support it is refused when its process is started.
-    pub output_schema: Option<serde_json::Value>,
     /// More folders that it may work in.
     pub add_dirs: Vec<PathBuf>,
-    /// Maximum number of model calls in a turn.
-    pub max_turns: Option<u32>,
-    /// Cost limit of the session, in dollars.
-    pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps the session on disk. If not, everything said is lost with its process: the next
-    /// process starts over, and the view shows that the session was forked.
-    pub persistence: bool,
     /// Whether to receive text while it is being written.
     pub partial_messages: bool,
     /// Whether to receive the text of sub-agents.
@@ -159,19 +135,9 @@ impl Default for SessionOptions {
             folder: FolderPolicy::default(),
             sandbox: None,
             origin: Origin::New,
-            model: None,
+            spec: SessionSpec::default(),
             fallback_model: None,
-            system_prompt: None,
-            append_system_prompt: None,
-            tools: None,
-            allowed_tools: Vec::new(),
-            disallowed_tools: Vec::new(),
-            permission_mode: None,
-            output_schema: None,
             add_dirs: Vec::new(),
-            max_turns: None,
-            max_cost_usd: None,
-            persistence: true,
             partial_messages: true,
             subagent_text: false,
             hooks: Vec::new(),
@@ -213,10 +179,36 @@ macro_rules! setters {
     };
 }
 
+macro_rules! spec_setters {
+    ($( $(#[$doc:meta])* $name:ident: $type:ty; )*) => {
+        $(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(mut self, $name: impl Into<$type>) -> Self {
+                self.spec.$name = Some($name.into());
+                self
+            }
+        )*
+    };
+}
+
 impl SessionOptions {
     /// A new session in our own folder, with the CLI that is found.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    spec_setters! {
+        /// Uses this model.
+        model: String;
+        /// Replaces the CLI's own system prompt.
+        system_prompt: String;
+        /// Appends to the system prompt.
+        append_system_prompt: String;
+        /// Sets what is allowed without asking.
+        permission_mode: String;
+        /// Limits the cost of the session, in dollars.
+        max_cost_usd: f64;
     }
 
     setters! {
@@ -224,16 +216,6 @@ impl SessionOptions {
         program: PathBuf = Some;
         /// Sets the working directory.
         cwd: PathBuf = Some;
-        /// Uses this model.
-        model: String = Some;
-        /// Replaces the CLI's own system prompt.
-        system_prompt: String = Some;
-        /// Appends to the system prompt.
-        append_system_prompt: String = Some;
-        /// Sets what is allowed without asking.
-        permission_mode: String = Some;
-        /// Limits the cost of the session, in dollars.
-        max_cost_usd: f64 = Some;
         /// Keeps locks and the list of live processes here.
         state_directory: PathBuf = Some;
         /// Sets the CLI's environment.
@@ -259,21 +241,21 @@ impl SessionOptions {
     /// Limits the session to these tools.
     #[must_use]
     pub fn tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.tools = Some(tools.into_iter().map(Into::into).collect());
+        self.spec.tools = Some(tools.into_iter().map(Into::into).collect());
         self
     }
 
     /// Allows these tools, or rules such as `Bash(git:*)`, without asking.
     #[must_use]
     pub fn allowed_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.allowed_tools.extend(tools.into_iter().map(Into::into));
+        self.spec.allowed_tools.extend(tools.into_iter().map(Into::into));
         self
     }
 
     /// Forbids these tools.
     #[must_use]
     pub fn disallowed_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.disallowed_tools.extend(tools.into_iter().map(Into::into));
+        self.spec.disallowed_tools.extend(tools.into_iter().map(Into::into));
         self
     }
 
@@ -351,13 +333,14 @@ impl SessionOptions {
             _ => (None, false, None),
         };
         let wants_nothing =
-            self.hooks.is_empty() && self.mcp_servers.is_empty() && self.output_schema.is_none();
+            self.hooks.is_empty() && self.mcp_servers.is_empty() && self.spec.output_schema.is_none();
         let greeting = if !self.handshake {
             Greeting::None
         } else if wants_nothing {
             Greeting::Plain
         } else {
-            let schema = self.output_schema.iter().map(|schema| ("jsonSchema".to_owned(), schema.clone()));
+            let schema =
+                self.spec.output_schema.iter().map(|schema| ("jsonSchema".to_owned(), schema.clone()));
             Greeting::With(Box::new(InitializeRequest {
                 hooks: self.hooks.clone(),
                 sdk_mcp_servers: self.mcp_servers.clone(),
@@ -371,9 +354,9 @@ impl SessionOptions {
             cwd: self.cwd.as_deref().and_then(resolved),
             greeting,
             keep_process: self.keep_process,
-            persistence: self.persistence,
+            persistence: !self.spec.no_session_persistence,
             limits: self.limits.clone(),
-            max_cost_usd: self.max_cost_usd,
+            max_cost_usd: self.spec.max_cost_usd,
             fold: self.fold.clone(),
         }
     }
@@ -392,7 +375,7 @@ impl std::fmt::Debug for SessionOptions {
             .field("program", &self.program)
             .field("cwd", &self.cwd)
             .field("origin", &self.origin)
-            .field("model", &self.model)
+            .field("spec", &self.spec)
             .finish_non_exhaustive()
     }
 }

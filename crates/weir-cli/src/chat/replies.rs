@@ -39,7 +39,7 @@ impl Chat {
         let said = |path: &str| facts.introduction.pointer(path).and_then(Value::as_str).map(str::to_owned);
         let mut parts = vec![short_path(&self.settings.cwd().display().to_string())];
         parts.extend(said("/claude_code_version").map(|version| format!("claude {version}")));
-        parts.extend(self.settings.session.model.clone());
+        parts.extend(self.settings.session.spec.model.clone());
         let source = said("/account/apiKeySource").filter(|source| source != "none");
         parts.extend(said("/account/email").or(source.map(|source| format!("key from {source}"))));
         let style = Style::for_stdout();
@@ -58,13 +58,13 @@ impl Chat {
         let Some(name) = name else {
             let facts = self.session.facts().await.unwrap_or_default();
             let current = self.display.lock().view.session.model.clone();
-            let current = current.or_else(|| self.settings.session.model.clone());
+            let current = current.or_else(|| self.settings.session.spec.model.clone());
             return self.print(&models(current.as_deref(), &facts.introduction));
         };
         match self.session.set_model(Some(name.clone())).await {
             // Without a process, the next one is started with this model.
             Ok(()) | Err(SessionError::NotRunning) => {
-                self.settings.session.model = Some(name.clone());
+                self.settings.session.spec.model = Some(name.clone());
                 self.print(&format!("The model is now {}.\n", one_line(&name, 100)))
             }
             Err(error) => {

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 use weir_host::{Actor, Host, NewMessage, NewSession, SessionId};
 use weir_server::{ServeOptions, Server, ServerSettings};
+use weir_session::SessionSpec;
 
 use crate::exit::{Exit, tell};
 use crate::opts::DemoOpts;
@@ -47,14 +48,14 @@ async fn demonstrate(opts: DemoOpts) -> anyhow::Result<Exit> {
     }
     if !once {
         tell("weir: no account, no cost; Ctrl-C ends it and removes its data");
-        server.run(signals).await;
+        server.run(signals).await?;
         return Ok(Exit::Success);
     }
     let (stop, stopped) = mpsc::channel(1);
     let serving = tokio::spawn(server.run(stopped));
     let summary = tour::take(&host, &session, &message, signals).await;
     drop(stop);
-    serving.await?;
+    serving.await??;
     writeln!(std::io::stdout(), "{}", summary?)?;
     Ok(Exit::Success)
 }
@@ -77,7 +78,7 @@ async fn begin(host: &Host, place: &Place) -> anyhow::Result<(SessionId, weir_wi
     let guide = Actor::new("demo");
     let new = NewSession {
         name: Some("A short tour".to_owned()),
-        permission_mode: Some("acceptEdits".to_owned()),
+        spec: SessionSpec { permission_mode: Some("acceptEdits".to_owned()), ..SessionSpec::default() },
         ..NewSession::new(place.workspace().display().to_string())
     };
     let created = host.create(new, &guide).await?;

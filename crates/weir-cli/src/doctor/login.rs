@@ -49,7 +49,7 @@ async fn introduction(program: &Path, settings: &Settings) -> Result<Value, Stri
     let mut options = SessionOptions::new().program(program);
     options.state_directory.clone_from(&settings.state);
     options.probe_cache = folders::probe_cache();
-    options.persistence = false;
+    options.spec.no_session_persistence = true;
     options.limits.starting = Some(PATIENCE);
     options.stop.grace = Duration::from_secs(2);
     let session = Session::new(options);

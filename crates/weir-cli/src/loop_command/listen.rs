@@ -32,13 +32,16 @@ const IDLE: Duration = Duration::from_secs(600);
 /// Extra processes, for sessions that people start on the page.
 const EXTRA_PROCESSES: usize = 4;
 
+/// A server that runs, and how it ends.
+type Serving = JoinHandle<Result<(), weir_server::ServeError>>;
+
 /// A host with the sessions of the loop, and the server and the bridge if there are any.
 pub(super) struct Watched {
     host: Host,
     bridge: Option<RunningBridge>,
     /// The chat that gets the loop's notifications and questions.
     pub(super) chat: Option<Chat>,
-    server: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+    server: Option<(mpsc::Sender<()>, Serving)>,
     address: PathBuf,
     _lock: Lock,
 }
@@ -145,7 +148,6 @@ impl Watched {
         let server = Server::start(self.host.clone(), options).await?;
         weir_base::file::replace(&self.address, server.url().as_bytes())
             .with_context(|| format!("cannot write {}", self.address.display()))?;
-        server.announce()?;
         serve::say_where(&server, false)?;
         let (stop, stopped) = mpsc::channel(1);
         self.server = Some((stop, tokio::spawn(server.run(stopped))));
@@ -161,7 +163,11 @@ impl Watched {
             None => self.host.shut_down(DRAIN).await,
             Some((stop, serving)) => {
                 drop(stop);
-                if let Err(error) = serving.await {
+                let failure = match serving.await {
+                    Ok(served) => served.err().map(|error| error.to_string()),
+                    Err(error) => Some(error.to_string()),
+                };
+                if let Some(error) = failure {
                     tell(&format!("weir: the server failed: {error}"));
                 }
                 let _ = std::fs::remove_file(self.address);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use weir_session::SessionSpec;
 
 use super::{SandboxOpts, values};
 
@@ -17,35 +18,14 @@ pub(crate) struct SessionOpts {
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// The model
-    #[arg(long)]
-    pub(crate) model: Option<String>,
-
-    /// Replace the CLI's own system prompt
-    #[arg(long, value_name = "TEXT", conflicts_with = "append_system_prompt")]
-    pub(crate) system_prompt: Option<String>,
-
-    /// Add this to the system prompt
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) append_system_prompt: Option<String>,
+    #[command(flatten)]
+    pub(crate) spec: SessionSpec,
 
     #[command(flatten)]
     pub(crate) permissions: PermissionOpts,
 
     #[command(flatten)]
     pub(crate) conversation: ConversationOpts,
-
-    /// Do not let the CLI keep the session on disk
-    #[arg(long, help_heading = "Session")]
-    pub(crate) no_session_persistence: bool,
-
-    /// Maximum cost of the session, in dollars
-    #[arg(long, value_name = "USD", value_parser = values::cost, help_heading = "Limits")]
-    pub(crate) max_cost: Option<f64>,
-
-    /// Maximum number of model calls in a turn
-    #[arg(long, value_name = "N", help_heading = "Limits")]
-    pub(crate) max_turns: Option<u32>,
 
     #[command(flatten)]
     pub(crate) process: ProcessOpts,
@@ -58,22 +38,6 @@ pub(crate) struct SessionOpts {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Permissions")]
 pub(crate) struct PermissionOpts {
-    /// The available tools, separated by commas; all tools of the CLI by default
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
-    pub(crate) tools: Option<Vec<String>>,
-
-    /// Tools that need no permission, or rules such as `Bash(git:*)`, separated by commas
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
-    pub(crate) allowed_tools: Vec<String>,
-
-    /// Tools that must not be used, separated by commas
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
-    pub(crate) disallowed_tools: Vec<String>,
-
-    /// What is allowed without asking: default, acceptEdits, plan, …
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permission_mode: Option<String>,
-
     /// Never ask: deny what is not allowed
     #[arg(long)]
     pub(crate) no_input: bool,

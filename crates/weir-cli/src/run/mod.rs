@@ -71,7 +71,7 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
         facts: run.facts,
         took: started.elapsed(),
         timeout: settings.timeout,
-        max_cost_usd: settings.session.max_cost_usd,
+        max_cost_usd: settings.session.spec.max_cost_usd,
         secrets: settings.session.secrets,
     };
     let exit = ending.tell(&mut run.shared.lock(), settings.form)?;

@@ -53,16 +53,16 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
             address.display()
         ));
     }
-    server.announce()?;
     say_where(&server, listens_to_all)?;
     // The bridge's sessions run in this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;
-    server.run(signals).await;
+    let served = server.run(signals).await;
     if let Some(bridge) = bridge {
         // If it failed, the reason has been reported.
         let _ = bridge.end().await;
     }
     let _ = std::fs::remove_file(address);
+    served?;
     Ok(Exit::Success)
 }
 

@@ -68,7 +68,7 @@ impl Host {
             let mut state = live.lock();
             let is_other = state.kept.client_tools != tools;
             // Another process would know nothing of what was said.
-            if is_other && state.kept.no_session_persistence && !state.view.turns.is_empty() {
+            if is_other && state.kept.spec.no_session_persistence && !state.view.turns.is_empty() {
                 return Err(HostError::NotKept);
             }
             state.needs_other_process |= is_other;

@@ -193,7 +193,7 @@ impl Host {
             Ok(()) => {
                 // The next process is started with the chosen mode.
                 if mode.is_some() {
-                    live.lock().kept.permission_mode = mode;
+                    live.lock().kept.spec.permission_mode = mode;
                     live.note("permission_mode", by);
                     live.refresh();
                 }
@@ -256,7 +256,7 @@ impl Host {
         {
             let mut state = live.lock();
             state.is_stale = true;
-            state.kept.permission_mode = Some(mode);
+            state.kept.spec.permission_mode = Some(mode);
         }
         live.note("permission_mode", by);
         live.refresh();

@@ -172,7 +172,7 @@ impl Host {
         if state.log.messages.queued().count() >= max {
             return Err(HostError::QueueFull { max });
         }
-        if let (Some(spent), Some(limit)) = (summary::cost(state), state.kept.max_cost_usd)
+        if let (Some(spent), Some(limit)) = (summary::cost(state), state.kept.spec.max_cost_usd)
             && spent >= limit
         {
             return Err(HostError::BudgetExhausted { spent, limit });
@@ -196,7 +196,7 @@ impl Host {
         // The log has the whole message; the list of messages may have only a part.
         let logged = self.core.options.store.event(id.clone(), seq).await?.and_then(Item::of);
         let differs = match logged {
-            Some(Item::Message(logged)) => {
+            Some(Item::Message(logged) | Item::OldMessage(logged)) => {
                 logged.text != message.text
                     || logged.images != message.images
                     || logged.command != message.command
@@ -204,6 +204,8 @@ impl Host {
             }
             _ => true,
         };
+        // The store may have it before it is shown.
+        live.until(|state| (state.log.newest() >= seq).then_some(())).await?;
         let known = {
             let state = live.lock();
             state.log.messages.by_seq(seq).map(|record| (record.message.message_id.clone(), record.state))
@@ -229,8 +231,8 @@ impl Host {
         state: Option<MessageState>,
     ) -> Result<Vec<MessageInfo>, HostError> {
         let live = self.live(id).await?;
-        let room_state = live.lock();
-        let all = room_state.log.messages.records();
+        let locked = live.lock();
+        let all = locked.log.messages.records();
         let wanted = all.filter(|record| state.is_none_or(|wanted| record.state == wanted));
         Ok(wanted.map(Record::info).collect())
     }

@@ -64,7 +64,7 @@ impl Host {
 
     /// Lets this billing pay for messages whose sender has an account, see [`crate::Actor::account`]. The first one
     /// counts; says whether it was this one. Without one, such messages are refused when they are handed over.
-    pub fn set_purse(&self, billing: Arc<dyn Billing>) -> bool {
+    pub fn set_billing(&self, billing: Arc<dyn Billing>) -> bool {
         self.core.billing.set(billing).is_ok()
     }
 

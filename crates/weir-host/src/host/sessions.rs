@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_base::time::now_ms;
+use weir_session::SessionSpec;
 use weir_store::{
     Append, Archived, ListOrder, ListQuery, Lookup, NewEvent, NewStoredSession, Parent, SessionId,
     SessionUpdate, StoredSession,
@@ -46,19 +47,11 @@ impl Host {
             return Ok(Created { session: self.info_of(&row), new: false });
         }
         let cwd = self.allowed_folder(&new.cwd).await?;
+        let model = new.spec.model.clone();
         let kept = KeptSettings {
-            permission_mode: new.permission_mode,
-            tools: new.tools,
-            allowed_tools: new.allowed_tools,
-            disallowed_tools: new.disallowed_tools,
-            system_prompt: new.system_prompt,
-            append_system_prompt: new.append_system_prompt,
-            max_cost_usd: new.max_cost_usd,
-            max_turns: new.max_turns,
+            spec: SessionSpec { model: None, ..new.spec },
             ask_timeout_s: new.ask_timeout_s,
             client_tools: new.client_tools,
-            no_session_persistence: new.no_session_persistence,
-            output_schema: new.output_schema,
             origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
             created_by: by.name.clone(),
             ..KeptSettings::default()
@@ -68,7 +61,7 @@ impl Host {
             key: Some(new.key),
             title: Some(new.name),
             cwd: Some(cwd.to_string_lossy().into_owned()),
-            model: new.model,
+            model,
             status: Some(SessionStatus::Idle.as_str().to_owned()),
             settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
             ..SessionUpdate::default()
@@ -371,7 +364,7 @@ fn fork(
     branch: Option<Branch>,
 ) -> Result<StoredSession, HostError> {
     let store = &*core.options.store;
-    if kept(parent).no_session_persistence {
+    if kept(parent).spec.no_session_persistence {
         return Err(HostError::NotKept);
     }
     let id = SessionId::random();
@@ -405,7 +398,7 @@ fn fork(
     let inherited = kept(parent);
     let (append_system_prompt, output_schema) = match branch {
         Some(branch) => (branch.append_system_prompt, branch.output_schema),
-        None => (inherited.append_system_prompt.clone(), inherited.output_schema.clone()),
+        None => (inherited.spec.append_system_prompt.clone(), inherited.spec.output_schema.clone()),
     };
     let fork_at = match end {
         Some(end) => Some(end.line),
@@ -413,8 +406,7 @@ fn fork(
         None => inherited.fork_at.clone().filter(|_| parent.cli_sessions.is_empty()),
     };
     let settings = KeptSettings {
-        append_system_prompt,
-        output_schema,
+        spec: SessionSpec { append_system_prompt, output_schema, ..inherited.spec.clone() },
         fork_at,
         fork_of: view.session.id.as_ref().map(|id| id.as_str().to_owned()),
         inherited_usd: view.cost.usd,

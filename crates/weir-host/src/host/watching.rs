@@ -101,8 +101,11 @@ impl Host {
                 Opening::new([hello, live.snapshot(&state)])
             } else {
                 let entries = state.view.entries.iter();
-                let being_written =
-                    entries.filter(|entry| entry.streamed_text().is_some()).cloned().collect();
+                let being_written = View {
+                    session: state.view.session.clone(),
+                    entries: entries.filter(|entry| entry.streamed_text().is_some()).cloned().collect(),
+                    ..View::default()
+                };
                 let seen = if let Resume::After(seq) = resume { seq } else { 0 };
                 let store = Arc::clone(&options.store);
                 let replay =

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use weir_host::{
     Actor, Billing, Decision, FailureKind, Host, MessageState, NewMessage, NewSession, Payment, SessionId,
-    SessionInfo, SessionStatus, WaitingFor,
+    SessionInfo, SessionStatus, WaitingFor, WatchQuery,
 };
 use weir_transcript::RequestState;
 
@@ -171,7 +171,7 @@ async fn money_is_asked_for_when_a_message_is_handed_over() {
     let sent = soon(host.send(&early, NewMessage::text(says("never")), &ann)).await.unwrap();
     let finished = soon(host.finished(&early, &sent.message_id)).await.unwrap();
     assert_eq!(finished.state, MessageState::Failed, "without a billing, a message with an account fails");
-    assert!(host.set_purse(billing.clone()));
+    assert!(host.set_billing(billing.clone()));
     let (first, second) = (place.session(&host).await, place.session(&host).await);
     let sent = soon(host.send(&first, NewMessage::text(asks(&place, "a")), &ann)).await.unwrap();
     status(&host, &first, SessionStatus::Waiting).await;
@@ -210,7 +210,7 @@ async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
     let place = Place::new();
     let billing = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
     let host = place.host().await;
-    assert!(host.set_purse(billing.clone()));
+    assert!(host.set_billing(billing.clone()));
     let ann = Actor::new("Ann").paying("ann");
     let id = place.session(&host).await;
     let slow = script(&json!([{"text": "one two three", "wdelay": 60}]));
@@ -230,7 +230,7 @@ async fn an_unasked_turn_is_paid_by_the_last_sender() {
     let place = Place::new();
     let billing = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
     let host = place.host().await;
-    assert!(host.set_purse(billing.clone()));
+    assert!(host.set_billing(billing.clone()));
     let ann = Actor::new("Ann").paying("ann");
     let id = place.session(&host).await;
     let command =
@@ -263,7 +263,7 @@ async fn a_message_that_waits_can_be_taken_back() {
     // For money.
     let billing = Arc::new(OneAtATime { max: 1, ..OneAtATime::default() });
     billing.state.lock().unwrap().0 = true;
-    assert!(host.set_purse(billing));
+    assert!(host.set_billing(billing));
     let ann = Actor::new("Ann").paying("ann");
     let sent = soon(host.send(&second, NewMessage::text(says("never")), &ann)).await.unwrap();
     waiting_for(&host, &second, |waiting| waiting.budget).await;
@@ -280,12 +280,47 @@ async fn a_stop_ends_the_wait_for_money() {
     let billing = Arc::new(OneAtATime { max: 2, ..OneAtATime::default() });
     billing.state.lock().unwrap().0 = true;
     let host = place.host().await;
-    assert!(host.set_purse(billing));
+    assert!(host.set_billing(billing));
     let id = place.session(&host).await;
     let ann = Actor::new("Ann").paying("ann");
     let sent = soon(host.send(&id, NewMessage::text(says("never")), &ann)).await.unwrap();
     waiting_for(&host, &id, |waiting| waiting.budget).await;
     soon(host.stop(&id, &me())).await.unwrap();
     assert_eq!(soon(host.finished(&id, &sent.message_id)).await.unwrap().state, MessageState::Cancelled);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+/// A message that was cancelled while it waited for a process leaves nothing that could disturb the next one.
+#[tokio::test]
+async fn after_a_cancelled_wait_the_live_view_is_that_of_the_log() {
+    let place = Place::new();
+    let host = crowded(&place, 1, 0, None).await;
+    let (first, second) = (place.session(&host).await, place.session(&host).await);
+    let asked = send(&host, &first, asks(&place, "a")).await;
+    status(&host, &first, SessionStatus::Waiting).await;
+    // With a viewer the session stays in memory, without one it is loaded again.
+    for is_watched in [false, true] {
+        let watch = soon(host.watch(&second, WatchQuery::default())).await.unwrap();
+        let watch = Some(watch).filter(|_| is_watched);
+        let sent = send(&host, &second, says("never said")).await;
+        waiting_for(&host, &second, |waiting| waiting.process).await;
+        soon(host.cancel_message(&second, &sent.message_id, &me())).await.unwrap();
+        let ended = soon(host.finished(&second, &sent.message_id)).await.unwrap();
+        assert_eq!(ended.state, MessageState::Cancelled);
+        drop(watch);
+    }
+    allow(&host, &first).await;
+    soon(host.finished(&first, &asked.message_id)).await.unwrap();
+    let watch = soon(host.watch(&second, WatchQuery::default())).await.unwrap();
+    assert_eq!(ask(&host, &second, says("said")).await, "said");
+    let live = soon(host.view(&second)).await.unwrap();
+    let ids: Vec<u64> = live.entries.iter().map(|entry| entry.id.0).collect();
+    assert_eq!(ids, (1..=ids.len() as u64).collect::<Vec<_>>());
+    soon(host.stop(&second, &me())).await.unwrap();
+    let live = soon(host.view(&second)).await.unwrap();
+    drop(watch);
+    soon(host.shut_down(Duration::ZERO)).await;
+    let host = crowded(&place, 1, 0, None).await;
+    assert_eq!(*soon(host.view(&second)).await.unwrap(), *live);
     soon(host.shut_down(Duration::ZERO)).await;
 }

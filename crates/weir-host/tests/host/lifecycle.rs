@@ -6,9 +6,10 @@ use serde_json::json;
 use weir_host::{
     AllEvent, Branch, Host, HostError, ListSessions, MessageState, NewMessage, NewSession, SessionStatus,
 };
+use weir_session::SessionSpec;
 use weir_transcript::{EntryBody, Notice, Status, TurnState};
 
-use crate::place::{Onlooker, Place, ask, id_of, me, says, script, send, soon, status, until};
+use crate::place::{Onlooker, Place, ask, id_of, me, says, script, send, soon, status, until, with};
 
 #[tokio::test]
 async fn a_key_names_one_session() {
@@ -51,12 +52,15 @@ async fn flags_cannot_be_smuggled_in() {
     let place = Place::new();
     let host = place.host().await;
     let bad = [
-        NewSession { model: Some("--dangerously-skip-permissions".into()), ..NewSession::new(place.work()) },
-        NewSession { permission_mode: Some("-x".into()), ..NewSession::new(place.work()) },
-        NewSession { allowed_tools: vec!["--settings".into()], ..NewSession::new(place.work()) },
-        NewSession { disallowed_tools: vec!["a\nb".into()], ..NewSession::new(place.work()) },
-        NewSession { max_cost_usd: Some(f64::NAN), ..NewSession::new(place.work()) },
-        NewSession { max_turns: Some(0), ..NewSession::new(place.work()) },
+        with(
+            &place,
+            SessionSpec { model: Some("--dangerously-skip-permissions".into()), ..SessionSpec::default() },
+        ),
+        with(&place, SessionSpec { permission_mode: Some("-x".into()), ..SessionSpec::default() }),
+        with(&place, SessionSpec { allowed_tools: vec!["--settings".into()], ..SessionSpec::default() }),
+        with(&place, SessionSpec { disallowed_tools: vec!["a\nb".into()], ..SessionSpec::default() }),
+        with(&place, SessionSpec { max_cost_usd: Some(f64::NAN), ..SessionSpec::default() }),
+        with(&place, SessionSpec { max_turns: Some(0), ..SessionSpec::default() }),
     ];
     for new in bad {
         let refused = host.create(new, &me()).await;
@@ -321,7 +325,7 @@ async fn a_conversation_that_the_cli_does_not_keep_is_not_closed_for_others() {
     let recipe = std::sync::Arc::clone(&options.recipe);
     options.recipe = std::sync::Arc::new(move |settings| {
         let mut session = recipe(settings);
-        session.persistence = false;
+        session.spec.no_session_persistence = true;
         session
     });
     let host = Host::open(options).await.unwrap();
@@ -389,7 +393,7 @@ async fn an_unused_session_is_not_in_memory() {
 async fn a_session_that_is_not_kept_ends_with_its_process() {
     let place = Place::new();
     let host = place.host().await;
-    let new = NewSession { no_session_persistence: true, ..NewSession::new(place.work()) };
+    let new = with(&place, SessionSpec { no_session_persistence: true, ..SessionSpec::default() });
     let info = host.create(new, &me()).await.unwrap().session;
     assert!(info.no_session_persistence);
     let id = id_of(&info);

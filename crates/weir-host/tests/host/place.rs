@@ -120,7 +120,7 @@ impl Place {
     /// A new session.
     pub(crate) async fn session(&self, host: &Host) -> SessionId {
         let mut new = NewSession::new(self.work());
-        new.allowed_tools = vec!["Bash".to_owned()];
+        new.spec.allowed_tools = vec!["Bash".to_owned()];
         id_of(&host.create(new, &me()).await.unwrap().session)
     }
 
@@ -276,4 +276,9 @@ pub(crate) async fn frames_until(watch: &mut Watch, event: &str) -> Vec<Frame> {
             return frames;
         }
     }
+}
+
+/// A session in the place that is to be like this.
+pub(crate) fn with(place: &Place, spec: weir_session::SessionSpec) -> NewSession {
+    NewSession { spec, ..NewSession::new(place.work()) }
 }

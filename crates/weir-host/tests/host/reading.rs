@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use weir_host::{ExportFormat, Host, HostError, NewSession, SearchQuery, SessionId};
+use weir_host::{ExportFormat, Host, HostError, SearchQuery, SessionId};
+use weir_session::SessionSpec;
 use weir_store::{Append, CheckpointQuery, NewEvent, ReadQuery, Store};
 use weir_transcript::{Delivery, EntryBody, ToolState};
 
-use crate::place::{Place, ask, id_of, me, says, script, soon, until};
+use crate::place::{Place, ask, id_of, me, says, script, soon, until, with};
 
 async fn exported(host: &Host, id: &SessionId, format: ExportFormat) -> String {
     let mut export = soon(host.export(id, format)).await.unwrap();
@@ -194,7 +195,8 @@ async fn changes_to_files_are_collected_over_the_whole_log() {
     options.keep_entries = 4;
     let store = Arc::clone(&options.store);
     let host = Host::open(options).await.unwrap();
-    let new = NewSession { permission_mode: Some("acceptEdits".into()), ..NewSession::new(place.work()) };
+    let new =
+        with(&place, SessionSpec { permission_mode: Some("acceptEdits".into()), ..SessionSpec::default() });
     let id = id_of(&host.create(new, &me()).await.unwrap().session);
     let file = place.path("work").join("a.txt");
     let write = json!([{"tool": "Write", "input": {"file_path": file, "content": "one\ntwo\n"}}, {"text": "written"}]);

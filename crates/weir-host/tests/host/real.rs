@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use weir_host::{Decision, Host, HostError, HostOptions, NewMessage, NewSession, SessionStatus};
 use weir_process::Environment;
-use weir_session::SessionOptions;
+use weir_session::{SessionOptions, SessionSpec};
 use weir_store::{SqliteOptions, SqliteStore};
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::real::{Place, RealCli};
@@ -97,11 +97,12 @@ async fn a_real_cli_keeps_nothing_of_a_session_that_is_not_to_be_kept() {
         let version = cli.version;
         let (host, place, _api) = host_on(cli, |_| {}).await;
         let cwd = place.directory().to_string_lossy().into_owned();
-        let new = NewSession {
+        let spec = SessionSpec {
             no_session_persistence: true,
             allowed_tools: vec!["Bash".into()],
-            ..NewSession::new(cwd)
+            ..SessionSpec::default()
         };
+        let new = NewSession { spec, ..NewSession::new(cwd) };
         let id = id_of(&host.create(new, &me()).await.unwrap().session);
         assert_eq!(ask(&host, &id, says("one")).await, "one", "{version}");
         let view = host.view(&id).await.unwrap();

@@ -1,12 +1,11 @@
 //! Messages: accepted once, sent in order, taken back, answered.
 
 use serde_json::json;
-use weir_host::{
-    FailureKind, Host, HostError, Image, MessageMode, MessageState, NewMessage, NewSession, SessionStatus,
-};
+use weir_host::{FailureKind, Host, HostError, Image, MessageMode, MessageState, NewMessage, SessionStatus};
+use weir_session::SessionSpec;
 use weir_transcript::{Delivery, EntryBody};
 
-use crate::place::{Place, ask, id_of, me, says, script, send, soon, status};
+use crate::place::{Place, ask, id_of, me, says, script, send, soon, status, with};
 
 #[tokio::test]
 async fn a_message_is_answered_and_the_process_stays() {
@@ -216,7 +215,7 @@ async fn a_cli_that_dies_fails_the_session_and_the_next_message_goes_on() {
 async fn nothing_more_is_sent_when_the_budget_is_spent() {
     let place = Place::new();
     let host = place.host().await;
-    let new = NewSession { max_cost_usd: Some(0.000_001), ..NewSession::new(place.work()) };
+    let new = with(&place, SessionSpec { max_cost_usd: Some(0.000_001), ..SessionSpec::default() });
     let id = id_of(&host.create(new, &me()).await.unwrap().session);
     let sent = send(&host, &id, says("one")).await;
     soon(host.finished(&id, &sent.message_id)).await.unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use weir_host::{
     Actor, FailureKind, Finished, Host, HostError, NewMessage, NewSession, SessionId, SessionSettings,
 };
-use weir_session::SessionOptions;
+use weir_session::{SessionOptions, SessionSpec};
 use weir_wire::MessageId;
 
 use super::log::{find_log, read_run};
@@ -127,10 +127,13 @@ impl HostAgent {
         let new = NewSession {
             key: Some(key.to_owned()),
             name: Some(request.task.clone()),
-            model: request.settings.model.clone(),
-            permission_mode: request.settings.permission_mode.clone(),
-            max_cost_usd: Some(request.max_cost_usd),
-            max_turns: request.max_turns,
+            spec: SessionSpec {
+                model: request.settings.model.clone(),
+                permission_mode: request.settings.permission_mode.clone(),
+                max_cost_usd: Some(request.max_cost_usd),
+                max_turns: request.max_turns,
+                ..SessionSpec::default()
+            },
             origin: "loop".to_owned(),
             ..NewSession::new(request.cwd.to_string_lossy())
         };

@@ -128,10 +128,10 @@ fn options(
     options.origin = if request.resume { Origin::Resume(id) } else { Origin::Named(id) };
     options.cwd = Some(request.cwd.clone());
     let mode = &request.settings;
-    options.model.clone_from(&mode.model);
-    options.system_prompt.clone_from(&mode.system_prompt);
+    options.spec.model.clone_from(&mode.model);
+    options.spec.system_prompt.clone_from(&mode.system_prompt);
     let rules = request.rules;
-    options.append_system_prompt = Some(match &mode.append_system_prompt {
+    options.spec.append_system_prompt = Some(match &mode.append_system_prompt {
         Some(more) => format!("{rules}\n\n{more}"),
         None => rules.to_owned(),
     });
@@ -140,15 +140,15 @@ fn options(
             PermissionPolicy::Deny => Unlisted::Absent,
             PermissionPolicy::Ask => Unlisted::Asked,
         };
-        options.tools = Some(tools_of_rules(&mode.allowed_tools, unlisted));
+        options.spec.tools = Some(tools_of_rules(&mode.allowed_tools, unlisted));
     }
-    options.allowed_tools.clone_from(&mode.allowed_tools);
-    options.disallowed_tools.clone_from(&mode.disallowed_tools);
+    options.spec.allowed_tools.clone_from(&mode.allowed_tools);
+    options.spec.disallowed_tools.clone_from(&mode.disallowed_tools);
     // The loop commits only what is in the folder that it gave the session.
-    options.disallowed_tools.push(crate::allowlist::LEAVES_THE_FOLDER.to_owned());
-    options.permission_mode.clone_from(&mode.permission_mode);
-    options.max_turns = request.max_turns;
-    options.max_cost_usd = Some(request.max_cost_usd);
+    options.spec.disallowed_tools.push(crate::allowlist::LEAVES_THE_FOLDER.to_owned());
+    options.spec.permission_mode.clone_from(&mode.permission_mode);
+    options.spec.max_turns = request.max_turns;
+    options.spec.max_cost_usd = Some(request.max_cost_usd);
     options.limits.background = Some(BACKGROUND);
     options.extra_args.extend(mode.extra_args.iter().map(Into::into));
     if request.skip_permissions {

@@ -59,6 +59,8 @@ pub(crate) async fn send(
     headers: HeaderMap,
     Json(body): Json<SendByKey>,
 ) -> Result<Response, Problem> {
+    // Also where the session exists and it is not used.
+    body.session.as_ref().map(CreateSession::check).transpose()?;
     let session = match (find(&app, &who, &key).await, body.session) {
         (Ok(found), _) => found,
         (Err(problem), Some(new)) if problem.code() == "key_not_found" => {

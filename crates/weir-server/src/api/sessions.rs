@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{Created, ListSessions, NewSession, SessionInfo, SessionPage, SessionStatus};
+use weir_host::{Created, ListSessions, NewSession, SessionInfo, SessionPage, SessionSpec, SessionStatus};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
@@ -46,15 +46,16 @@ pub(super) async fn begin(
     app: &App,
     who: &Principal,
     headers: &HeaderMap,
-    body: CreateSession,
+    mut body: CreateSession,
 ) -> Result<Created, Problem> {
     may_begin(app, who)?;
-    if let Some(mode) = &body.permission_mode {
+    let mut spec = body.take_spec()?;
+    if let Some(mode) = &spec.permission_mode {
         check_mode(app, mode)?;
     }
     check_name(body.name.as_deref())?;
     app.host().allowed_folder(&body.cwd).await?;
-    let allowed_tools = app.settings().tools.check(body.allowed_tools).map_err(|rule| {
+    let allowed_tools = app.settings().tools.check(std::mem::take(&mut spec.allowed_tools)).map_err(|rule| {
         let detail = format!(
             "`{rule}` can't be pre-approved on this server: only reading and searching in the session's folder can; \
              the operator can permit more with --allow-tools"
@@ -66,19 +67,9 @@ pub(super) async fn begin(
         cwd: body.cwd,
         key: body.key,
         name: body.name,
-        model: body.model,
-        permission_mode: body.permission_mode,
-        tools: body.tools,
-        allowed_tools,
-        disallowed_tools: body.disallowed_tools,
-        system_prompt: body.system_prompt,
-        append_system_prompt: body.append_system_prompt,
-        max_cost_usd: body.max_cost_usd,
-        max_turns: body.max_turns,
+        spec: SessionSpec { allowed_tools, ..spec },
         ask_timeout_s: body.ask_timeout_s,
         client_tools: body.client_tools,
-        no_session_persistence: body.no_session_persistence,
-        output_schema: None,
         origin: origin.to_owned(),
     };
     Ok(app.host().create(new, &who.actor()).await?)

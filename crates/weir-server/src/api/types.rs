@@ -9,16 +9,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{ClientTools, Image, MessageInfo, MessageMode, SessionInfo, SlashCommand};
+use weir_host::{ClientTools, Image, MessageInfo, MessageMode, SessionInfo, SessionSpec, SlashCommand};
 use weir_transcript::Entry;
 use weir_wire::RuleDestination;
 
 use crate::audit::AuditEntry;
 use crate::auth::{Role, TokenInfo};
+use crate::extract::part;
+use crate::problem::Problem;
 
 /// A session to create.
+///
+/// Tools are names of tools of the server; a rule of `allowed_tools` may be about reading and searching inside the folder,
+/// and what else the operator allows. The permission mode is one of `permission_modes` of `/v1/me`. A session of which the
+/// CLI stores nothing accepts no messages after its process has ended (409 `not_kept`) and cannot be forked.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct CreateSession {
     /// Working directory: a folder below one of the server's roots.
     pub(crate) cwd: String,
@@ -26,41 +31,28 @@ pub(crate) struct CreateSession {
     pub(crate) key: Option<String>,
     /// Display name.
     pub(crate) name: Option<String>,
-    /// The model; the CLI's default if left out.
-    pub(crate) model: Option<String>,
-    /// Permission mode; one of `permission_modes` of `/v1/me`.
-    pub(crate) permission_mode: Option<String>,
-    /// Names of the available tools; all tools of the server if left out. A tool that is not listed does not exist for
-    /// the session; a listed tool that is not in `allowed_tools` asks for permission, if it is a tool that asks.
-    #[schema(example = json!(["Read", "Grep", "Edit", "Bash"]))]
-    pub(crate) tools: Option<Vec<String>>,
-    /// Tools that need no permission: reading and searching inside the folder, as `Read` or `Read(src/**)`, and others
-    /// that the operator allows.
-    #[serde(default)]
-    pub(crate) allowed_tools: Vec<String>,
-    /// Tools that must not be used.
-    #[serde(default)]
-    pub(crate) disallowed_tools: Vec<String>,
-    /// Replaces the CLI's own system prompt.
-    pub(crate) system_prompt: Option<String>,
-    /// Added to the system prompt.
-    pub(crate) append_system_prompt: Option<String>,
-    /// Maximum cost of the session, in dollars.
-    pub(crate) max_cost_usd: Option<f64>,
-    /// Maximum model round trips per turn.
-    #[schema(minimum = 1)]
-    pub(crate) max_turns: Option<u32>,
     /// Seconds until an unanswered request is denied; the server's own limit if left out. For unattended programs.
     #[schema(minimum = 1)]
     pub(crate) ask_timeout_s: Option<u32>,
     /// Client tools that the agent may call, see `/v1/sessions/{id}/client-tools`.
     #[serde(default)]
     pub(crate) client_tools: ClientTools,
-    /// Whether the CLI stores nothing of the session on disk. The session then lives only as long as its process:
-    /// afterwards it accepts no messages (409 `not_kept`) and cannot be forked. If the CLI version does not support
-    /// this, the first message is refused. The server's own log is kept until the session is deleted.
-    #[serde(default)]
-    pub(crate) no_session_persistence: bool,
+    /// What it is to be like. Read by [`CreateSession::take_spec`], so that errors say where they are.
+    #[serde(flatten)]
+    #[schema(value_type = SessionSpec)]
+    pub(crate) spec: serde_json::Map<String, Value>,
+}
+
+impl CreateSession {
+    /// Refuses what [`CreateSession::take_spec`] would refuse.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        part::<SessionSpec>(self.spec.clone()).map(drop)
+    }
+
+    /// What the session is to be like. Fields that do not exist are refused: a misspelt limit must not be ignored.
+    pub(crate) fn take_spec(&mut self) -> Result<SessionSpec, Problem> {
+        part(std::mem::take(&mut self.spec))
+    }
 }
 
 /// Which sessions to list.

@@ -1,6 +1,6 @@
 //! Finds or creates the session of a request, and its setup.
 
-use weir_host::{Actor, Branch, MessageInfo, MessageState, NewSession, SessionId};
+use weir_host::{Actor, Branch, MessageInfo, MessageState, NewSession, SessionId, SessionSpec};
 use weir_openai::{Endpoint, OpenAiError, Place, Request};
 
 use super::errors::of_host;
@@ -210,9 +210,12 @@ async fn create(
         cwd: choice.folder.clone().or(root).unwrap_or_default(),
         key: choice.session.clone(),
         name: Some(title(place)).filter(|title| !title.trim().is_empty()),
-        model: model(request),
-        append_system_prompt: place.instructions(),
-        output_schema: request.format.schema().cloned(),
+        spec: SessionSpec {
+            model: model(request),
+            append_system_prompt: place.instructions(),
+            output_schema: request.format.schema().cloned(),
+            ..SessionSpec::default()
+        },
         ask_timeout_s: u32::try_from(app.settings().unattended_ask_timeout.as_secs().max(1)).ok(),
         origin: "openai".to_owned(),
         ..NewSession::default()

@@ -120,7 +120,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the address, opens the files, and writes the ready file.
+    /// Binds the address and opens the files.
     ///
     /// # Errors
     /// If any of these steps fails.
@@ -155,11 +155,8 @@ impl Server {
         Ok(Self { listening, app, url: own, fingerprint, options })
     }
 
-    /// Writes the ready file, if one is wanted. To be called when everything else that a client may look for is there.
-    ///
-    /// # Errors
-    /// If its token or the file itself cannot be written.
-    pub fn announce(&self) -> Result<(), ServeError> {
+    /// Writes the ready file, if one is wanted.
+    fn announce(&self) -> Result<(), ServeError> {
         let Some(file) = &self.options.ready_file else { return Ok(()) };
         let token = ready_token(self.app.tokens())?;
         let ready = ReadyFile { url: &self.url, token: token.reveal() };
@@ -199,7 +196,13 @@ impl Server {
 
     /// Serves until asked to stop. The first stop request lets running turns end, while people can still watch and
     /// answer; the second one ends them.
-    pub async fn run(self, mut stop: mpsc::Receiver<()>) {
+    ///
+    /// The ready file is written first: everything else that a client may look for should be there by now.
+    ///
+    /// # Errors
+    /// If the ready file or its token cannot be written.
+    pub async fn run(self, mut stop: mpsc::Receiver<()>) -> Result<(), ServeError> {
+        self.announce()?;
         let Self { listening, app: state, options, .. } = self;
         let (stop_listening, stopping) = oneshot::channel();
         let tokens_task = tokio::spawn(watch_tokens(state.clone()));
@@ -227,6 +230,7 @@ impl Server {
             let _ = std::fs::remove_file(file);
         }
         tracing::info!("stopped");
+        Ok(())
     }
 }
 

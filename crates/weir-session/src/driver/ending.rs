@@ -6,8 +6,9 @@ use std::time::Duration;
 use weir_process::StopOptions;
 
 use super::machine_cell::MachineCell;
-use super::{Driver, Streams, Woken, decided, next_text};
+use super::{Driver, Streams, Woken, decided, fill, next_text};
 use crate::machine::Event;
+use crate::observer::Observer;
 
 /// How long the output may take to end once no process is left that could write to it.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -75,7 +76,7 @@ impl Driver {
         let mut stop = std::pin::pin!(stop);
         while !must_change(&self.machine) {
             let woken = tokio::select! {
-                woken = next_while_ending(&mut self.streams, self.listeners.observer.is_some()) => woken,
+                woken = next_while_ending(&mut self.streams, &mut self.listeners.observer) => woken,
                 ended = &mut stop => return Some(ended),
                 decided = decided(&mut self.deciding) => decided,
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
@@ -152,14 +153,15 @@ impl Driver {
     }
 }
 
-async fn next_while_ending(streams: &mut Option<Streams>, is_observed: bool) -> Woken {
+async fn next_while_ending(streams: &mut Option<Streams>, observer: &mut Option<Box<dyn Observer>>) -> Woken {
     let Some(Streams { output, input, stderr, .. }) = streams else {
         return std::future::pending().await;
     };
     let (is_open, wants_flush) = (!output.is_ended(), input.wants_flush());
+    let is_observed = observer.is_some();
     tokio::select! {
         biased;
-        filled = output.fill(), if is_open => Woken::Output(filled),
+        filled = fill(output, observer), if is_open => Woken::Output(filled),
         flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
         text = next_text(stderr.as_mut().filter(|_| is_observed)) => Woken::Stderr(text),
         () = std::future::pending() => Woken::Time,

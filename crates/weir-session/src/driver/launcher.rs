@@ -149,7 +149,7 @@ impl Launcher {
     /// These options need the handshake, and an error if it is not answered.
     fn needs_handshake(&self) -> bool {
         let options = &self.options;
-        !options.hooks.is_empty() || !options.mcp_servers.is_empty() || options.output_schema.is_some()
+        !options.hooks.is_empty() || !options.mcp_servers.is_empty() || options.spec.output_schema.is_some()
     }
 
     /// Looks up what is needed: the program once, the folder each time.
@@ -193,7 +193,7 @@ impl Launcher {
 
     /// Starts a process.
     pub(super) fn launch(&mut self, spawn: &Spawn) -> Result<Starting, SessionError> {
-        if !self.options.keep_process && !self.options.persistence {
+        if !self.options.keep_process && self.options.spec.no_session_persistence {
             return Err(failed(StartError::Other(
                 "a process for each message cannot resume the session unless the CLI keeps it on disk; keep either \
                  the process or the session"
@@ -304,8 +304,8 @@ fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<
         Ok(Some(name))
     };
     let files = PromptFiles {
-        system: write(options.system_prompt.as_ref())?,
-        append: write(options.append_system_prompt.as_ref())?,
+        system: write(options.spec.system_prompt.as_ref())?,
+        append: write(options.spec.append_system_prompt.as_ref())?,
     };
     Ok((files, kept))
 }
@@ -350,10 +350,10 @@ fn random_id() -> CliSessionId {
 /// Whether an option is set that only some versions support. Asking a CLI for its version takes from a third of
 /// a second to several seconds, so it is only done if necessary.
 fn depends_on_version(options: &SessionOptions) -> bool {
-    options.max_cost_usd.is_some()
-        || !options.persistence
+    options.spec.max_cost_usd.is_some()
+        || options.spec.no_session_persistence
         || options.subagent_text
-        || options.output_schema.is_some()
+        || options.spec.output_schema.is_some()
         || matches!(options.origin, Origin::ForkAt { .. })
 }
 
@@ -366,12 +366,12 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
         )))
     };
     // The schema itself goes through standard input; the flag tells which versions support it.
-    if options.output_schema.is_some() && !known.has_flag("--json-schema") {
+    if options.spec.output_schema.is_some() && !known.has_flag("--json-schema") {
         return lacks("answer according to a JSON schema");
     }
     let prompts = [
-        (&options.system_prompt, "--system-prompt-file"),
-        (&options.append_system_prompt, "--append-system-prompt-file"),
+        (&options.spec.system_prompt, "--system-prompt-file"),
+        (&options.spec.append_system_prompt, "--append-system-prompt-file"),
     ];
     for (prompt, flag) in prompts {
         let length = prompt.as_ref().map_or(0, String::len);
@@ -478,7 +478,7 @@ mod tests {
         assert!(check_version(&options, &Spawn::default(), &old).is_ok());
         assert!(matches!(check_version(&options, &branch, &old), Err(StartError::TooOld(_))));
         assert!(check_version(&options, &branch, &new).is_ok());
-        options.output_schema = Some(serde_json::json!({"type": "object"}));
+        options.spec.output_schema = Some(serde_json::json!({"type": "object"}));
         let error = check_version(&options, &Spawn::default(), &old).unwrap_err();
         assert!(
             error.to_string().contains("1.0.124") && error.to_string().contains("JSON schema"),

@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use weir_transcript::FoldOptions;
+
 use crate::machine::{Action, Machine};
 use crate::shared_fold::{FoldGuard, SharedFold};
 
@@ -21,6 +23,16 @@ impl MachineCell {
     /// If a fold is shared, the machine uses it in place of its own.
     pub(super) fn new(machine: Machine, shared: Option<SharedFold>) -> Self {
         Self { machine, shared }
+    }
+
+    /// Uses this fold from now on.
+    pub(super) fn share(&mut self, fold: SharedFold) {
+        self.shared = Some(fold);
+    }
+
+    /// The options of the shared fold, which are its own.
+    pub(super) fn shared_options(&self) -> Option<FoldOptions> {
+        self.shared.as_ref().map(|fold| fold.lock().options().clone())
     }
 
     pub(super) fn enter(&mut self) -> Entered<'_> {

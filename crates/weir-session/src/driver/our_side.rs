@@ -14,7 +14,6 @@ use crate::shared_fold::SharedFold;
 pub(crate) struct OurSide {
     pub(super) handler: Option<Arc<dyn Handler>>,
     pub(super) observer: Option<Box<dyn Observer>>,
-    /// Only used by a new session.
     pub(super) shared_fold: Option<SharedFold>,
     #[cfg(feature = "mcp")]
     served: Vec<(String, Factory)>,

@@ -66,11 +66,19 @@ impl Driver {
     /// when the machine decides that it can be.
     pub(super) fn reconfigure(&mut self, mut options: SessionOptions, fingerprint: Option<Fingerprint>) {
         let Some(launcher) = &mut self.launcher else { return };
-        if let Some(observer) = self.deciders.take(OurSide::take(&mut options), &self.calls) {
+        let mut side = OurSide::take(&mut options);
+        if let Some(fold) = side.shared_fold.take() {
+            // The host may have loaded the session again since this one was made.
+            self.machine.share(fold);
+        }
+        if let Some(observer) = self.deciders.take(side, &self.calls) {
             self.listeners.observer = Some(observer);
         }
         options.history = None;
-        let settings = Box::new(options.machine_settings());
+        let mut settings = Box::new(options.machine_settings());
+        if let Some(fold) = self.machine.shared_options() {
+            settings.fold = fold;
+        }
         let running = *self.running.get_or_insert_with(|| launcher.fingerprint());
         launcher.reconfigure(options, fingerprint);
         let is_other = launcher.fingerprint() != running;

@@ -142,7 +142,7 @@ impl Pool {
         let fingerprint = Fingerprint::of(&options);
         // A session that the CLI does not keep on disk would be lost with its process, so it is not closed when
         // idle.
-        let is_kept = options.persistence;
+        let is_kept = !options.spec.no_session_persistence;
         if options.limits.idle.is_none() && is_kept {
             options.limits.idle = self.inner.options.idle;
         }
@@ -155,7 +155,7 @@ impl Pool {
                 return Pooled { pool: self.clone(), key, session };
             }
             Some(old) => {
-                if let Some(id) = old.glance().session_id().filter(|_| options.persistence) {
+                if let Some(id) = old.glance().session_id().filter(|_| !options.spec.no_session_persistence) {
                     options.origin = Origin::Resume(id);
                 }
                 Session::new(options)

@@ -193,7 +193,8 @@ async fn a_long_system_prompt_reaches_the_model_but_is_not_an_argument() {
         let long = format!("{}the-last-words-of-the-prompt", "reeds and rushes ".repeat(12_000));
         for append in [false, true] {
             let mut options = trap.options();
-            let prompt = if append { &mut options.append_system_prompt } else { &mut options.system_prompt };
+            let prompt =
+                if append { &mut options.spec.append_system_prompt } else { &mut options.spec.system_prompt };
             *prompt = Some(long.clone());
             let session = Session::new(options);
             session.start().await.unwrap();

@@ -34,7 +34,7 @@ pub(crate) fn options(
         .environment(environment)
         .state_directory(place.root().join("state"))
         .observer(recorder.clone());
-    options.model = MODEL_FLAGS.last().map(|model| (*model).to_owned());
+    options.spec.model = MODEL_FLAGS.last().map(|model| (*model).to_owned());
     options.partial_messages = false;
     options.fold = FoldOptions::default();
     options.log = Some(LogOptions::new(place.root().join("logs"), "test", "scenario"));
@@ -75,12 +75,12 @@ fn flags(options: &mut SessionOptions, flags: Vec<String>) {
                 let Origin::Resume(id) = options.origin.clone() else { continue };
                 options.origin = Origin::Fork(id);
             }
-            "--no-session-persistence" => options.persistence = false,
-            "--max-turns" => options.max_turns = value().parse().ok(),
-            "--max-budget-usd" => options.max_cost_usd = value().parse().ok(),
-            "--permission-mode" => options.permission_mode = Some(value()),
-            "--allowedTools" => options.allowed_tools.extend(value().split(',').map(str::to_owned)),
-            "--disallowedTools" => options.disallowed_tools.push(value()),
+            "--no-session-persistence" => options.spec.no_session_persistence = true,
+            "--max-turns" => options.spec.max_turns = value().parse().ok(),
+            "--max-budget-usd" => options.spec.max_cost_usd = value().parse().ok(),
+            "--permission-mode" => options.spec.permission_mode = Some(value()),
+            "--allowedTools" => options.spec.allowed_tools.extend(value().split(',').map(str::to_owned)),
+            "--disallowedTools" => options.spec.disallowed_tools.push(value()),
             _ => options.extra_args.push(flag.into()),
         }
     }

@@ -145,7 +145,7 @@ async fn a_cli_that_is_too_old_gets_no_handshake() {
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_not_kept_starts_over_and_says_so() {
     let mut options = SessionOptions::new();
-    options.persistence = false;
+    options.spec.no_session_persistence = true;
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let options = options.observer(Starts(std::sync::Arc::clone(&seen)));
     let (session, stage) = session(options);
@@ -182,7 +182,7 @@ impl weir_session::Observer for Starts {
 #[tokio::test(start_paused = true)]
 async fn a_process_for_each_message_needs_persistence() {
     let mut options = SessionOptions::new().process_per_message();
-    options.persistence = false;
+    options.spec.no_session_persistence = true;
     let (session, _stage) = session(options);
     let error = soon(session.ask("one")).await.unwrap_err();
     assert!(error.to_string().contains("keep either the process or the session"), "{error}");

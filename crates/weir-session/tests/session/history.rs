@@ -201,7 +201,7 @@ async fn another_session_can_be_named_and_a_copy_can_be_made() {
 #[tokio::test(start_paused = true)]
 async fn earlier_costs_count() {
     let mut options = SessionOptions::new().history(fold(&interrupted_host()));
-    options.max_cost_usd = Some(0.2);
+    options.spec.max_cost_usd = Some(0.2);
     let (session, _stage) = session(options);
     let error = soon(session.ask("four")).await.unwrap_err();
     assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");

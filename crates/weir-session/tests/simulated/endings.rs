@@ -98,7 +98,7 @@ async fn after_a_panic_in_a_handler() {
             assert!(matches!(ask, Ask::Hook(_)), "a panic on purpose");
             Decision::Value(json!({}))
         });
-        options.allowed_tools = vec!["Bash(setsid:*)".into(), "Bash(echo:*)".into()];
+        options.spec.allowed_tools = vec!["Bash(setsid:*)".into(), "Bash(echo:*)".into()];
         options
     };
     let place = Place::new();

@@ -87,7 +87,7 @@ async fn a_cli_known_to_be_too_old_gets_no_handshake() {
 async fn unsupported_options_are_refused_before_anything_runs() {
     let place = Place::new();
     let mut options = old_cli(&place, "1.0.124", ":");
-    options.persistence = false;
+    options.spec.no_session_persistence = true;
     let session = Session::new(options);
     let error = soon(session.ask("hello")).await.unwrap_err();
     let text = error.to_string();
@@ -104,7 +104,7 @@ async fn a_cost_limit_that_the_cli_does_not_support_is_enforced_between_messages
     let then = r#"id=${line#*\"request_id\":\"}; id=${id%%\"*}
         printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s"}}\n' "$id""#;
     let mut options = old_cli(&place, "1.0.124", then);
-    options.max_cost_usd = Some(0.000_1);
+    options.spec.max_cost_usd = Some(0.000_1);
     let program = options.program.clone().unwrap();
     let script = std::fs::read_to_string(&program).unwrap();
     let script = script.replace(r#""num_turns":1,"#, r#""num_turns":1,"total_cost_usd":0.5,"#);

@@ -148,6 +148,11 @@ impl Fold {
         self.options = options;
     }
 
+    /// The limits.
+    pub fn options(&self) -> &FoldOptions {
+        &self.options
+    }
+
     /// The current view.
     pub fn view(&self) -> &View {
         &self.view

@@ -1,0 +1,186 @@
+//! What a session is to be like: the options that the library, the command line and the API have in common.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tools::narrowed;
+
+/// What a session is to be like. Declared once: the library, the command line, the API and stored sessions embed it.
+///
+/// A new option is a field here, its part in [`SessionSpec::with_defaults`], and what it means for the CLI in
+/// `arguments.rs`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct SessionSpec {
+    /// The model; the CLI's default if none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub model: Option<String>,
+
+    /// Replaces the CLI's own system prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT", conflicts_with = "append_system_prompt"))]
+    pub system_prompt: Option<String>,
+
+    /// Text to append to the system prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT"))]
+    pub append_system_prompt: Option<String>,
+
+    /// The available tools; all of them by default.
+    ///
+    /// A tool that is not listed does not exist for the session. A listed one that is not in the allowed tools asks for
+    /// permission, if it is a tool that asks. Tools of MCP servers are listed by full name or as `mcp__SERVER`; if none
+    /// is listed, the CLI does not start the servers in its settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Permissions")
+    )]
+    #[cfg_attr(feature = "schema", schema(example = json!(["Read", "Grep", "Edit", "Bash"])))]
+    pub tools: Option<Vec<String>>,
+
+    /// Tools that need no permission, or rules such as `Bash(git:*)`. This restricts nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Permissions")
+    )]
+    pub allowed_tools: Vec<String>,
+
+    /// Tools that must not be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = "Permissions")
+    )]
+    pub disallowed_tools: Vec<String>,
+
+    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, …
+    ///
+    /// `default` if none is given, whatever the user's settings say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "MODE", help_heading = "Permissions"))]
+    pub permission_mode: Option<String>,
+
+    /// Whether the CLI keeps nothing of the session on disk.
+    ///
+    /// The session then lives only as long as its process.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Session"))]
+    pub no_session_persistence: bool,
+
+    /// Maximum cost of the session, in dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "max-cost", value_name = "USD", value_parser = parse_cost, help_heading = "Limits")
+    )]
+    pub max_cost_usd: Option<f64>,
+
+    /// Maximum number of model calls in a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")
+    )]
+    #[cfg_attr(feature = "schema", schema(minimum = 1))]
+    pub max_turns: Option<u32>,
+
+    /// The JSON Schema that answers must match.
+    ///
+    /// The CLI receives it on standard input; a version that does not support it is refused when its process is
+    /// started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub output_schema: Option<serde_json::Value>,
+}
+
+impl SessionSpec {
+    /// Adds what it leaves open from `defaults`. The tools are those that both have; lists of rules are joined, and
+    /// nothing that either of them keeps off the disk is kept.
+    #[must_use]
+    pub fn with_defaults(self, defaults: Self) -> Self {
+        // Every field is named, so that a new option does not compile before this says what becomes of it.
+        let Self {
+            model,
+            system_prompt,
+            append_system_prompt,
+            tools,
+            allowed_tools,
+            disallowed_tools,
+            permission_mode,
+            no_session_persistence,
+            max_cost_usd,
+            max_turns,
+            output_schema,
+        } = self;
+        let join = |mut first: Vec<String>, then: Vec<String>| {
+            first.extend(then);
+            first
+        };
+        Self {
+            model: model.or(defaults.model),
+            system_prompt: system_prompt.or(defaults.system_prompt),
+            append_system_prompt: append_system_prompt.or(defaults.append_system_prompt),
+            tools: narrowed(defaults.tools, tools),
+            allowed_tools: join(defaults.allowed_tools, allowed_tools),
+            disallowed_tools: join(defaults.disallowed_tools, disallowed_tools),
+            permission_mode: permission_mode.or(defaults.permission_mode),
+            no_session_persistence: no_session_persistence || defaults.no_session_persistence,
+            max_cost_usd: max_cost_usd.or(defaults.max_cost_usd),
+            max_turns: max_turns.or(defaults.max_turns),
+            output_schema: output_schema.or(defaults.output_schema),
+        }
+    }
+}
+
+#[cfg(feature = "clap")]
+fn parse_cost(text: &str) -> Result<f64, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(cost) if cost.is_finite() && cost > 0.0 => Ok(cost),
+        _ => Err("expected an amount above zero, such as 0.50".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn defaults_fill_what_is_open_and_never_widen_the_tools() {
+        let own = SessionSpec {
+            model: Some("opus".into()),
+            tools: Some(words(&["Read", "Bash"])),
+            allowed_tools: words(&["Read"]),
+            ..SessionSpec::default()
+        };
+        let defaults = SessionSpec {
+            model: Some("haiku".into()),
+            permission_mode: Some("plan".into()),
+            tools: Some(words(&["Read", "Edit"])),
+            allowed_tools: words(&["Grep"]),
+            no_session_persistence: true,
+            max_turns: Some(3),
+            ..SessionSpec::default()
+        };
+        let both = own.with_defaults(defaults);
+        assert_eq!(both.model.as_deref(), Some("opus"));
+        assert_eq!(both.permission_mode.as_deref(), Some("plan"));
+        assert_eq!(both.tools, Some(words(&["Read"])));
+        assert_eq!(both.allowed_tools, words(&["Grep", "Read"]));
+        assert!(both.no_session_persistence);
+        assert_eq!(both.max_turns, Some(3));
+    }
+
+    #[test]
+    fn what_is_not_set_is_not_written() {
+        assert_eq!(serde_json::to_string(&SessionSpec::default()).unwrap(), "{}");
+    }
+}
