@@ -91,8 +91,46 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 /// Fields of a body that belong to a part of it. Like for the body itself, an error says where it is.
 pub(crate) fn part<T: DeserializeOwned>(fields: serde_json::Map<String, Value>) -> Result<T, Problem> {
+    let known = fields_of::<T>();
+    if let Some(unknown) = fields.keys().find(|name| !known.contains(&name.as_str())) {
+        let error = serde::de::Error::unknown_field(unknown, known);
+        return Err(wrong_shape(unknown.clone(), &error));
+    }
     serde_path_to_error::deserialize(Value::Object(fields))
         .map_err(|error| wrong_shape(error.path().to_string(), error.inner()))
+}
+
+/// The names of the fields of a type, as its `Deserialize` knows them.
+fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    struct Fields<'f>(&'f mut &'static [&'static str]);
+
+    impl<'de> serde::Deserializer<'de> for Fields<'_> {
+        type Error = serde::de::value::Error;
+
+        fn deserialize_any<V: serde::de::Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+            Err(serde::de::Error::custom("only the names of fields are wanted"))
+        }
+
+        fn deserialize_struct<V: serde::de::Visitor<'de>>(
+            self,
+            _name: &'static str,
+            fields: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, Self::Error> {
+            *self.0 = fields;
+            self.deserialize_any(visitor)
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    let mut fields: &'static [&'static str] = &[];
+    // It always fails, after it has said which fields there are.
+    let _ = T::deserialize(Fields(&mut fields));
+    fields
 }
 
 fn wrong_shape(path: String, error: &serde_json::Error) -> Problem {

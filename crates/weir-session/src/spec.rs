@@ -9,7 +9,7 @@ use crate::tools::narrowed;
 /// A new option is a field here, its part in [`SessionSpec::with_defaults`], and what it means for the CLI in
 /// `arguments.rs`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct SessionSpec {

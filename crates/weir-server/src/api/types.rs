@@ -37,7 +37,7 @@ pub(crate) struct CreateSession {
     /// Client tools that the agent may call, see `/v1/sessions/{id}/client-tools`.
     #[serde(default)]
     pub(crate) client_tools: ClientTools,
-    /// What it is to be like. Read by [`CreateSession::take_spec`], so that errors say where they are.
+    // Read by `take_spec`, so that errors say where they are.
     #[serde(flatten)]
     #[schema(value_type = SessionSpec)]
     pub(crate) spec: serde_json::Map<String, Value>,

@@ -19,6 +19,9 @@ pub fn openapi(base_path: &str) -> String {
         insert(components, "securitySchemes", scheme);
         if let Some(schemas) = components.get_mut("schemas").and_then(Value::as_object_mut) {
             always_written(schemas);
+            join_parts(schemas, "CreateSession");
+            // Nothing refers to it any more.
+            schemas.remove("SessionSpec");
         }
     }
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
@@ -49,6 +52,30 @@ fn unsigned(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(unsigned),
         _ => {}
     }
+}
+
+/// Joins a schema that consists of several objects, because its type has a part of its own, into one that says that
+/// there are no other fields.
+fn join_parts(schemas: &mut Map<String, Value>, name: &str) {
+    let Some(parts) = schemas.get(name).and_then(|schema| schema.get("allOf")).and_then(Value::as_array)
+    else {
+        return;
+    };
+    let mut joined = Map::new();
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for part in parts {
+        let target = part.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+        let part = target.and_then(|target| schemas.get(target)).unwrap_or(part);
+        properties.extend(part.get("properties").and_then(Value::as_object).cloned().unwrap_or_default());
+        required.extend(list(part, "/required").iter().cloned());
+    }
+    let description = schemas.get(name).map(|schema| text(schema, "/description").to_owned());
+    joined.insert("type".to_owned(), "object".into());
+    joined.insert("description".to_owned(), description.into());
+    joined.insert("properties".to_owned(), properties.into());
+    joined.insert("required".to_owned(), required.into());
+    joined.insert("additionalProperties".to_owned(), false.into());
+    schemas.insert(name.to_owned(), joined.into());
 }
 
 /// The text at a JSON pointer; empty if there is none.

@@ -23,12 +23,12 @@ export type Agent = {
 
 export type AgentEvent = AgentEventKind & ({
   parent_tool_use_id?: ToolUseId | null;
-  session_id?: SessionId | null;
+  session_id?: CliSessionId | null;
   turn_id?: TurnId | null;
 });
 
 export type AgentEventKind = ({
-  resumes?: SessionId | null;
+  resumes?: CliSessionId | null;
   type: "agent-process-start";
 }) | ({
   code?: number | null;
@@ -358,7 +358,7 @@ export type Choice = string | Array<string>;
 export type ClassicData = ClassicSystem | ClassicText | ClassicToolUse | ClassicToolResult | ClassicResult | ClassicError | ClassicDone | ClassicStderr;
 
 export type ClassicDone = {
-  session_id?: SessionId | null;
+  session_id?: CliSessionId | null;
   turn_id?: TurnId | null;
 };
 
@@ -383,7 +383,7 @@ export type ClassicResult = {
   num_turns?: number | null;
   permission_denials: Array<Denial>;
   result?: string | null;
-  session_id?: SessionId | null;
+  session_id?: CliSessionId | null;
   state: TurnState;
   subtype?: string | null;
   total_cost_usd?: number | null;
@@ -396,7 +396,7 @@ export type ClassicSession = {
   model?: string | null;
   permission_mode?: string | null;
   plugins: Array<Plugin>;
-  session_id?: SessionId | null;
+  session_id?: CliSessionId | null;
   skills: Array<string>;
   tools: Array<string>;
   version?: string | null;
@@ -411,7 +411,7 @@ export type ClassicSystem = (ClassicSession & {
 }) | (ClassicSession & {
   subtype: "session";
 }) | ({
-  resumes?: SessionId | null;
+  resumes?: CliSessionId | null;
   subtype: "process_started";
 }) | ({
   code?: number | null;
@@ -469,6 +469,8 @@ export type ClassicToolUse = {
   turn_id?: TurnId | null;
 };
 
+export type CliSessionId = string;
+
 export type ClientTool = {
   description: string;
   input_schema: Record<string, unknown>;
@@ -514,6 +516,7 @@ export type CreateSession = {
   model?: string | null;
   name?: string | null;
   no_session_persistence?: boolean;
+  output_schema?: Record<string, unknown> | null;
   permission_mode?: string | null;
   system_prompt?: string | null;
   tools?: Array<string> | null;
@@ -1116,7 +1119,7 @@ export type Session = {
   api_key_source?: string | null;
   cwd?: string | null;
   forked: boolean;
-  id?: SessionId | null;
+  id?: CliSessionId | null;
   mcp_servers: Array<McpServer>;
   model?: string | null;
   permission_mode?: string | null;
@@ -1131,8 +1134,6 @@ export type Session = {
 export type SessionDiff = {
   files: Array<FileDiff>;
 };
-
-export type SessionId = string;
 
 export type SessionInfo = {
   archived: boolean;
