@@ -47,8 +47,9 @@ describe("a running turn", () => {
     await conversation(page).getByText("Interrupted").first().waitFor();
     await server.settled(id);
     // The hint disappears with the turn.
-    await send(page, script({ text: words(80), wdelay: 0.05 }));
-    await said(page, "word3").first().waitFor();
+    // In other words, because those of the interrupted turn stay.
+    await send(page, script({ text: words(80).replaceAll("word", "other"), wdelay: 0.05 }));
+    await said(page, "other3").first().waitFor();
     await composer(page).press("Escape");
     await hint.waitFor();
     await server.settled(id);
