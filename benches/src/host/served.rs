@@ -186,21 +186,32 @@ pub(super) async fn serve(
     host: &Host,
     folder: &Path,
 ) -> anyhow::Result<(Place, mpsc::Sender<()>, tokio::task::JoinHandle<Result<(), weir_server::ServeError>>)> {
+    let ready_file = folder.join("ready.json");
     let options = ServeOptions {
         listen: "127.0.0.1:0".parse()?,
         allow_remote: false,
         certificate: None,
         public: Vec::new(),
         data_directory: folder.to_owned(),
-        ready_file: None,
+        ready_file: Some(ready_file.clone()),
         drain: std::time::Duration::ZERO,
         settings: ServerSettings { roots: vec![folder.to_owned()], ..ServerSettings::default() },
     };
     let server = Server::start(host.clone(), options).await?;
     let address = server.url().trim_start_matches("http://").to_owned();
-    let link = server.first_link()?.context("the server has tokens already")?;
-    let token = link.split_once("#token=").context("the link has no token")?.1.to_owned();
     let (stop, stopped) = mpsc::channel(1);
     let serving = tokio::spawn(server.run(stopped));
+    // It is written when the server runs.
+    let ready = loop {
+        match std::fs::read(&ready_file) {
+            Ok(ready) => break ready,
+            Err(error) if serving.is_finished() => return Err(error.into()),
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
+        }
+    };
+    let ready: serde_json::Value = serde_json::from_slice(&ready)?;
+    let token =
+        ready.get("token").and_then(serde_json::Value::as_str).context("the ready file has no token")?;
+    let token = token.to_owned();
     Ok((Place { address, path: String::new(), token, begins_with: "event: snapshot" }, stop, serving))
 }
