@@ -1,13 +1,12 @@
 //! `weir loop`: the unattended loop.
 
-mod chat;
 mod configuration;
 mod container;
 mod dry_run;
 mod frame;
+mod host;
 mod init;
 mod lines;
-mod listen;
 mod person;
 mod plan;
 mod process;

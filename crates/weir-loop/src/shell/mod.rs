@@ -12,7 +12,7 @@ mod notify;
 mod open;
 mod perform;
 mod person;
-mod plan;
+mod planner;
 mod runner;
 mod tasks;
 #[cfg(test)]
@@ -28,6 +28,6 @@ pub use notes::{add_note, read_notes};
 pub use notify::{Messenger, send as send_news};
 pub use open::{OpenError, OpenOptions, Opened, open};
 pub use person::{Delivered, PersonError, tell};
-pub use plan::{PLAN_PROMPT, PlanAnswer, read_plan};
+pub use planner::{PlanEnd, PlanError, PlanStart, Planner, PlannerPerson, Said};
 pub use runner::{Handles, LoopOptions, Runner, Watcher};
 pub use tasks::{TaskFileError, read_tasks, tick_box};

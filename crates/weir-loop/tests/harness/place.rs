@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use weir_loop::agent::{AgentRequest, SessionAgent};
+use weir_loop::agent::{AgentRequest, HostAgent};
 use weir_loop::config::{Config, parse};
 use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
@@ -144,8 +144,8 @@ impl Place {
         text.lines().skip(1).map(str::to_owned).collect()
     }
 
-    /// The agent: sessions with the simulated CLI.
-    pub(crate) fn agent(&self) -> SessionAgent {
+    /// The agent: sessions with the simulated CLI, on a host in memory.
+    pub(crate) async fn agent(&self) -> HostAgent {
         let folders = self.folders();
         let home = self.folder.path().join("home");
         let (misbehave, real, patience) = (self.misbehave.clone(), self.real.clone(), self.patience);
@@ -169,7 +169,8 @@ impl Place {
             options.stop.terminate = options.stop.terminate.max(patience);
             options
         };
-        SessionAgent::new(Arc::new(factory))
+        let agent = HostAgent::in_memory(&self.workspace(), self.config.parallel, Arc::new(factory)).await;
+        agent.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Runs the loop to its end.
@@ -183,11 +184,13 @@ impl Place {
             .await
             .unwrap_or_else(|error| panic!("{error}"));
         self.events.lock().unwrap().clear();
+        let agent = self.agent().await;
+        let host = agent.host().clone();
         let options = LoopOptions {
             config: self.config.clone(),
             config_file: Some(PathBuf::from("weir.toml")),
             folders: self.folders(),
-            agent: Arc::new(self.agent()),
+            agent: Arc::new(agent),
             sandbox: None,
             secrets: Secrets::new(),
             wanted,
@@ -202,6 +205,7 @@ impl Place {
         );
         started(runner.handles());
         let (end, state) = tokio::time::timeout(DEADLINE, runner.run()).await.expect("the run ends").unwrap();
+        host.shut_down(Duration::ZERO).await;
         drop(opened.lock);
         self.assert_clean();
         Ran { end, state, events: self.events.lock().unwrap().clone() }
