@@ -23,7 +23,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use atomic::{replace_atomically, stream_atomically, write_atomically};
-pub use budget::{Budget, LimitReached};
+pub use budget::Budget;
 pub use export::{BudgetFile, SessionFile, budget_file, export_planner_session, session_file, worker_file};
 pub use file::{StateError, VERSION, keep_aside, load, load_archived, load_for_run};
 pub use journal::Changed;
@@ -32,7 +32,7 @@ pub use step::Step;
 pub use write::StateWriter;
 
 use crate::agent::{ModelUse, Setup};
-use crate::config::{Limits, TaskLimits};
+use crate::limits::{LimitReached, Limits, TaskLimits};
 use crate::notification::Notification;
 use crate::outcome::{Failure, GateResult, Outcome};
 use crate::tasks::{Task, TaskId};
@@ -484,10 +484,5 @@ impl RunState {
     /// Number of tasks in a state.
     pub fn count(&self, state: TaskState) -> usize {
         self.tasks.iter().filter(|record| record.state == state).count()
-    }
-
-    /// What was spent.
-    pub fn budget(&self) -> Budget {
-        Budget::of(self)
     }
 }
