@@ -87,24 +87,12 @@ fn changes_files(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use weir_testkit::Capture;
     use weir_transcript::Change;
     use weir_wire::Decoder;
 
     use super::*;
     use crate::history::History;
-
-    fn captures() -> Vec<std::path::PathBuf> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/captures");
-        let mut files = Vec::new();
-        for version in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if version.is_dir() {
-                files.extend(std::fs::read_dir(version).unwrap().map(|entry| entry.unwrap().path()));
-            }
-        }
-        files.retain(|path| path.to_string_lossy().ends_with(".out.ndjson"));
-        files.sort();
-        files
-    }
 
     /// The paths and diffs in a log of these lines.
     fn changes<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<(String, String)> {
@@ -131,15 +119,15 @@ mod tests {
     #[test]
     fn labelled_lines_have_the_same_changes_as_all_lines() {
         let mut seen = 0;
-        for file in captures() {
-            let bytes = std::fs::read(&file).unwrap();
+        for capture in Capture::all().unwrap() {
+            let bytes = capture.read().unwrap();
             let lines = || bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
             let (mut labeller, mut decoder) = (Labeller::default(), Decoder::new());
             let labelled: Vec<&[u8]> = lines()
                 .filter(|line| labeller.labels(&decoder.decode(line)).contains(&FILES.to_owned()))
                 .collect();
             let all = changes(lines());
-            assert_eq!(changes(labelled.iter().copied()), all, "{}", file.display());
+            assert_eq!(changes(labelled.iter().copied()), all, "{capture:?}");
             seen += all.len();
         }
         assert!(seen > 5, "only {seen} changes in all recordings");
