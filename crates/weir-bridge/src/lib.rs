@@ -12,6 +12,7 @@ mod error;
 mod file_names;
 pub mod host;
 pub mod http;
+pub mod loop_chat;
 pub mod machine;
 pub mod markup;
 pub mod store;

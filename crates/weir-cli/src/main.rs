@@ -26,7 +26,6 @@ mod sessions;
 mod signals;
 mod store;
 mod token;
-mod transcripts;
 mod trust;
 mod version;
 

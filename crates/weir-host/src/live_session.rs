@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use weir_base::time::now_ms;
+use weir_process::LogPaths;
 use weir_session::Pooled;
 use weir_store::{Append, SessionId, SessionUpdate, StoredSession};
 use weir_transcript::{Oddities, View};
@@ -63,6 +64,8 @@ pub(crate) struct State {
     pub(crate) stored: KeptSettings,
     /// The session that owns the process. It may be over.
     pub(crate) session: Option<Pooled>,
+    /// The raw logs of the last process that answered a message.
+    pub(crate) raw_logs: Option<LogPaths>,
     /// Whether the settings have changed since `session` was made.
     pub(crate) is_stale: bool,
     /// Whether they have changed in a way that requires another process.
@@ -150,6 +153,7 @@ impl LiveSession {
             stored: kept.clone(),
             kept,
             session: None,
+            raw_logs: None,
             is_stale: false,
             needs_other_process: false,
             trusted: None,

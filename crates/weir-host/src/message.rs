@@ -274,6 +274,8 @@ pub enum FailureKind {
     Unsupported,
     /// It ended before it answered.
     Died,
+    /// It ended before it answered, and reported success.
+    NoResult,
     /// A limit of time was reached.
     TimedOut,
     /// The limit of cost was reached.

@@ -68,7 +68,7 @@ impl MessageWatch {
             }
             let frame = if self.finished.is_some() {
                 // What came of it was offered before it was over.
-                let Some(frame) = self.watch.next_waiting().await else {
+                let Some(frame) = self.watch.next_ready().await else {
                     self.conclude();
                     continue;
                 };

@@ -1,5 +1,6 @@
 //! Derives a session's summary, outcomes and failures from its view, its log and its settings.
 
+use weir_base::error::with_causes;
 use weir_session::{SessionError, StartError};
 use weir_store::SessionUpdate;
 use weir_transcript::{Turn, TurnState};
@@ -176,6 +177,7 @@ pub(crate) fn failure_by(error: &SessionError) -> Failure {
             FailureKind::Unsupported
         }
         SessionError::NotStarted(_) => FailureKind::NotStarted,
+        SessionError::Died { exit, .. } if exit.is_success() => FailureKind::NoResult,
         SessionError::Died { .. } => FailureKind::Died,
         SessionError::TimedOut { .. } => FailureKind::TimedOut,
         SessionError::BudgetExhausted { .. } => FailureKind::BudgetExhausted,
@@ -184,7 +186,7 @@ pub(crate) fn failure_by(error: &SessionError) -> Failure {
         SessionError::Stopped => FailureKind::Stopped,
         _ => FailureKind::Error,
     };
-    failure_with(kind, error.to_string())
+    failure_with(kind, with_causes(error))
 }
 
 pub(crate) fn count_turns(ended: &[Turn], counters: &Counters) {

@@ -84,8 +84,8 @@ impl Watch {
         self.next_live().await
     }
 
-    /// The next frame that is there without waiting for something to happen. Cancel safe.
-    pub(crate) async fn next_waiting(&mut self) -> Option<Frame> {
+    /// The next frame that is there already; nothing if something has to happen first. Cancel safe.
+    pub async fn next_ready(&mut self) -> Option<Frame> {
         if self.is_over {
             return None;
         }

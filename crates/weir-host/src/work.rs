@@ -153,6 +153,9 @@ impl Lease {
         let live = self.another();
         tokio::spawn(async move {
             let answer = sent.answer().await;
+            if let Ok(facts) = session.session().facts().await {
+                live.lock().raw_logs = facts.logs;
+            }
             live.answered(&sent.id, answer.err(), money).await;
         });
         Ok(true)
@@ -236,11 +239,7 @@ impl Lease {
         options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());
         let own = kept.ask_timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
         options.limits.answer = [options.limits.answer, host.ask_timeout, own].into_iter().flatten().min();
-        let scribe = Scribe::new(Arc::clone(&self.recorder));
-        options.observer = Some(match options.observer.take() {
-            Some(observer) => Box::new((scribe, RecipeObserver(observer))),
-            None => Box::new(scribe),
-        });
+        options.observer = Some(Box::new(Scribe::new(Arc::clone(&self.recorder))));
         if !kept.client_tools.is_empty() {
             // The client that offers a tool decides what it does, so no permission is needed.
             options.spec.allowed_tools.push(format!("mcp__{SERVER}"));
@@ -323,43 +322,6 @@ pub(crate) fn settings(live: &LiveSession, state: &State) -> SessionSettings {
         cwd: state.row.cwd.clone().unwrap_or_default().into(),
         model: state.row.model.clone().filter(|model| !model.is_empty()),
         kept: state.kept.clone(),
-    }
-}
-
-/// The recipe's own observer, which runs in addition to ours.
-struct RecipeObserver(Box<dyn weir_session::Observer>);
-
-impl weir_session::Observer for RecipeObserver {
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.0.bytes(bytes);
-    }
-
-    fn step(&mut self, step: weir_session::Step) {
-        self.0.step(step);
-    }
-
-    fn line(&mut self, line: &weir_wire::Line<'_>) {
-        self.0.line(line);
-    }
-
-    fn host(&mut self, event: &HostEvent) {
-        self.0.host(event);
-    }
-
-    fn change(&mut self, view: &weir_transcript::View, change: &weir_transcript::Change<'_>) {
-        self.0.change(view, change);
-    }
-
-    fn streamed(&mut self, event: &HostEvent) {
-        self.0.streamed(event);
-    }
-
-    fn pause(&mut self) {
-        self.0.pause();
-    }
-
-    fn poll_ready(&mut self, context: &mut std::task::Context<'_>) -> std::task::Poll<()> {
-        self.0.poll_ready(context)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::agent::DeniedTool;
 use crate::config::{Limits, TaskLimits};
 use crate::outcome::{GateResult, Outcome};
-use crate::state::{Asked, Budget, RunEnd};
+use crate::state::{Budget, OpenQuestion, RunEnd};
 use crate::tasks::TaskId;
 
 /// Something that happened in a run.
@@ -119,14 +119,7 @@ pub enum LoopEvent {
     /// A wait is over.
     WaitEnded,
     /// A question waits for a person.
-    Asked {
-        /// Id of the question.
-        id: String,
-        /// The task.
-        task: TaskId,
-        /// The questions, or the permission.
-        asked: Asked,
-    },
+    Asked(OpenQuestion),
     /// A question was answered or withdrawn.
     AskEnded {
         /// Id of the question.

@@ -21,6 +21,7 @@ pub mod machine;
 pub mod message;
 pub mod notification;
 pub mod outcome;
+pub mod plan;
 pub mod prompt;
 pub mod report;
 pub mod shell;

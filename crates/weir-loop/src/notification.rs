@@ -6,7 +6,7 @@ use weir_base::time::Utc;
 
 use crate::config::{Notify, NotifyOn};
 use crate::event::LoopEvent;
-use crate::state::RunEnd;
+use crate::state::{OpenQuestion, RunEnd};
 
 /// A notification. It stays in the state of the run until it was sent, so it may be sent twice, with the same id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,13 +21,17 @@ pub struct Notification {
     pub run_id: String,
     /// The event that caused it.
     pub event: Value,
+    /// The question that it is about, for a chat in the same process. It is not saved: after a restart the session asks
+    /// again, in another notification.
+    #[serde(skip)]
+    pub question: Option<Box<OpenQuestion>>,
 }
 
 impl Notification {
     /// The kind and text of the notification for an event, if it needs one.
     fn words(event: &LoopEvent) -> Option<(NotifyOn, String)> {
         Some(match event {
-            LoopEvent::Asked { task, id, asked } => (
+            LoopEvent::Asked(OpenQuestion { task, id, asked, .. }) => (
                 NotifyOn::Question,
                 format!("Task {task} {}; answer with `weir loop answer --question {id} …`", asked.words()),
             ),
@@ -64,7 +68,11 @@ impl Notification {
         if !is_wanted || !notify.has_recipient() {
             return None;
         }
+        let question = match event {
+            LoopEvent::Asked(question) => Some(Box::new(question.clone())),
+            _ => None,
+        };
         let event = serde_json::to_value(event).unwrap_or_default();
-        Some(Self { id: id(), kind, text, run_id: run_id.to_owned(), event })
+        Some(Self { id: id(), kind, text, run_id: run_id.to_owned(), event, question })
     }
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::tools::narrowed;
 
-/// What a session is to be like. Declared once: the library, the command line, the API and stored sessions embed it.
+/// What a session is to be like. Declared once: the library, the command line, the API, the loop's configuration and
+/// stored sessions embed it.
 ///
 /// A new option is a field here, its part in [`SessionSpec::with_defaults`], and what it means for the CLI in
 /// `arguments.rs`.
@@ -12,6 +13,7 @@ use crate::tools::narrowed;
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct SessionSpec {
     /// The model; the CLI's default if none is given.
     #[serde(skip_serializing_if = "Option::is_none")]

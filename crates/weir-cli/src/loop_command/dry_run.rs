@@ -28,7 +28,7 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
         dollars(task.cost_usd),
         task.wall_time
     )?;
-    writeln!(out, "Allowed tools: {}", config.coder.allowed_tools.join(", "))?;
+    writeln!(out, "Allowed tools: {}", config.coder.spec.allowed_tools.join(", "))?;
     for gate in &config.gates {
         writeln!(out, "Gate {}: {} (up to {})", gate.name, gate.command.join(" "), gate.timeout)?;
     }

@@ -88,7 +88,7 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             format!("{} waiting until {}: {reason}", style.careful("…"), Utc::from_ms(*until).rfc3339())
         }
         LoopEvent::WaitEnded => "the wait is over".to_owned(),
-        LoopEvent::Asked { id, task, asked } => ask(id, task.as_str(), asked, style),
+        LoopEvent::Asked(question) => open_question(question, style),
         LoopEvent::AskEnded { id, by: Some(by) } => format!("question {id} was answered by {by}"),
         LoopEvent::AskEnded { id, by: None } => format!("question {id} is no longer open"),
         LoopEvent::Warning { text } => format!("{} {}", style.careful("!"), flat(text, 500)),
@@ -117,12 +117,13 @@ pub(super) fn question(task: &str, asked: &AskedQuestion, style: Style) -> Strin
     text
 }
 
-/// A question and how to answer it.
-fn ask(id: &str, task: &str, asked: &Asked, style: Style) -> String {
+/// An open question and how to answer it.
+pub(super) fn open_question(open: &OpenQuestion, style: Style) -> String {
+    let OpenQuestion { id, task, asked, .. } = open;
     let mut text = String::new();
     match asked {
         Asked::Questions { questions } => {
-            text.extend(questions.iter().map(|asked| question(task, asked, style)));
+            text.extend(questions.iter().map(|asked| question(task.as_str(), asked, style)));
             text.push_str(&format!("  answer with: weir loop answer --question {id} 1"));
         }
         Asked::Permission { what, rule } => {
@@ -132,9 +133,4 @@ fn ask(id: &str, task: &str, asked: &Asked, style: Style) -> String {
         }
     }
     text
-}
-
-/// An open question from the state, and how to answer it.
-pub(super) fn open_question(open: &OpenQuestion, style: Style) -> String {
-    ask(&open.id, open.task.as_str(), &open.asked, style)
 }

@@ -1,13 +1,12 @@
 //! `weir loop`: the unattended loop.
 
-mod chat;
 mod configuration;
 mod container;
 mod dry_run;
 mod frame;
+mod host;
 mod init;
 mod lines;
-mod listen;
 mod person;
 mod plan;
 mod process;
@@ -16,6 +15,7 @@ mod report;
 mod screen;
 mod start;
 mod status;
+mod webhook;
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_bridge::config::Config;
-use weir_loop::agent::{AgentRequest, SessionAgent, SessionFactory};
+use weir_loop::agent::{AgentRequest, HostAgent, SessionFactory};
 use weir_loop::shell::Folders;
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets};
 use weir_session::{FolderTrust, SessionOptions};
@@ -84,9 +84,9 @@ impl Process {
         Ok(Self { program: opts.claude, environment, secrets, probe_cache, fence, sandbox, factory })
     }
 
-    /// An agent whose sessions run outside of a host.
-    pub(super) fn agent(&self) -> SessionAgent {
-        SessionAgent::new(Arc::clone(&self.factory))
+    /// An agent on a host in memory, for a loop without a page.
+    pub(super) async fn agent(&self, places: &Folders, parallel: usize) -> anyhow::Result<HostAgent> {
+        Ok(HostAgent::in_memory(&places.workspace, parallel, Arc::clone(&self.factory)).await?)
     }
 }
 

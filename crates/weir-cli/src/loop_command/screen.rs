@@ -1,5 +1,6 @@
 //! Shows a run: live on a terminal, as plain lines elsewhere, or as JSON.
 
+use std::convert::Infallible;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -93,7 +94,7 @@ impl Screen {
     }
 
     /// Repaints periodically until the future is dropped.
-    pub(super) async fn keep_fresh(&self) {
+    pub(super) async fn keep_fresh(&self) -> Infallible {
         let mut ticks = tokio::time::interval(REPAINT);
         loop {
             ticks.tick().await;

@@ -1,17 +1,17 @@
 //! `weir loop run`.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use weir_loop::agent::Agent;
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Handles, LoopOptions, Messenger, OpenOptions, Runner, open};
+use weir_loop::shell::{Handles, LoopOptions, Messenger, Messengers, OpenOptions, Runner, open};
 use weir_loop::state::{RunEnd, RunState, TaskState};
 use weir_loop::tasks::TaskId;
 
-use super::listen::Watched;
 use super::process::Process;
 use super::screen::{Form, Screen};
-use super::{Place, container, dry_run, listen};
+use super::webhook::Webhook;
+use super::{Place, container, dry_run, host};
 
 use crate::exit::{Exit, UsageError, tell};
 use crate::opts::LoopRunOpts;
@@ -55,24 +55,15 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         return Err(UsageError(text).into());
     }
     let secrets = process.secrets.clone();
-    let (agent, watched): (Arc<dyn Agent>, _) = if opts.listen.is_wanted() {
-        let parallel = opened.state.parallel.max(place.file.config.parallel);
-        let chat = place.file.config.notify.chat.as_deref();
-        let (agent, watched) = listen::watch(&opts.listen, &place.folders, &process, parallel, chat).await?;
-        (Arc::new(agent), Some(watched))
-    } else {
-        if let Some(chat) = &place.file.config.notify.chat {
-            let text = format!("loop.notify.chat: {chat} is a chat of a bridge; name it with --bridge FILE");
-            return Err(UsageError(text).into());
-        }
-        (Arc::new(process.agent()), None)
-    };
+    let parallel = opened.state.parallel.max(place.file.config.parallel);
+    let chat = place.file.config.notify.chat.as_deref();
+    let (agent, mut host) = host::open(&opts.listen, &place.folders, &process, parallel, chat).await?;
     let form = Form::choose(opts.json, opts.plain);
     let screen = Screen::new(form, secrets.clone(), place.folders.activity_file());
     for note in &opened.notes {
         screen.say(&format!("weir: {note}"));
     }
-    let chat = watched.as_ref().and_then(|watched: &Watched| watched.chat.clone());
+    let chat = host.chat.clone();
     let watcher = {
         let (screen, chat) = (screen.clone(), chat.clone());
         Box::new(move |event: &_, run: &_| {
@@ -83,28 +74,33 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         })
     };
     let folders = place.folders.clone();
+    let webhook = Webhook::new(&place.file.config.notify);
+    let messengers = Messengers {
+        webhook: webhook.map(|webhook| Arc::new(webhook) as Arc<dyn Messenger>),
+        chat: chat.map(|chat| Arc::new(chat) as Arc<dyn Messenger>),
+    };
     let options = LoopOptions {
         config: place.file.config,
         config_file: place.file.path,
         folders: place.folders,
-        agent,
+        agent: Arc::new(agent),
         sandbox,
         secrets: secrets.clone(),
         wanted,
         skip_permissions: opts.dangerously_skip_permissions,
-        messenger: chat.map(|chat| Arc::new(chat) as Arc<dyn Messenger>),
+        messengers,
     };
     let runner = Runner::new(options, opened.state, watcher);
     let handles = runner.handles();
-    let (end, state) = tokio::select! {
-        done = runner.run() => done?,
-        () = screen.keep_fresh() => unreachable_end(),
-        () = interrupt(signals, handles, screen.clone()) => unreachable_end(),
+    host.connect(handles.clone());
+    let done = tokio::select! {
+        done = runner.run() => done,
+        never = screen.keep_fresh() => match never {},
+        never = interrupt(signals, handles, screen.clone()) => match never {},
     };
     screen.finish();
-    if let Some(watched) = watched {
-        watched.end().await;
-    }
+    host.end().await;
+    let (end, state) = done?;
     if form != Form::Json {
         screen.say(&format!("report: {}", folders.report("html").display()));
     }
@@ -112,17 +108,8 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     Ok(exit(&end, &state))
 }
 
-/// The value of the other branches, which never complete.
-fn unreachable_end() -> (RunEnd, RunState) {
-    let why = "the loop ended without a result".to_owned();
-    (
-        RunEnd::Error { why },
-        RunState::new(String::new(), 0, Vec::new(), &weir_loop::config::Config::default()),
-    )
-}
-
 /// The first signal interrupts the turn, the second one ends the run immediately.
-async fn interrupt(mut signals: Signals, handles: Handles, screen: Screen) {
+async fn interrupt(mut signals: Signals, handles: Handles, screen: Screen) -> Infallible {
     let mut is_first = true;
     loop {
         signals.next().await;

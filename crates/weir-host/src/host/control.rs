@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
+use weir_process::LogPaths;
 use weir_session::{Decision, SessionError};
 use weir_store::{SessionId, SessionUpdate};
 use weir_transcript::RequestState;
@@ -20,6 +21,7 @@ use crate::message::{MessageMode, StoredMessage};
 use crate::message_queue::Record;
 use crate::pages::ResumeReport;
 use crate::settings::{Actor, check_word};
+use crate::summary;
 use crate::work;
 use crate::work::Patience;
 
@@ -67,6 +69,37 @@ impl Host {
         });
         let _settled_or_not_yet = tokio::time::timeout(SETTLES_WITHIN, settled).await;
         Ok(was_running || is_on_its_way)
+    }
+
+    /// Waits until nothing of the session is running, not even in the background. Cancel safe.
+    ///
+    /// # Errors
+    /// If there is no such session, or its log fails.
+    pub async fn settled(&self, id: &SessionId) -> Result<(), HostError> {
+        let Some(live) = self.live_if_present(id).await? else { return Ok(()) };
+        let session = live.lock().session.clone();
+        if let Some(session) = session {
+            // An error means that the session is over.
+            let _ = session.session().settled().await;
+        }
+        live.until(|state| (!summary::info(state).status.is_busy()).then_some(())).await
+    }
+
+    /// The raw logs of the session's process, or of its last one. None if it keeps none, or has been released from
+    /// memory since.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn raw_logs(&self, id: &SessionId) -> Result<Option<LogPaths>, HostError> {
+        let Some(live) = self.live_if_present(id).await? else { return Ok(None) };
+        let session = live.lock().session.clone();
+        if let Some(session) = session
+            && let Ok(facts) = session.session().facts().await
+        {
+            return Ok(facts.logs);
+        }
+        let state = live.lock();
+        Ok(state.raw_logs.clone())
     }
 
     /// Stops one background task, and nothing else.

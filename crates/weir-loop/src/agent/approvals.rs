@@ -4,13 +4,13 @@
 //! in time, or if the policy is not to wait, the request is denied.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest};
+use weir_transcript::{Request, RequestState};
 use weir_wire::{QuestionAnswers, RequestId};
 
 use super::hooks;
@@ -35,11 +35,6 @@ impl OpenAsk {
     pub fn answer(self, reply: Reply) -> bool {
         self.reply.send(reply).is_ok()
     }
-
-    /// Whether the session no longer waits for a reply.
-    pub fn is_withdrawn(&self) -> bool {
-        self.reply.is_closed()
-    }
 }
 
 /// What the loop is told about them.
@@ -47,12 +42,12 @@ impl OpenAsk {
 pub enum ApprovalMessage {
     /// A session waits for a person.
     Asked(OpenAsk),
-    /// The request was decided elsewhere, such as on the page.
-    Answered {
+    /// The request no longer waits: it was decided, maybe on the page, or withdrawn.
+    Ended {
         /// Id of the request.
         id: String,
-        /// Who decided it.
-        by: String,
+        /// Who decided it, if a person did so elsewhere.
+        by: Option<String>,
         /// Pairs of question and answer.
         answers: Vec<(String, String)>,
     },
@@ -83,12 +78,24 @@ pub struct Approvals {
     /// Earlier answers, by question.
     pub known: BTreeMap<String, String>,
     /// Number of requests of the session that currently wait for a person.
-    pub waiting: Arc<AtomicUsize>,
-    /// The CLI's request ids, each with ours.
-    pub names: Arc<Mutex<Vec<(RequestId, String)>>>,
+    pub(super) waiting: watch::Sender<usize>,
+    /// The ids of open requests: the CLI's, each with ours.
+    names: Arc<Mutex<Vec<(RequestId, String)>>>,
 }
 
 impl Approvals {
+    /// Takes the requests of a session of this task. `known` are earlier answers, by question.
+    pub fn new(
+        task: impl Into<String>,
+        asks: mpsc::UnboundedSender<ApprovalMessage>,
+        questions: (QuestionPolicy, Duration),
+        permissions: PermissionPolicy,
+        known: BTreeMap<String, String>,
+    ) -> Self {
+        let (waiting, names) = (watch::Sender::new(0), Arc::default());
+        Self { task: task.into(), asks, questions, permissions, known, waiting, names }
+    }
+
     /// Waits for a person's reply. `None` if there is none in time.
     pub async fn ask(&self, request: &RequestId, asked: Asked) -> Option<Reply> {
         let (reply, answer) = oneshot::channel();
@@ -101,30 +108,48 @@ impl Approvals {
         tokio::time::timeout(self.questions.1, answer).await.ok()?.ok()
     }
 
-    /// Tells the loop that a request was decided elsewhere.
-    pub(super) fn answered_elsewhere(&self, request: &RequestId, by: &str, answers: Vec<(String, String)>) {
-        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, id)) = names.iter().find(|(known, _)| known == request) {
-            let answered = ApprovalMessage::Answered { id: id.clone(), by: by.to_owned(), answers };
+    /// Tells the loop that a request no longer waits, if the loop knows it.
+    pub(super) fn settled(&self, request: &Request) {
+        let (by, answers) = match &request.state {
+            RequestState::Open => return,
+            RequestState::Allowed { by, answers: Some(Value::Object(answers)) } => {
+                (by.clone(), pairs(answers))
+            }
+            RequestState::Allowed { by, .. } | RequestState::Denied { by, .. } => (by.clone(), Vec::new()),
+            _ => (None, Vec::new()),
+        };
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = names.iter().position(|(known, _)| *known == request.id) {
+            let (_, id) = names.swap_remove(place);
             // A loop that no longer listens does not need to know.
-            let _ = self.asks.send(answered);
+            let _ = self.asks.send(ApprovalMessage::Ended { id, by, answers });
         }
     }
 }
 
+/// Pairs of question and answer, as text.
+fn pairs(answers: &serde_json::Map<String, Value>) -> Vec<(String, String)> {
+    let words = |answer: &Value| match answer {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    answers.iter().map(|(question, answer)| (question.clone(), words(answer))).collect()
+}
+
 /// Counts a request while it waits; dropping it also covers requests that the session withdraws.
-struct WaitGuard<'a>(&'a AtomicUsize);
+struct WaitGuard<'a>(&'a watch::Sender<usize>);
 
 impl<'a> WaitGuard<'a> {
-    fn new(waiting: &'a AtomicUsize) -> Self {
-        waiting.fetch_add(1, Ordering::Relaxed);
+    fn new(waiting: &'a watch::Sender<usize>) -> Self {
+        waiting.send_modify(|count| *count += 1);
         Self(waiting)
     }
 }
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.send_modify(|count| *count -= 1);
     }
 }
 

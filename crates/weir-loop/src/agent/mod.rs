@@ -1,13 +1,16 @@
-//! The agent: works on a task in one session. The loop knows it only by one small trait, so the rest of the loop can be
-//! tested without processes.
+//! The agent: works on a task in one session of a host. The rest of the loop knows it only by one small trait, so that
+//! it can be tested without processes.
 
 mod answers;
 mod approvals;
+mod follower;
 mod hooks;
-mod hosted;
+mod host;
 mod log;
+mod options;
+mod record;
 mod run;
-mod session;
+mod stop;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -16,13 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use weir_session::SessionSpec;
 
 pub use answers::{AnswerError, match_answers};
 pub use approvals::{ApprovalMessage, Approvals, OpenAsk, Reply};
-pub use hosted::{HostAgent, LoopSessions};
+pub use host::{HostAgent, LoopSessions};
 pub use log::{answer_from_log, find_log, run_from_log};
+pub use options::SessionFactory;
 pub use run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse, Setup};
-pub use session::{SessionAgent, SessionFactory};
 
 /// What the agent is asked to do.
 #[derive(Debug, Clone)]
@@ -39,16 +43,14 @@ pub struct AgentRequest {
     pub resume: bool,
     /// The message to send.
     pub prompt: String,
-    /// How the CLI is run.
-    pub settings: crate::config::Mode,
+    /// What the session is to be like, with what it may cost. The tools are derived from the allowed ones.
+    pub spec: SessionSpec,
+    /// More arguments for the CLI.
+    pub extra_args: Vec<String>,
     /// Rules for every session of this mode. They follow the CLI's own system prompt, or the configured one.
     pub rules: &'static str,
-    /// Maximum cost of the session.
-    pub max_cost_usd: f64,
     /// How long the session may take.
     pub timeout: Duration,
-    /// Maximum number of turns with the model.
-    pub max_turns: Option<u32>,
     /// Whether all permissions are skipped.
     pub skip_permissions: bool,
     /// Files that the session must not change.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{InitMessage, RawJson, Text};
+use weir_transcript::Session;
 
 /// How one session went.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct AgentRun {
     /// What the session worked with; `None` if the CLI did not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Arc<Setup>>,
-    /// Warnings about settings that were not applied as requested.
+    /// Warnings: settings that were not applied as requested, and what the CLI itself warns of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The final text, or what was said until then if there is no result.
@@ -67,6 +67,13 @@ pub struct AgentRun {
     pub stderr_log: Option<PathBuf>,
 }
 
+impl AgentRun {
+    /// Whether the loop refused something that the session wanted.
+    pub(super) fn was_refused(&self) -> bool {
+        !self.denials.is_empty() || !self.unanswered.is_empty()
+    }
+}
+
 /// What a session works with, according to the CLI's `init` line.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -92,23 +99,17 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads an `init` line.
-    pub(super) fn of(init: &InitMessage<'_>) -> Self {
-        let words = |list: &[Text<'_>]| list.iter().map(|word| word.to_str().into_owned()).collect();
-        let plugin = |plugin: &RawJson<'_>| match plugin.to_value() {
-            Value::String(name) => name,
-            other => {
-                other.get("name").and_then(Value::as_str).map_or_else(|| other.to_string(), str::to_owned)
-            }
-        };
-        Self {
-            version: init.claude_code_version.map(|version| version.to_str().into_owned()),
-            cwd: init.cwd.map(|cwd| cwd.to_str().into_owned()),
-            permission_mode: init.permission_mode.map(|mode| mode.to_str().into_owned()),
-            tools: words(&init.tools),
-            skills: words(&init.skills),
-            plugins: init.plugins.iter().map(plugin).collect(),
-        }
+    /// What the CLI said about the session; `None` if it said nothing.
+    pub(super) fn of(session: &Session) -> Option<Self> {
+        session.cwd.as_ref()?;
+        Some(Self {
+            version: session.version.clone(),
+            cwd: session.cwd.clone(),
+            permission_mode: session.permission_mode.clone(),
+            tools: session.tools.clone(),
+            skills: session.skills.clone(),
+            plugins: session.plugins.iter().map(|plugin| plugin.name.clone()).collect(),
+        })
     }
 
     /// One line for the report.

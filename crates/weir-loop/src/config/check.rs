@@ -114,7 +114,7 @@ fn gates(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
 }
 
 fn tools(name: &str, mode: &Mode, add: &mut impl FnMut(Level, &str, String)) {
-    for finding in allowlist::lint(&mode.allowed_tools, &mode.disallowed_tools) {
+    for finding in allowlist::lint(&mode.spec.allowed_tools, &mode.spec.disallowed_tools) {
         add(finding.level, &format!("{name}.allowed_tools"), finding.message);
     }
     let flags = ["--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"];
@@ -124,7 +124,20 @@ fn tools(name: &str, mode: &Mode, add: &mut impl FnMut(Level, &str, String)) {
         let message = format!("{flag} cannot be set here; it has its own key or flag");
         add(Level::Error, &format!("{name}.extra_args"), message);
     }
-    if mode.permission_mode.as_deref() == Some("bypassPermissions") {
+    let spec = &mode.spec;
+    if spec.max_cost_usd.is_some_and(|usd| !(usd.is_finite() && usd > 0.0)) {
+        let message = "give an amount above zero, or leave it out".to_owned();
+        add(Level::Error, &format!("{name}.max_cost_usd"), message);
+    }
+    if spec.max_turns == Some(0) {
+        let message = "give a number above zero, or leave it out".to_owned();
+        add(Level::Error, &format!("{name}.max_turns"), message);
+    }
+    if spec.output_schema.is_some() {
+        let message = "the loop reads answers as text; leave it out".to_owned();
+        add(Level::Error, &format!("{name}.output_schema"), message);
+    }
+    if spec.permission_mode.as_deref() == Some("bypassPermissions") {
         let message =
             "permissions can be skipped only with the flag --dangerously-skip-permissions".to_owned();
         add(Level::Error, &format!("{name}.permission_mode"), message);

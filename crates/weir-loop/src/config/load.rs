@@ -95,8 +95,8 @@ mod tests {
         let config = parse("").unwrap();
         assert_eq!(config, Config::default());
         assert_eq!(config.limits.iterations, 50);
-        assert_eq!(config.coder.allowed_tools, ["Read", "Edit", "Write", "Bash", "Glob", "Grep"]);
-        assert_eq!(config.planner.allowed_tools, ["Read", "Bash"]);
+        assert_eq!(config.coder.spec.allowed_tools, ["Read", "Edit", "Write", "Bash", "Glob", "Grep"]);
+        assert_eq!(config.planner.spec.allowed_tools, ["Read", "Bash"]);
     }
 
     #[test]
@@ -140,7 +140,15 @@ mod tests {
     #[test]
     fn the_schema_knows_every_key() {
         let schema = schema().to_string();
-        for key in ["\"loop\"", "cost_usd", "same_failure", "longest_wait", "already_broken", "webhook"] {
+        for key in [
+            "\"loop\"",
+            "cost_usd",
+            "same_failure",
+            "longest_wait",
+            "already_broken",
+            "webhook",
+            "append_system_prompt",
+        ] {
             assert!(schema.contains(key), "{key}");
         }
     }

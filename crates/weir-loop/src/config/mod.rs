@@ -5,6 +5,7 @@
 
 mod check;
 mod load;
+mod mode;
 mod time;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use check::{Finding, Level, check};
 pub use load::{ConfigError, ConfigFile, find, load, parse, schema};
+pub use mode::Mode;
 pub use time::Time;
 
 /// The table `[loop]`.
@@ -38,9 +40,11 @@ pub struct Config {
     pub limits: Limits,
     /// Limits of each task.
     pub task_limits: TaskLimits,
-    /// How the coder is run.
+    /// The sessions that work on tasks.
+    #[serde(deserialize_with = "Mode::read_coder")]
     pub coder: Mode,
-    /// How the planner is run.
+    /// The sessions of `weir loop plan`.
+    #[serde(deserialize_with = "Mode::read_planner")]
     pub planner: Mode,
     /// What happens when a tool is not allowed.
     pub permissions: Permissions,
@@ -173,54 +177,6 @@ impl Default for TaskLimits {
     }
 }
 
-/// How the CLI is run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Mode {
-    /// The model; the CLI's default if not set.
-    pub model: Option<String>,
-    /// Replaces the CLI's own system prompt. The loop's rules for planner or coder come after it.
-    pub system_prompt: Option<String>,
-    /// Added to the system prompt, after the loop's rules for planner or coder.
-    pub append_system_prompt: Option<String>,
-    /// The tools that a session has, and rules such as `Bash(git log:*)` for what a tool may do without permission.
-    pub allowed_tools: Vec<String>,
-    /// Tools that must not be used.
-    pub disallowed_tools: Vec<String>,
-    /// What is allowed without asking: `default`, `acceptEdits`, `plan`.
-    pub permission_mode: Option<String>,
-    /// More arguments for the CLI.
-    pub extra_args: Vec<String>,
-}
-
-impl Mode {
-    fn coder() -> Self {
-        Self::with_tools(&["Read", "Edit", "Write", "Bash", "Glob", "Grep"])
-    }
-
-    fn planner() -> Self {
-        Self::with_tools(&["Read", "Bash"])
-    }
-
-    fn with_tools(tools: &[&str]) -> Self {
-        Self {
-            model: None,
-            system_prompt: None,
-            append_system_prompt: None,
-            allowed_tools: tools.iter().map(ToString::to_string).collect(),
-            disallowed_tools: Vec::new(),
-            permission_mode: None,
-            extra_args: Vec::new(),
-        }
-    }
-}
-
-impl Default for Mode {
-    fn default() -> Self {
-        Self::coder()
-    }
-}
-
 /// What happens when a tool is not allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -344,8 +300,8 @@ pub enum KeepFailed {
 pub struct Notify {
     /// A program and its arguments; it receives the notification as JSON on its standard input.
     pub command: Vec<String>,
-    /// A URL that receives the notification as JSON by POST. Sent with `curl`, so that proxies and certificates are
-    /// those of the shell.
+    /// A URL that receives the notification as JSON by POST, through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` and
+    /// `NO_PROXY` name. Redirects are not followed.
     pub webhook: Option<String>,
     /// A chat of the bridge of `weir loop run --bridge FILE`, as `channel:chat` or `channel:chat/thread`. Questions can
     /// also be answered there.

@@ -130,13 +130,8 @@ impl Machine {
     }
 
     pub(super) fn asked(&mut self, question: crate::state::OpenQuestion) {
-        let event = LoopEvent::Asked {
-            id: question.id.clone(),
-            task: question.task.clone(),
-            asked: question.asked.clone(),
-        };
-        self.state.questions.push(question);
-        self.tell(event);
+        self.state.questions.push(question.clone());
+        self.tell(LoopEvent::Asked(question));
     }
 
     pub(super) fn ask_ended(&mut self, id: &str, by: Option<String>, answers: Vec<(String, String)>) {

@@ -6,7 +6,7 @@ use crate::agent::{AgentEnd, AgentRun};
 use crate::event::LoopEvent;
 use crate::judge::{judge_gates, judge_run, judge_work};
 use crate::outcome::{Failure, GateResult, Inspection, Outcome};
-use crate::state::{Attempt, Baseline, RunEnd, Step};
+use crate::state::{Attempt, Baseline, OpenQuestion, RunEnd, Step};
 use crate::tasks::TaskId;
 
 impl Machine {
@@ -110,7 +110,10 @@ impl Machine {
         if run.rate_limit.is_some() {
             self.state.plan.clone_from(&run.rate_limit);
         }
-        self.state.questions.retain(|question| question.task != *id);
+        let is_over = |question: &mut OpenQuestion| question.task == *id;
+        for question in self.state.questions.extract_if(.., is_over).collect::<Vec<_>>() {
+            self.tell(LoopEvent::AskEnded { id: question.id, by: None });
+        }
         for warning in &run.warnings {
             self.tell(LoopEvent::Warning { text: format!("task {id}: {warning}") });
         }

@@ -13,7 +13,7 @@ use super::person::catch_up;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
 use crate::state::{
-    RunEnd, RunState, SessionFile, StateError, StateWriter, Step, absorb, forget_absorbed, keep_aside, load,
+    RunEnd, RunState, StateError, StateWriter, Step, absorb, forget_absorbed, keep_aside, load,
     stream_atomically,
 };
 use crate::tasks::TaskList;
@@ -140,7 +140,7 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
                 archive(folders, run)?;
             }
             let mut run = RunState::new(uuid::Uuid::new_v4().to_string(), now_ms(), list.tasks, config);
-            run.planner_session = planner_session(folders);
+            run.planner_session = before.as_ref().and_then(|before| before.planner_session.clone());
             absorb(&mut run, before.as_ref(), &folders.state());
             StateWriter::new(folders.state()).write(&run)?;
             run
@@ -200,9 +200,4 @@ fn archive(folders: &Folders, run: &RunState) -> Result<(), OpenError> {
     let path = folders.runs().join(format!("{}.json", run.run_id));
     let written = stream_atomically(&path, |file| serde_json::to_writer(file, run).map_err(Into::into));
     written.map_err(|source| OpenError::Archive { path, source })
-}
-
-fn planner_session(folders: &Folders) -> Option<String> {
-    let text = std::fs::read(folders.state().join("claude-session.json")).ok()?;
-    serde_json::from_slice::<SessionFile>(&text).ok()?.planner_session_id
 }

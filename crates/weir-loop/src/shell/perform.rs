@@ -102,11 +102,10 @@ pub(super) async fn agent(
         session_id: order.session_id,
         resume: false,
         prompt: pack(&parts, &context.config),
-        settings: context.config.coder.clone(),
+        spec: context.config.coder.session(order.max_cost_usd, context.config.task_limits.turns),
+        extra_args: context.config.coder.extra_args.clone(),
         rules: RULES,
-        max_cost_usd: order.max_cost_usd,
         timeout: std::time::Duration::from_millis(order.timeout_ms),
-        max_turns: context.config.task_limits.turns,
         skip_permissions: context.skip_permissions,
         protected: context.protected(),
     };

@@ -15,7 +15,7 @@ use super::context::Context;
 use super::folders::Folders;
 use super::git::Git;
 use super::mailbox::{Mail, Mailbox};
-use super::notify::{self, Messenger};
+use super::notify::{self, Messengers};
 use super::perform::{self, Done};
 use super::tasks::ListFile;
 use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Reply, Surroundings, match_answers};
@@ -50,20 +50,36 @@ pub struct LoopOptions {
     pub wanted: Wanted,
     /// Whether all permissions are skipped.
     pub skip_permissions: bool,
-    /// Posts notifications to a chat, if there is one.
-    pub messenger: Option<Arc<dyn Messenger>>,
+    /// Who posts notifications to a webhook and to a chat.
+    pub messengers: Messengers,
 }
 
 /// Called with each event and the state after it.
 pub type Watcher = Box<dyn FnMut(&LoopEvent, &RunState) + Send>;
 
-/// Controls a run from outside.
+/// Controls a run from the same process.
 #[derive(Debug, Clone)]
 pub struct Handles {
     hurry: watch::Sender<Hurry>,
+    replies: mpsc::UnboundedSender<PersonReply>,
+}
+
+/// A person's reply to a question.
+#[derive(Debug)]
+struct PersonReply {
+    question: String,
+    reply: Reply,
+    by: String,
 }
 
 impl Handles {
+    /// Replies to an open question by its id. What comes of it is a [`LoopEvent::AskEnded`]; a question that is no
+    /// longer open has had one.
+    pub fn reply(&self, question: String, reply: Reply, by: String) {
+        // A run that is over has closed its questions.
+        let _ = self.replies.send(PersonReply { question, reply, by });
+    }
+
     /// Ends the run: the first call interrupts the turn first, the second ends the run at once.
     pub fn interrupt(&self) {
         self.hurry.send_modify(|hurry| {
@@ -87,12 +103,13 @@ pub struct Runner {
     hurries: BTreeMap<TaskId, watch::Sender<Hurry>>,
     asks: Channel<ApprovalMessage>,
     open: Vec<OpenAsk>,
-    /// Ids of open requests that were found withdrawn at the last check.
-    withdrawn: Vec<String>,
+    replies: Channel<PersonReply>,
+    /// Replies that are sent once they are in the saved state.
+    decided: Vec<(OpenAsk, Reply)>,
     activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
     news: JoinSet<(String, Result<(), String>)>,
-    messenger: Option<Arc<dyn Messenger>>,
+    messengers: Messengers,
     wake_at: Option<i64>,
 }
 
@@ -108,7 +125,7 @@ impl Runner {
             secrets,
             wanted,
             skip_permissions,
-            messenger,
+            messengers,
         } = options;
         let has_work = state.tasks.iter().any(|task| task.step.is_some());
         let parallel = if has_work { state.parallel } else { config.parallel };
@@ -134,18 +151,19 @@ impl Runner {
             hurries: BTreeMap::new(),
             asks: mpsc::unbounded_channel(),
             open: Vec::new(),
-            withdrawn: Vec::new(),
+            replies: mpsc::unbounded_channel(),
+            decided: Vec::new(),
             activity: mpsc::unbounded_channel(),
             at_work: JoinSet::new(),
             news: JoinSet::new(),
-            messenger,
+            messengers,
             wake_at: None,
         }
     }
 
     /// The handles that control the run.
     pub fn handles(&self) -> Handles {
-        Handles { hurry: self.hurry.clone() }
+        Handles { hurry: self.hurry.clone(), replies: self.replies.0.clone() }
     }
 
     /// Runs to the end. Afterwards the state and the report are on disk.
@@ -169,6 +187,7 @@ impl Runner {
                         // The requests are in the saved state now.
                         self.mailbox.forget();
                     }
+                    self.send_decided();
                 }
                 for action in actions {
                     if let Action::Finish(how) = action {
@@ -203,11 +222,17 @@ impl Runner {
                     return Ok((RunEnd::Interrupted, self.conclude()?));
                 }
                 Some(message) = self.asks.1.recv() => events.push_back(self.handle_request(message)),
-                Some(done) = self.at_work.join_next() => events.push_back(match done {
-                    Ok(Ok(event)) => event,
-                    Ok(Err(why)) => Event::Broken { why },
-                    Err(error) => Event::Broken { why: format!("a part of the loop failed: {error}") },
-                }),
+                Some(PersonReply { question, reply, by }) = self.replies.1.recv() => {
+                    let found = self.open.iter().position(|ask| ask.id == question);
+                    events.extend(found.and_then(|place| self.decide(place, reply, by)));
+                }
+                Some(done) = self.at_work.join_next() => {
+                    let event = event_of(done.unwrap_or_else(|error| Err(format!("a part of the loop failed: {error}"))));
+                    if let Event::AgentEnded { task, .. } = &event {
+                        self.open.retain(|ask| ask.task != task.as_str());
+                    }
+                    events.push_back(event);
+                }
                 _ = mailbox.tick() => {
                     self.writer.settle(self.machine.state())?;
                     events.extend(self.poll());
@@ -228,10 +253,10 @@ impl Runner {
     }
 
     fn notify(&mut self, news: Notification) {
-        let (context, messenger) = (Arc::clone(&self.context), self.messenger.clone());
+        let (context, messengers) = (Arc::clone(&self.context), self.messengers.clone());
         self.news.spawn(async move {
             let config = &context.config.notify;
-            let sent = notify::send(&news, config, &context.folders.workspace, messenger.as_deref()).await;
+            let sent = notify::send(&news, config, &context.folders.workspace, &messengers).await;
             (news.id, sent)
         });
     }
@@ -345,15 +370,13 @@ impl Runner {
         self.hurries.retain(|_, hurry| !hurry.is_closed());
         self.hurries.insert(task.clone(), hurry);
         Surroundings {
-            approvals: Approvals {
-                task: task.to_string(),
-                asks: self.asks.0.clone(),
-                questions: (config.questions.policy, config.questions.longest_wait.duration()),
-                permissions: config.permissions.policy,
-                known: record.answers.clone(),
-                waiting: Arc::default(),
-                names: Arc::default(),
-            },
+            approvals: Approvals::new(
+                task.to_string(),
+                self.asks.0.clone(),
+                (config.questions.policy, config.questions.longest_wait.duration()),
+                config.permissions.policy,
+                record.answers.clone(),
+            ),
             hurry: in_a_hurry,
             activity: Arc::new(move |text| {
                 let _ = activity.send((task.clone(), text.to_owned()));
@@ -364,9 +387,9 @@ impl Runner {
     fn handle_request(&mut self, message: ApprovalMessage) -> Event {
         match message {
             ApprovalMessage::Asked(ask) => self.asked(ask),
-            ApprovalMessage::Answered { id, by, answers } => {
+            ApprovalMessage::Ended { id, by, answers } => {
                 self.open.retain(|ask| ask.id != id);
-                Event::AskEnded { id, by: Some(by), answers }
+                Event::AskEnded { id, by, answers }
             }
         }
     }
@@ -382,17 +405,9 @@ impl Runner {
         Event::Asked(question)
     }
 
-    /// Checks the mailbox, the clock, and questions that were withdrawn.
+    /// Checks the mailbox and the clock.
     fn poll(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
-        // Not at the first check: a question that was answered elsewhere is withdrawn, too, and the message that says
-        // who answered it arrives a moment later.
-        let before = std::mem::take(&mut self.withdrawn);
-        let withdrawn = self.open.iter().filter(|ask| ask.is_withdrawn()).map(|ask| ask.id.clone());
-        let (over, new): (Vec<String>, Vec<String>) = withdrawn.partition(|id| before.contains(id));
-        self.withdrawn = new;
-        self.open.retain(|ask| !over.contains(&ask.id));
-        events.extend(over.into_iter().map(|id| Event::AskEnded { id, by: None, answers: Vec::new() }));
         let (mails, invalid) = self.mailbox.take();
         for path in invalid {
             self.tell(&LoopEvent::Warning { text: format!("{} is not a valid mail", path.display()) });
@@ -402,8 +417,8 @@ impl Runner {
                 Mail::Skip { task } => events.push(Event::Skip(task)),
                 Mail::Retry { task } => events.push(Event::Retry(task)),
                 Mail::Answer { question, answers, by } => {
-                    match self.answer(question.as_deref(), &answers, by) {
-                        Ok(event) => events.push(event),
+                    match self.read_reply(question.as_deref(), &answers) {
+                        Ok((place, reply)) => events.extend(self.decide(place, reply, by)),
                         Err(text) => self.tell(&LoopEvent::Warning { text }),
                     }
                 }
@@ -416,37 +431,52 @@ impl Runner {
         events
     }
 
-    fn answer(&mut self, which: Option<&str>, words: &[String], by: String) -> Result<Event, String> {
+    /// The open question that a mail is for, and what the typed words mean for it.
+    fn read_reply(&self, which: Option<&str>, words: &[String]) -> Result<(usize, Reply), String> {
         let is_meant = |ask: &OpenAsk| which.is_none_or(|name| ask.id.starts_with(name) || ask.task == name);
-        let places: Vec<usize> =
-            self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask)).map(|(at, _)| at).collect();
-        let &[place] = places.as_slice() else {
-            let problem = if places.is_empty() {
-                "no such question is open"
-            } else {
-                "several questions are open; choose one"
-            };
-            return Err(format!("an answer was ignored: {problem}"));
-        };
-        let Some(ask) = self.open.get(place) else { return Err("no such question is open".to_owned()) };
-        let (reply, answers) = match &ask.asked {
+        let mut meant = self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask));
+        let (place, ask) = meant.next().ok_or("an answer was ignored: no such question is open")?;
+        if meant.next().is_some() {
+            return Err("an answer was ignored: several questions are open; choose one".to_owned());
+        }
+        let reply = match &ask.asked {
             Asked::Questions { questions } => {
-                let answers = match_answers(questions, words).map_err(|error| error.to_string())?;
-                (Reply::Answers(answers.clone()), answers)
+                Reply::Answers(match_answers(questions, words).map_err(|error| error.to_string())?)
             }
             Asked::Permission { .. } => {
-                let is_yes = words
-                    .first()
-                    .is_some_and(|word| matches!(word.to_lowercase().as_str(), "y" | "yes" | "allow"));
-                (if is_yes { Reply::Allow } else { Reply::Deny(words.join(" ")) }, Vec::new())
+                let is_yes = |word: &String| matches!(word.to_lowercase().as_str(), "y" | "yes" | "allow");
+                if words.first().is_some_and(is_yes) { Reply::Allow } else { Reply::Deny(words.join(" ")) }
             }
         };
-        let ask = self.open.remove(place);
-        let id = ask.id.clone();
-        if !ask.answer(reply) {
-            return Err("an answer was ignored: the question was withdrawn".to_owned());
+        Ok((place, reply))
+    }
+
+    /// Takes a reply to an open question. The session gets it when it is in the saved state.
+    fn decide(&mut self, place: usize, reply: Reply, by: String) -> Option<Event> {
+        if place >= self.open.len() {
+            return None;
         }
-        Ok(Event::AskEnded { id, by: Some(by), answers })
+        let ask = self.open.remove(place);
+        let answers = match &reply {
+            Reply::Answers(answers) => answers.clone(),
+            Reply::Allow | Reply::Deny(_) => Vec::new(),
+        };
+        let id = ask.id.clone();
+        self.decided.push((ask, reply));
+        Some(Event::AskEnded { id, by: Some(by), answers })
+    }
+
+    /// Sends the replies that are in the saved state.
+    fn send_decided(&mut self) {
+        let questions = &self.machine.state().questions;
+        let is_saved = |(ask, _): &mut (OpenAsk, Reply)| questions.iter().all(|open| open.id != ask.id);
+        let saved: Vec<(OpenAsk, Reply)> = self.decided.extract_if(.., is_saved).collect();
+        for (ask, reply) in saved {
+            if !ask.answer(reply) {
+                let text = "an answer was ignored: the question was withdrawn".to_owned();
+                self.tell(&LoopEvent::Warning { text });
+            }
+        }
     }
 }
 

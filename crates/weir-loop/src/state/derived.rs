@@ -1,7 +1,10 @@
 //! The small files for other readers, derived from the state of the run.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
-use weir_base::time::Utc;
+use weir_base::file::Replace;
+use weir_base::time::{Utc, now_ms};
 
 use super::{RunState, Step, TaskRecord};
 
@@ -85,4 +88,21 @@ pub fn session_file(run: &RunState) -> SessionFile {
         coder_session_id: live.or(last),
         updated_at: Utc::from_ms(run.updated_at).rfc3339(),
     }
+}
+
+/// Writes `claude-session.json` after a session of the planner, which belongs to no run yet.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn export_planner_session(
+    state: &Path,
+    run: Option<&RunState>,
+    session_id: Option<String>,
+) -> std::io::Result<()> {
+    let file = SessionFile {
+        planner_session_id: session_id,
+        coder_session_id: run.and_then(|run| session_file(run).coder_session_id),
+        updated_at: Utc::from_ms(now_ms()).rfc3339(),
+    };
+    Replace::new().quick().bytes(&state.join("claude-session.json"), &serde_json::to_vec_pretty(&file)?)
 }

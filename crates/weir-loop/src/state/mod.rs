@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use atomic::{replace_atomically, stream_atomically, write_atomically};
 pub use budget::{Budget, LimitReached};
-pub use derived::{BudgetFile, SessionFile, budget_file, session_file, worker_file};
+pub use derived::{BudgetFile, SessionFile, budget_file, export_planner_session, session_file, worker_file};
 pub use file::{StateError, VERSION, keep_aside, load, parse};
 pub use journal::Changed;
 pub use planning::{Planned, absorb, forget_absorbed, note_planned, planned};

@@ -65,6 +65,8 @@ pub fn absorb(run: &mut RunState, before: Option<&RunState>, state: &Path) {
     let earlier = before.map(|run| run.planning.as_slice()).unwrap_or_default();
     let known: Vec<String> = run.planning.iter().chain(earlier).map(|planned| planned.id.clone()).collect();
     run.planning.extend(planned(state).into_iter().filter(|planned| !known.contains(&planned.id)));
+    let last = run.planning.iter().rev().find_map(|planned| planned.session_id.clone());
+    run.planner_session = last.or(run.planner_session.take());
 }
 
 /// Removes the file, once its sessions are in a saved run.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use weir_loop::agent::{AgentRequest, SessionAgent};
+use weir_loop::agent::{AgentRequest, HostAgent};
 use weir_loop::config::{Config, parse};
 use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Folders, Handles, LoopOptions, OpenOptions, Runner, open};
+use weir_loop::shell::{Folders, Handles, LoopOptions, Messengers, OpenOptions, Runner, open};
 use weir_loop::state::{RunEnd, RunState, TaskRecord};
 use weir_loop::tasks::TaskId;
 use weir_process::{Environment, LogOptions, Secrets};
@@ -115,8 +115,8 @@ impl Place {
         text.lines().skip(1).map(str::to_owned).collect()
     }
 
-    /// The agent: sessions with the simulated CLI.
-    pub(crate) fn agent(&self) -> SessionAgent {
+    /// The agent: sessions with the simulated CLI, on a host in memory.
+    pub(crate) async fn agent(&self) -> HostAgent {
         let folders = self.folders();
         let environment = self.place.simulated_environment().set("CLAUDE_CODE_MAX_RETRIES", "0");
         let (misbehave, real, patience) = (self.misbehave.clone(), self.real.clone(), self.patience);
@@ -139,7 +139,8 @@ impl Place {
             options.stop.terminate = options.stop.terminate.max(patience);
             options
         };
-        SessionAgent::new(Arc::new(factory))
+        let agent = HostAgent::in_memory(&self.workspace(), self.config.parallel, Arc::new(factory)).await;
+        agent.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Runs the loop to its end.
@@ -153,16 +154,18 @@ impl Place {
             .await
             .unwrap_or_else(|error| panic!("{error}"));
         self.events.lock().unwrap().clear();
+        let agent = self.agent().await;
+        let host = agent.host().clone();
         let options = LoopOptions {
             config: self.config.clone(),
             config_file: Some(PathBuf::from("weir.toml")),
             folders: self.folders(),
-            agent: Arc::new(self.agent()),
+            agent: Arc::new(agent),
             sandbox: None,
             secrets: Secrets::new(),
             wanted,
             skip_permissions: false,
-            messenger: None,
+            messengers: Messengers::default(),
         };
         let events = Arc::clone(&self.events);
         let runner = Runner::new(
@@ -172,6 +175,7 @@ impl Place {
         );
         started(runner.handles());
         let (end, state) = tokio::time::timeout(DEADLINE, runner.run()).await.expect("the run ends").unwrap();
+        host.shut_down(Duration::ZERO).await;
         drop(opened.lock);
         self.assert_clean();
         Ran { end, state, events: self.events.lock().unwrap().clone() }

@@ -36,10 +36,10 @@ async fn a_planner_enters_no_worktree_and_has_a_system_prompt_of_its_own() {
         let place = Place::new("- [ ] a\n", "").await.on(&cli.program, home.environment(&api.url()));
         let (_hurry, around) = crate::seed::around();
         let mut request = crate::seed::request(&place, "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c14", false);
-        request.settings = planner.clone();
+        request.spec = planner.session(1.0, None);
         let calls = json!([{"tool": "EnterWorktree", "input": {"name": "side"}}, {"text": "- [ ] one\n"}]);
         request.prompt = format!("@@{calls}");
-        let run = weir_loop::agent::Agent::run(&place.agent(), request, around).await;
+        let run = weir_loop::agent::Agent::run(&place.agent().await, request, around).await;
         let version = &cli.version;
         assert_eq!(run.end, weir_loop::agent::AgentEnd::Answered, "{version}: {run:?}");
         assert_eq!(place.git(&["worktree", "list"]).await.lines().count(), 1, "{version}");

@@ -97,11 +97,10 @@ pub(crate) fn request(place: &Place, session: &str, resume: bool) -> AgentReques
         session_id: session.into(),
         resume,
         prompt: "@@[{\"text\":\"Which database?\"}]".into(),
-        settings: Mode::default(),
+        spec: Mode::coder().session(1.0, None),
+        extra_args: Vec::new(),
         rules: weir_loop::prompt::PLANNER_RULES,
-        max_cost_usd: 1.0,
         timeout: std::time::Duration::from_secs(60),
-        max_turns: None,
         skip_permissions: false,
         protected: Vec::new(),
     }
@@ -109,15 +108,13 @@ pub(crate) fn request(place: &Place, session: &str, resume: bool) -> AgentReques
 
 pub(crate) fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
     let (hurry, receiver) = tokio::sync::watch::channel(Hurry::None);
-    let approvals = Approvals {
-        task: "plan".into(),
-        asks: tokio::sync::mpsc::unbounded_channel().0,
-        questions: (QuestionPolicy::Skip, std::time::Duration::from_secs(1)),
-        permissions: PermissionPolicy::Deny,
-        known: std::collections::BTreeMap::new(),
-        waiting: std::sync::Arc::default(),
-        names: std::sync::Arc::default(),
-    };
+    let approvals = Approvals::new(
+        "plan",
+        tokio::sync::mpsc::unbounded_channel().0,
+        (QuestionPolicy::Skip, std::time::Duration::from_secs(1)),
+        PermissionPolicy::Deny,
+        std::collections::BTreeMap::new(),
+    );
     (hurry, Surroundings { approvals, hurry: receiver, activity: std::sync::Arc::new(|_| {}) })
 }
 
@@ -126,16 +123,16 @@ async fn continue_and_fork() {
     const ID: &str = "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c11";
     let place = Place::new("- [ ] a\n", "").await;
     let (_hurry, surroundings) = around();
-    let first = place.agent().run(request(&place, ID, false), surroundings.clone()).await;
+    let first = place.agent().await.run(request(&place, ID, false), surroundings.clone()).await;
     assert_eq!((first.session_id.as_deref(), first.forked), (Some(ID), false));
-    let second = place.agent().run(request(&place, ID, true), surroundings.clone()).await;
+    let second = place.agent().await.run(request(&place, ID, true), surroundings.clone()).await;
     assert_eq!(
         (second.session_id.as_deref(), second.forked),
         (Some(ID), false),
         "the same session continues"
     );
     let place = place.misbehaving("other_session");
-    let third = place.agent().run(request(&place, ID, true), surroundings).await;
+    let third = place.agent().await.run(request(&place, ID, true), surroundings).await;
     assert!(third.forked && third.session_id.as_deref() != Some(ID), "another id is a fork: {third:?}");
 }
 
@@ -184,11 +181,11 @@ async fn a_limit_of_time_holds_for_a_cli_that_responds_to_nothing() {
     let (_hurry, surroundings) = around();
     let mut request = request(&place, ID, false);
     request.prompt = format!("@@{}", does("sleep 300"));
-    request.settings.allowed_tools = vec!["Bash".into()];
+    request.spec.allowed_tools = vec!["Bash".into()];
     request.timeout = std::time::Duration::from_secs(2);
     let limit = request.timeout;
     let started = std::time::Instant::now();
-    let run = place.agent().run(request, surroundings).await;
+    let run = place.agent().await.run(request, surroundings).await;
     assert!(matches!(run.end, AgentEnd::TimedOut { .. }), "{:?}", run.end);
     // It takes a second or two; the rest is for a busy machine.
     assert!(started.elapsed() < limit + std::time::Duration::from_secs(8), "{:?}", started.elapsed());
@@ -223,9 +220,9 @@ async fn ending_at_once_does_not_wait_for_a_stubborn_cli() {
     let (hurry, surroundings) = around();
     let mut request = request(&place, ID, false);
     request.prompt = format!("@@{}", does("touch began; sleep 300"));
-    request.settings.allowed_tools = vec!["Bash".into()];
+    request.spec.allowed_tools = vec!["Bash".into()];
     request.timeout = place.patience;
-    let agent = place.agent();
+    let agent = place.agent().await;
     let running = tokio::spawn(async move { agent.run(request, surroundings).await });
     until("a running tool", || place.has("began")).await;
     for hurried in [Hurry::Interrupt, Hurry::Now] {

@@ -178,7 +178,7 @@ fn sort(kind: FailureKind) -> FailureSort {
     match kind {
         FailureKind::NotStarted => FailureSort::NotStarted,
         FailureKind::Unsupported => FailureSort::Unsupported,
-        FailureKind::Died => FailureSort::Died,
+        FailureKind::Died | FailureKind::NoResult => FailureSort::Died,
         FailureKind::TimedOut => FailureSort::TimedOut,
         FailureKind::BudgetExhausted => FailureSort::BudgetExhausted,
         FailureKind::Cancelled | FailureKind::Stopped | FailureKind::Interrupted => FailureSort::Interrupted,

@@ -1,5 +1,5 @@
-//! `weir loop run --listen` and `--bridge`: the server's page and the bridge's chats in the loop's own process, with its
-//! tasks as sessions.
+//! The host of `weir loop run`, with its tasks as sessions: in memory, or with the server's page (`--listen`) and the
+//! bridge's chats (`--bridge`) in the loop's own process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,13 +9,14 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use weir_bridge::channel::Place as ChatPlace;
+use weir_bridge::driver::ExternalAnswer;
+use weir_bridge::loop_chat::{self, LoopChat};
 use weir_host::Host;
 use weir_loop::agent::{HostAgent, LoopSessions};
-use weir_loop::shell::{Folders, Mailbox};
+use weir_loop::shell::{Folders, Handles};
 use weir_process::Lock;
 use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
 
-use super::chat::{self, Chat};
 use super::process::Process;
 use crate::bridge::{Prepared, RunningBridge};
 use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
@@ -32,34 +33,48 @@ const IDLE: Duration = Duration::from_secs(600);
 /// Extra processes, for sessions that people start on the page.
 const EXTRA_PROCESSES: usize = 4;
 
-/// A server that runs, and how it ends.
-type Serving = JoinHandle<Result<(), weir_server::ServeError>>;
-
-/// A host with the sessions of the loop, and the server and the bridge if there are any.
-pub(super) struct Watched {
+/// The host with the sessions of the loop, and the server and the bridge if there are any.
+pub(super) struct LoopHost {
     host: Host,
     bridge: Option<RunningBridge>,
     /// The chat that gets the loop's notifications and questions.
-    pub(super) chat: Option<Chat>,
-    server: Option<(mpsc::Sender<()>, Serving)>,
-    address: PathBuf,
-    _lock: Lock,
+    pub(super) chat: Option<LoopChat>,
+    /// The answers given there.
+    answers: Option<mpsc::UnboundedReceiver<ExternalAnswer>>,
+    server: Option<Serving>,
+    _lock: Option<Lock>,
 }
 
-/// Opens the host, and starts the server and the bridge if requested.
-pub(super) async fn watch(
+/// A server that runs.
+struct Serving {
+    stop: mpsc::Sender<()>,
+    task: JoinHandle<Result<(), weir_server::ServeError>>,
+    /// The file with its address.
+    address: PathBuf,
+}
+
+/// Opens the host: in memory if no one but the loop uses it. Starts the server and the bridge if requested.
+pub(super) async fn open(
     opts: &LoopListenOpts,
     places: &Folders,
     process: &Process,
     parallel: usize,
     chat: Option<&str>,
-) -> anyhow::Result<(HostAgent, Watched)> {
+) -> anyhow::Result<(HostAgent, LoopHost)> {
     if opts.listen.is_some_and(listening_is_remote) {
         let text = "--listen: other machines could connect, and the loop does not encrypt; listen on 127.0.0.1 and put a \
                     proxy in front of it";
         return Err(UsageError(text.to_owned()).into());
     }
     let (bridge, chat) = bridge(opts, chat)?;
+    if !opts.is_wanted() {
+        let agent = process.agent(places, parallel).await?;
+        let host = agent.host().clone();
+        return Ok((
+            agent,
+            LoopHost { host, bridge: None, chat: None, answers: None, server: None, _lock: None },
+        ));
+    }
     let data = serve::data_directory(opts.data.clone())?;
     weir_base::file::create_private_folder(&data)
         .with_context(|| format!("cannot create {}", data.display()))?;
@@ -89,11 +104,12 @@ pub(super) async fn watch(
         retention: weir_host::Retention::default(),
     };
     let loop_sessions = sessions.clone();
-    let host = engine.open_with(move |settings| loop_sessions.take(settings)).await?;
-    let agent = HostAgent::new(host.clone(), sessions, Arc::clone(&process.factory), places.logs());
-    let address = data.join(serve::ADDRESS_FILE);
-    let mut watched = Watched { host, bridge: None, chat: None, server: None, address, _lock: lock };
+    let host = engine.open_with(move |settings| loop_sessions.options(settings)).await?;
+    let agent = HostAgent::new(host.clone(), sessions, Arc::clone(&process.factory));
+    let mut opened =
+        LoopHost { host, bridge: None, chat: None, answers: None, server: None, _lock: Some(lock) };
     if let Some(listen) = opts.listen {
+        let address = data.join(serve::ADDRESS_FILE);
         let options = ServeOptions {
             listen,
             allow_remote: false,
@@ -104,14 +120,15 @@ pub(super) async fn watch(
             drain: DRAIN,
             settings: ServerSettings { roots: engine.roots.clone(), ..ServerSettings::default() },
         };
-        watched.serve(options).await?;
+        opened.serve(options, address).await?;
     }
     if let Some(bridge) = bridge {
-        let (running, (handle, answers)) = bridge.start_with_external(watched.host.clone())?;
-        watched.bridge = Some(running);
-        watched.chat = chat.map(|chat| Chat::new(chat, handle, answers, Mailbox::new(places.mailbox())));
+        let (running, (handle, answers)) = bridge.start_with_external(opened.host.clone())?;
+        opened.bridge = Some(running);
+        opened.chat = chat.map(|place| LoopChat::new(place, handle));
+        opened.answers = Some(answers);
     }
-    Ok((agent, watched))
+    Ok((agent, opened))
 }
 
 /// The requested bridge and chat. Opens no files or connections.
@@ -128,7 +145,7 @@ fn bridge(
                 "notifications should go to the chat {name}, but there is no bridge; add --bridge FILE"
             ));
         }
-        (Some(name), Some(prepared)) => match chat::place(name) {
+        (Some(name), Some(prepared)) => match loop_chat::place(name) {
             None => {
                 return wrong(format!(
                     "{name} is not a valid chat; use CHANNEL:CHAT, such as telegram:12345"
@@ -143,34 +160,41 @@ fn bridge(
     Ok((prepared, place))
 }
 
-impl Watched {
-    async fn serve(&mut self, options: ServeOptions) -> anyhow::Result<()> {
+impl LoopHost {
+    async fn serve(&mut self, options: ServeOptions, address: PathBuf) -> anyhow::Result<()> {
         let server = Server::start(self.host.clone(), options).await?;
-        weir_base::file::replace(&self.address, server.url().as_bytes())
-            .with_context(|| format!("cannot write {}", self.address.display()))?;
+        weir_base::file::replace(&address, server.url().as_bytes())
+            .with_context(|| format!("cannot write {}", address.display()))?;
         serve::say_where(&server, false)?;
         let (stop, stopped) = mpsc::channel(1);
-        self.server = Some((stop, tokio::spawn(server.run(stopped))));
+        self.server = Some(Serving { stop, task: tokio::spawn(server.run(stopped)), address });
         Ok(())
     }
 
-    /// Ends the chat, the server and the bridge. Viewers are told.
+    /// Gives the answers from the chat to the run.
+    pub(super) fn connect(&mut self, run: Handles) {
+        if let (Some(chat), Some(answers)) = (&self.chat, self.answers.take()) {
+            tokio::spawn(chat.clone().carry(answers, run));
+        }
+    }
+
+    /// Ends the chat, the server, the bridge and the host. Viewers are told.
     pub(super) async fn end(self) {
         if let Some(chat) = &self.chat {
             chat.end();
         }
         match self.server {
             None => self.host.shut_down(DRAIN).await,
-            Some((stop, serving)) => {
+            Some(Serving { stop, task, address }) => {
                 drop(stop);
-                let failure = match serving.await {
+                let failure = match task.await {
                     Ok(served) => served.err().map(|error| error.to_string()),
                     Err(error) => Some(error.to_string()),
                 };
                 if let Some(error) = failure {
                     tell(&format!("weir: the server failed: {error}"));
                 }
-                let _ = std::fs::remove_file(self.address);
+                let _ = std::fs::remove_file(address);
             }
         }
         if let Some(bridge) = self.bridge {

@@ -5,5 +5,5 @@
 mod find;
 mod load;
 
-pub(crate) use find::{Found, Past, Transcripts};
-pub(crate) use load::Loaded;
+pub use find::{FindError, PastSession, TranscriptFile, Transcripts};
+pub use load::LoadedTranscript;

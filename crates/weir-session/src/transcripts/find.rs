@@ -15,48 +15,69 @@ const MAX_NAME_LENGTH: usize = 200;
 
 /// The folder with all transcripts.
 #[derive(Debug, Clone)]
-pub(crate) struct Transcripts {
+pub struct Transcripts {
     projects: PathBuf,
 }
 
 /// A file with a transcript.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub struct TranscriptFile {
     /// The session.
-    pub(crate) id: String,
-    pub(crate) path: PathBuf,
+    pub id: String,
+    /// Where it is.
+    pub path: PathBuf,
     modified: SystemTime,
     length: u64,
 }
 
 /// A past session, as shown in a list.
 #[derive(Debug, Clone)]
-pub(crate) struct Past {
-    pub(crate) found: Found,
-    pub(crate) glance: Glance,
+pub struct PastSession {
+    /// Its transcript.
+    pub found: TranscriptFile,
+    /// What the beginning and the end of the transcript say.
+    pub glance: Glance,
 }
 
 /// Why a transcript was not found.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FindError {
+pub enum FindError {
+    /// No session has this id.
     #[error("no session {id} found in {}; `weir sessions` lists them", projects.display())]
-    None { id: String, projects: PathBuf },
+    None {
+        /// The id.
+        id: String,
+        /// The folder with all transcripts.
+        projects: PathBuf,
+    },
+    /// Several sessions have an id that begins like this.
     #[error("{id} matches several sessions:\n  {}\nGive more of the id.", found.join("\n  "))]
-    Several { id: String, found: Vec<String> },
+    Several {
+        /// The beginning of an id.
+        id: String,
+        /// The ids that begin with it.
+        found: Vec<String>,
+    },
+    /// A folder cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
-    System { path: PathBuf, source: io::Error },
+    System {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }
 
-impl Found {
+impl TranscriptFile {
     /// When it was last written, in seconds since 1970.
-    pub(crate) fn modified(&self) -> u64 {
+    pub fn modified(&self) -> u64 {
         self.modified.duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
     }
 }
 
-impl Past {
+impl PastSession {
     /// A one-line description of the session.
-    pub(crate) fn about(&self) -> &str {
+    pub fn about(&self) -> &str {
         let glance = &self.glance;
         glance.title.as_deref().or(glance.first_prompt.as_deref()).unwrap_or_default()
     }
@@ -64,18 +85,18 @@ impl Past {
 
 impl Transcripts {
     /// The transcripts below the CLI's own folder.
-    pub(crate) fn below(config: &Path) -> Self {
+    pub fn below(config: &Path) -> Self {
         Self { projects: config.join("projects") }
     }
 
     /// All transcripts, newest first. A missing folder has none.
-    pub(crate) fn all(&self) -> Result<Vec<Found>, FindError> {
+    pub fn all(&self) -> Result<Vec<TranscriptFile>, FindError> {
         let folders = self.list(&self.projects)?;
         self.files(folders.into_iter())
     }
 
     /// The transcripts of sessions in this folder, newest first.
-    pub(crate) fn of_folder(&self, cwd: &Path) -> Result<Vec<Found>, FindError> {
+    pub fn of_folder(&self, cwd: &Path) -> Result<Vec<TranscriptFile>, FindError> {
         let name = project_name(cwd);
         let is_match = |folder: &PathBuf| {
             let folder = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -87,7 +108,7 @@ impl Transcripts {
     }
 
     /// Finds a transcript by its id, or the beginning of it.
-    pub(crate) fn find(&self, id: &str) -> Result<Found, FindError> {
+    pub fn find(&self, id: &str) -> Result<TranscriptFile, FindError> {
         let id = id.to_ascii_lowercase();
         let all = self.all()?;
         let mut matching = all.into_iter().filter(|found| found.id.starts_with(&id)).peekable();
@@ -96,7 +117,7 @@ impl Transcripts {
         if first.id == id || matching.peek().is_none() {
             return Ok(first);
         }
-        let rest: Vec<Found> = matching.collect();
+        let rest: Vec<TranscriptFile> = matching.collect();
         if let Some(exact) = rest.iter().find(|found| found.id == id) {
             return Ok(exact.clone());
         }
@@ -105,7 +126,7 @@ impl Transcripts {
     }
 
     /// Reads the beginning and the end of a transcript.
-    pub(crate) fn look(&self, found: Found) -> io::Result<Past> {
+    pub fn look(&self, found: TranscriptFile) -> io::Result<PastSession> {
         let mut file = File::open(&found.path)?;
         let mut head = Vec::new();
         file.by_ref().take(GLANCE).read_to_end(&mut head)?;
@@ -115,10 +136,10 @@ impl Transcripts {
             file.take(GLANCE).read_to_end(&mut tail)?;
         }
         let glance = glance(&head, &tail, found.length.max(head.len() as u64));
-        Ok(Past { found, glance })
+        Ok(PastSession { found, glance })
     }
 
-    fn files(&self, folders: impl Iterator<Item = PathBuf>) -> Result<Vec<Found>, FindError> {
+    fn files(&self, folders: impl Iterator<Item = PathBuf>) -> Result<Vec<TranscriptFile>, FindError> {
         let mut files = Vec::new();
         for folder in folders {
             // A folder that has since been removed, or is not readable, is skipped.
@@ -142,12 +163,12 @@ impl Transcripts {
 }
 
 /// A transcript, if the file is named after a session.
-fn session_file(path: PathBuf) -> Option<Found> {
+fn session_file(path: PathBuf) -> Option<TranscriptFile> {
     let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
     uuid::Uuid::try_parse(&id).ok()?;
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
     let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
-    Some(Found { id, path, modified, length: metadata.len() })
+    Some(TranscriptFile { id, path, modified, length: metadata.len() })
 }
 
 /// The CLI's name for a working directory.

@@ -7,14 +7,16 @@ use std::path::Path;
 use weir_transcript::import::{AgentTranscript, ImportReport, Transcript, glance, import_view};
 use weir_transcript::{FoldOptions, View};
 
-use super::find::Found;
+use super::find::TranscriptFile;
 
 /// The files of a session.
-pub(crate) struct Loaded {
+#[derive(Debug)]
+pub struct LoadedTranscript {
     main: Vec<u8>,
     agents: Vec<AgentFile>,
 }
 
+#[derive(Debug)]
 struct AgentFile {
     id: String,
     lines: Vec<u8>,
@@ -27,8 +29,9 @@ impl AgentFile {
     }
 }
 
-impl Loaded {
-    pub(crate) fn read(found: &Found) -> io::Result<Self> {
+impl LoadedTranscript {
+    /// Reads a transcript, and those of its sub-agents.
+    pub fn read(found: &TranscriptFile) -> io::Result<Self> {
         let main = fs::read(&found.path)?;
         let mut agents = agent_files(&found.path.with_extension("").join("subagents"), |_| true);
         if let Some(folder) = found.path.parent() {
@@ -42,13 +45,14 @@ impl Loaded {
         Ok(Self { main, agents })
     }
 
-    pub(crate) fn transcript(&self) -> Transcript<'_> {
+    /// The files, for [`weir_transcript::import`].
+    pub fn transcript(&self) -> Transcript<'_> {
         let agents = self.agents.iter().map(AgentFile::transcript).collect();
         Transcript { main: &self.main, agents }
     }
 
     /// The whole session; nothing is dropped or cut.
-    pub(crate) fn view(&self) -> (View, ImportReport) {
+    pub fn view(&self) -> (View, ImportReport) {
         let whole = FoldOptions { keep_entries: None, output_limit: usize::MAX, unknown_limit: usize::MAX };
         import_view(&self.transcript(), whole)
     }
