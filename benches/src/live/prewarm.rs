@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 use weir_process::Environment;
 use weir_session::{Observer, Pool, PoolOptions, Session, SessionOptions};
+use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::{Place, RealCli};
+use weir_testkit::real::RealCli;
 use weir_wire::Line;
 
 use super::runtime;

@@ -20,6 +20,8 @@ use weir_bridge::engine::{Answer, ConversationSettings, Ending, EndingOutcome, F
 use weir_bridge::machine::{Role, Settings};
 use weir_bridge::store::BridgeStore;
 use weir_bridge::webhook::{HEADER_SIGNATURE, HEADER_TIMESTAMP, WebhookChannel, WebhookOptions, sign};
+use weir_testkit::http::free_address;
+use weir_testkit::until_some;
 
 const SECRET: &str = "a shared secret";
 
@@ -107,22 +109,9 @@ impl OtherSide {
     }
 
     async fn gets(&self, words: &str) -> Value {
-        let started = Instant::now();
-        loop {
-            let found = self.got.lock().unwrap().iter().find(|got| got.to_string().contains(words)).cloned();
-            if let Some(found) = found {
-                return found;
-            }
-            assert!(started.elapsed() < Duration::from_secs(30), "never received: {words}");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let find = || self.got.lock().unwrap().iter().find(|got| got.to_string().contains(words)).cloned();
+        until_some(words, find).await
     }
-}
-
-/// A port that was free a moment ago.
-async fn free_address() -> SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap()
 }
 
 async fn send(address: SocketAddr, body: &Value, secret: &str, age: i64) -> (u16, String) {
@@ -151,7 +140,7 @@ async fn send(address: SocketAddr, body: &Value, secret: &str, age: i64) -> (u16
 #[tokio::test]
 async fn signed_messages_are_answered_once() {
     let side = OtherSide::default();
-    let address = free_address().await;
+    let address = free_address().unwrap();
     let options = WebhookOptions {
         listen: address,
         url: side.start().await,
@@ -229,7 +218,7 @@ async fn start(
     edits: bool,
     engine: Arc<dyn Engine>,
 ) -> (SocketAddr, Arc<BridgeStore>, Idle) {
-    let address = free_address().await;
+    let address = free_address().unwrap();
     let options = WebhookOptions {
         listen: address,
         url: side.start().await,

@@ -87,6 +87,7 @@ impl Keeper {
 mod tests {
     use proptest::prelude::*;
     use weir_store::{Event, NewEvent};
+    use weir_testkit::Capture;
     use weir_transcript::HostEvent;
     use weir_wire::MessageId;
 
@@ -102,12 +103,8 @@ mod tests {
     const FORMATS: [Format; 4] = [Format::View, Format::Agent, Format::Classic, Format::Raw];
 
     fn captures() -> Vec<Vec<u8>> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/captures/2.1.325");
-        let mut files: Vec<_> =
-            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.retain(|path| path.to_string_lossy().ends_with(".out.ndjson"));
-        files.sort();
-        files.iter().map(|path| std::fs::read(path).unwrap()).collect()
+        let newest = Capture::all().unwrap().into_iter().filter(|capture| capture.version == "2.1.325");
+        newest.map(|capture| capture.read().unwrap()).collect()
     }
 
     /// Logs of whole conversations, one after another, with what the host writes between them.

@@ -20,9 +20,7 @@ use weir_host::{Actor, Host, HostOptions, NewSession};
 use weir_server::{App, Certificate, ConnectionLimits, NewToken, Role, ServeOptions, Server, ServerSettings};
 use weir_session::SessionOptions;
 use weir_store::MemoryStore;
-
-/// Longer than any step takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+use weir_testkit::soon;
 
 const SHORT: Duration = Duration::from_millis(200);
 
@@ -104,10 +102,6 @@ impl Listening {
         self.stop.send(()).await.unwrap();
         soon(self.running).await.unwrap().unwrap();
     }
-}
-
-async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(DEADLINE, future).await.unwrap()
 }
 
 /// Reads until the server closes the connection, which it must.

@@ -15,9 +15,8 @@ use weir_store::{
     Append, Durability, Lookup, NewEvent, NewStoredSession, ReadQuery, SessionId, Space, SqliteOptions,
     SqliteStore, Store, StoreError,
 };
-use weir_testkit::small_disk;
+use weir_testkit::{Random, small_disk};
 
-use crate::random::Random;
 use crate::tally::Tally;
 
 /// First argument of the program that plays a disk, and of the one that is killed.

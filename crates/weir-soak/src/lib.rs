@@ -16,7 +16,6 @@ mod place;
 pub mod plan;
 mod play;
 mod pooled;
-pub mod random;
 mod recorder;
 mod settings;
 mod soak;

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-
-use crate::random::Random;
+use weir_testkit::Random;
 
 /// What one step of the model costs, in dollars: the usual tokens at the price of [`MODEL`].
 pub const STEP_USD: f64 = 0.001_05;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use weir_session::{Pool, PoolError, PoolOptions, TurnEnd};
+use weir_testkit::Random;
 
 use crate::place::Place;
 use crate::plan::{Plan, Say};
-use crate::random::Random;
 use crate::tally::Tally;
 
 /// Longer than anything takes, even on a busy machine: anything slower hangs.

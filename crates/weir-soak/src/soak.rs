@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
+use weir_testkit::Random;
 
 use crate::leaks::{Held, grows, held};
 use crate::place::Place;
 use crate::plan::Plan;
-use crate::random::Random;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use crate::{play, pooled};

@@ -1,14 +1,33 @@
-//! Support for tests: a scripted Messages API, real CLIs, scenarios for them and for the simulated CLI, small disks.
+//! Support for tests: places and waiting, the simulated CLI as a process, a scripted Messages API, real CLIs,
+//! scenarios for both, small disks.
 //!
-//! No program that is shipped depends on it, and it depends on nothing that drives the CLI: its own small driver
-//! judges the others.
+//! No shipped program depends on it. It is below `weir-session` and `weir-host`, so that their unit tests can use it:
+//! its own small driver judges theirs.
 
 pub mod api;
+mod captures;
+mod git;
+pub mod http;
+mod place;
+mod processes;
+mod random;
 pub mod real;
 pub mod redact;
+mod remains;
 pub mod scenario;
+mod simulated;
 #[cfg(target_os = "linux")]
 pub mod small_disk;
+mod wait;
+
+pub use captures::Capture;
+pub use git::{begin_repository, git};
+pub use place::{DUMMY_KEY, Place};
+pub use processes::{Leftover, end_leftovers, processes_where};
+pub use random::Random;
+pub use remains::{check_no_lock_or_record, raw_log_lines, raw_logs};
+pub use simulated::{quick_stop, simulated_claude};
+pub use wait::{DEADLINE, blocking, soon, until, until_some};
 
 // The simulated CLI itself, and its scripts and JSON values, which the scripted API and the scenarios share.
 pub use weir_simulator::{array, json, object, play, script};

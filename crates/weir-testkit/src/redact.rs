@@ -3,7 +3,7 @@
 //! Known paths and ids are replaced by name; ids with a recognisable form, and times, are recognised. Pure; it knows
 //! nothing about the protocol.
 
-use crate::real::Place;
+use crate::Place;
 
 /// Replaces everything that varies between runs.
 ///

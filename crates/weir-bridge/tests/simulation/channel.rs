@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_bridge::channel::{Capabilities, ChatId, MessageRef, Operation, OperationError};
 use weir_bridge::markup::Markup;
-
-use crate::random::Random;
+use weir_testkit::Random;
 
 pub(crate) fn capabilities(posts_once: bool) -> Capabilities {
     Capabilities {

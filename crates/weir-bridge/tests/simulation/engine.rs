@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_bridge::channel::Attachment;
 use weir_bridge::engine::{Ask, AskKind, Command, Ending, EndingOutcome, Report};
-
-use crate::random::Random;
+use weir_testkit::Random;
 
 #[derive(Debug, Clone)]
 struct Turn {

@@ -3,7 +3,6 @@
 
 mod channel;
 mod engine;
-mod random;
 mod world;
 
 use std::collections::BTreeMap;

@@ -9,10 +9,10 @@ use weir_bridge::driver::Batch;
 use weir_bridge::machine::{
     Action, Bridge, ButtonKey, Event, InboxId, Kept, Kind, QueueMode, Role, Settings,
 };
+use weir_testkit::Random;
 
 use crate::channel::{Screen, capabilities};
 use crate::engine::Engine;
-use crate::random::Random;
 
 pub(crate) const STRANGER: &str = "stranger";
 

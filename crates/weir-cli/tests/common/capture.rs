@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
-use super::PATIENCE;
+use weir_testkit::DEADLINE;
 
 /// The output so far, shared by all clones.
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ impl Capture {
 
     /// Waits until the output satisfies the condition.
     pub(crate) fn wait(&self, what: &str, is_wanted: impl Fn(&[u8]) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         let mut state = self.0.0.lock().unwrap();
         while !is_wanted(&state.bytes) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -52,7 +52,7 @@ impl Capture {
 
     /// The whole output, after its end.
     pub(crate) fn all(&self) -> Vec<u8> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         let mut state = self.0.0.lock().unwrap();
         while !state.is_over {
             let left = deadline.saturating_duration_since(Instant::now());

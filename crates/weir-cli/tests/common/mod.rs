@@ -9,18 +9,15 @@
 )]
 
 mod capture;
-mod http;
 mod place;
 mod running;
 mod terminal;
 
-pub(crate) use http::{Answer, Client, Event, Events, eventually};
 pub(crate) use place::{Done, Place};
 pub(crate) use running::Running;
 pub(crate) use terminal::Terminal;
-
-/// How long anything may take. Nothing takes a tenth of it unless something hangs.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
+pub(crate) use weir_testkit::blocking::until_some as eventually;
+pub(crate) use weir_testkit::http::{Answer, Client, Event, Events};
 
 /// A prompt that runs a script.
 pub(crate) fn script(steps: &str) -> String {

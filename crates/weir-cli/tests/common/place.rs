@@ -2,14 +2,16 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
-use tempfile::TempDir;
+use weir_testkit::blocking::until;
+use weir_testkit::{DEADLINE, Leftover, processes_where};
 
-use super::{PATIENCE, Running};
+use super::Running;
 
 /// The exit code and output of a run.
 pub(crate) struct Done {
@@ -48,33 +50,38 @@ impl Done {
     }
 }
 
-/// A home, a workspace and a CLI. A process that is still running at the end fails the test.
+/// A place with a workspace and a CLI. A process that is still running at the end fails the test.
 pub(crate) struct Place {
-    folder: TempDir,
+    place: weir_testkit::Place,
     environment: Vec<(OsString, OsString)>,
     umask: Option<&'static str>,
     /// Whether a write beyond the file size limit fails instead of killing the process.
     survives_file_limit: bool,
 }
 
+impl Deref for Place {
+    type Target = weir_testkit::Place;
+
+    fn deref(&self) -> &Self::Target {
+        &self.place
+    }
+}
+
 impl Place {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["home", "workspace"] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-        }
+        let place = weir_testkit::Place::new().unwrap();
+        std::fs::create_dir(place.path("workspace")).unwrap();
         // Under this name the program acts as the simulated CLI.
-        let claude = folder.path().join("simulated-claude");
+        let claude = place.path("simulated-claude");
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_weir"), &claude).unwrap();
-        let path = |name: &str| folder.path().join(name).into_os_string();
         let environment = vec![
-            ("HOME".into(), path("home")),
+            ("HOME".into(), place.home().into_os_string()),
             ("PATH".into(), std::env::var_os("PATH").unwrap()),
             ("WEIR_CLAUDE".into(), claude.into_os_string()),
             ("SIMULATED_CLAUDE_PACE".into(), "0".into()),
             ("TERM".into(), "xterm-256color".into()),
         ];
-        Self { folder, environment, umask: None, survives_file_limit: false }
+        Self { place, environment, umask: None, survives_file_limit: false }
     }
 
     /// Sets a variable for processes started from now on.
@@ -103,10 +110,6 @@ impl Place {
 
     pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
         &self.environment
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
     }
 
     pub(crate) fn workspace(&self) -> PathBuf {
@@ -157,46 +160,31 @@ impl Place {
     /// Waits until this file or folder exists.
     #[track_caller]
     pub(crate) fn wait_for_file(&self, name: &str) {
-        let deadline = Instant::now() + PATIENCE;
-        while !self.path(name).exists() {
-            assert!(Instant::now() < deadline, "{name} was not created");
-            super::breathe();
-        }
+        until(name, || self.path(name).exists());
     }
 
     /// Waits until this is true.
     #[track_caller]
     pub(crate) fn wait_until(&self, what: &str, is_true: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !is_true() {
-            assert!(Instant::now() < deadline, "did not happen: {what}");
-            super::breathe();
-        }
+        until(what, is_true);
     }
 
-    /// Processes that were started here and are still running.
-    fn left(&self) -> Vec<String> {
-        let ours = self.folder.path().as_os_str().as_encoded_bytes().to_vec();
-        let holds = |bytes: &[u8]| bytes.windows(ours.len()).any(|window| window == ours);
-        let processes =
-            std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok().map(|entry| entry.path()));
-        processes
-            .filter(|path| path.join("environ").exists())
-            .filter(|path| std::fs::read(path.join("environ")).is_ok_and(|environment| holds(&environment)))
-            .map(|path| describe(&path))
-            .collect()
+    /// Processes that were started here and are still running, also if they have another home.
+    fn left(&self) -> Vec<Leftover> {
+        let ours = self.root().as_os_str().as_encoded_bytes();
+        processes_where(|environment| environment.windows(ours.len()).any(|window| window == ours))
     }
 
     /// Waits until all processes started here have ended.
     #[track_caller]
     pub(crate) fn wait_until_empty(&self) {
-        let deadline = Instant::now() + PATIENCE;
+        let started = Instant::now();
         loop {
             let left = self.left();
             if left.is_empty() {
                 return;
             }
-            assert!(Instant::now() < deadline, "still running: {left:?}");
+            assert!(started.elapsed() < DEADLINE, "still running: {left:?}");
             super::breathe();
         }
     }
@@ -211,9 +199,4 @@ impl Place {
             assert!(files.is_empty(), "{files:?}");
         }
     }
-}
-
-fn describe(process: &Path) -> String {
-    let command = std::fs::read(process.join("cmdline")).unwrap_or_default();
-    format!("{} {}", process.display(), String::from_utf8_lossy(&command).replace('\0', " "))
 }

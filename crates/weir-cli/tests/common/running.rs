@@ -4,9 +4,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
+use weir_testkit::DEADLINE;
 
+use super::Done;
 use super::capture::Capture;
-use super::{Done, PATIENCE};
 
 /// A running program and its output.
 pub(crate) struct Running {
@@ -61,7 +62,7 @@ impl Running {
 /// Waits for a program to exit and returns its exit code. One that does not exit is killed and fails the test.
 #[track_caller]
 pub(super) fn wait(child: &mut Child, printed: &Capture) -> Option<i32> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();

@@ -1,11 +1,10 @@
 //! The environment in which commands run: a repository, a home, a CLI that answers everything.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
+use weir_testkit::http::receive_bodies;
 
 use crate::blocks::{Block, read};
 use crate::common::{Client, Done, Place, Running, Terminal, eventually};
@@ -188,7 +187,7 @@ impl Stage {
         if config.contains("\n[webhook]") {
             return;
         }
-        let url = answering_program();
+        let (url, _) = receive_bodies().unwrap();
         self.write("workspace/secret", "a secret that is long enough to be one");
         let channel = format!(
             "\n[webhook]\nlisten = \"127.0.0.1:0\"\nurl = \"{url}\"\nsecret = {{ file = \"secret\" }}\n"
@@ -242,33 +241,4 @@ fn asking_task(name: &str) -> String {
         { "text": "Done." },
     ]);
     format!("- [ ] {name}\n  @@{script}\n")
-}
-
-/// The address of a program that answers every request with 200 and an empty object, until the test ends.
-fn answering_program() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            // A client that disconnects early does not matter.
-            let _ = answer(&stream);
-        }
-    });
-    url
-}
-
-fn answer(mut stream: &TcpStream) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream);
-    let mut length: usize = 0;
-    let mut line = String::new();
-    while reader.read_line(&mut line)? > 2 {
-        if let Some((name, value)) =
-            line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        {
-            length = value.trim().parse().unwrap_or_else(|error| panic!("{name}: {error}"));
-        }
-        line.clear();
-    }
-    reader.read_exact(&mut vec![0; length])?;
-    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
+use weir_testkit::{Random, raw_logs};
 
 use crate::common::{Place, Running, breathe};
 use crate::repository::{commits, git, repository, state, task};
@@ -15,22 +16,9 @@ fn kills_wanted() -> usize {
 
 const GATE: &str = "[[loop.gates]]\nname = \"ok\"\ncommand = [\"true\"]\n";
 
-/// Reproducible pseudo-random numbers.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: Duration) -> Duration {
-        let limit = u64::try_from(limit.as_micros()).unwrap().max(1);
-        Duration::from_micros(self.next() % limit)
-    }
+/// A time below a limit.
+fn below(random: &mut Random, limit: Duration) -> Duration {
+    Duration::from_micros(random.below(u64::try_from(limit.as_micros()).unwrap()))
 }
 
 /// Ten tasks; the fifth needs two attempts, because the first one leaves something broken.
@@ -81,19 +69,13 @@ fn outcome(place: &Place) -> Outcome {
 
 /// The total cost in all logs, with each result counted once.
 fn logged_cost(place: &Place) -> f64 {
-    let logs = std::fs::read_dir(place.workspace().join(".ralph/logs/claude")).unwrap();
-    let mut sum = 0.0;
-    for log in logs {
-        let path = log.unwrap().path();
-        let name = path.to_string_lossy().into_owned();
-        if name.ends_with(".ndjson") && !name.ends_with(".in.ndjson") {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let mut results = lines.filter(|line| line["type"] == "result");
-            sum += results.next_back().and_then(|result| result["total_cost_usd"].as_f64()).unwrap_or(0.0);
-        }
-    }
-    sum
+    let costs = raw_logs(&place.workspace().join(".ralph/logs/claude")).into_iter().map(|log| {
+        let text = std::fs::read_to_string(log).unwrap();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut results = lines.filter(|line| line["type"] == "result");
+        results.next_back().and_then(|result| result["total_cost_usd"].as_f64()).unwrap_or(0.0)
+    });
+    costs.sum()
 }
 
 fn start(place: &Place) -> Running {
@@ -112,7 +94,7 @@ fn killed_at_random_moments_a_run_ends_like_an_undisturbed_one() {
 
     // Another seed gives other moments; a failure can be reproduced with its seed.
     let seed = std::env::var("WEIR_KILL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_115);
-    let mut numbers = Numbers(seed);
+    let mut random = Random::new(seed);
     let (mut kills, wanted) = (0, kills_wanted());
     while kills < wanted {
         let place = Place::new();
@@ -120,7 +102,7 @@ fn killed_at_random_moments_a_run_ends_like_an_undisturbed_one() {
         loop {
             let running = start(&place);
             // The start takes most of the time, so some waits must be long, or the run would never get far.
-            let instant = Instant::now() + numbers.below(whole / 4);
+            let instant = Instant::now() + below(&mut random, whole / 4);
             while Instant::now() < instant {
                 breathe();
             }
@@ -152,10 +134,10 @@ fn killed_with_parallel_tasks_each_is_merged_once() {
         .map(|number| task(&format!("Task {number}"), &format!("echo {number} >> file-{number}.txt")))
         .collect();
     repository(&place, &list, &format!("[loop]\nparallel = 3\n{GATE}"));
-    let mut numbers = Numbers(7);
+    let mut random = Random::new(7);
     for _ in 0..8 {
         let running = start(&place);
-        let instant = Instant::now() + numbers.below(Duration::from_millis(700));
+        let instant = Instant::now() + below(&mut random, Duration::from_millis(700));
         while Instant::now() < instant {
             breathe();
         }

@@ -1,39 +1,21 @@
 //! Notifications by a command and by a webhook with a real listener.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
 use std::sync::mpsc;
 
 use serde_json::Value;
+use weir_testkit::http::{free_address, receive_bodies};
 
 use crate::common::{Place, Running, eventually};
 use crate::repository::{commits, repository, task, weir_loop};
 
 /// Listens for notifications and passes them on.
-fn listener() -> (String, mpsc::Receiver<Value>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/hook?a=\"b\"", listener.local_addr().unwrap());
-    let (sender, received) = mpsc::channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut reader = BufReader::new(stream.unwrap());
-            let (mut length, mut line) = (0, String::new());
-            while reader.read_line(&mut line).is_ok_and(|count| count > 2) {
-                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            let answer = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
-            reader.get_mut().write_all(answer).unwrap();
-            if sender.send(serde_json::from_slice(&body).unwrap()).is_err() {
-                return;
-            }
-        }
-    });
-    (url, received)
+fn listener() -> (String, mpsc::Receiver<Vec<u8>>) {
+    let (url, bodies) = receive_bodies().unwrap();
+    (format!("{url}hook?a=\"b\""), bodies)
+}
+
+fn read(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap()
 }
 
 fn config(url: &str) -> String {
@@ -57,7 +39,7 @@ fn questions_failures_and_the_end_are_announced_by_webhook_and_command() {
     let (url, received) = listener();
     repository(&place, &(asks.to_owned() + &task("Breaks", "touch broken")), &config(&url));
     let running = Running::start(place.command(&["loop", "run"]));
-    let question = received.recv().unwrap();
+    let question = read(&received.recv().unwrap());
     assert_eq!(question["kind"], "question");
     // The command that it suggests works.
     let text = question["text"].as_str().unwrap();
@@ -66,7 +48,7 @@ fn questions_failures_and_the_end_are_announced_by_webhook_and_command() {
     weir_loop(&place, &words).expect(0);
     running.finish().expect(1);
     assert_eq!(commits(&place), ["Asks"]);
-    let rest: Vec<Value> = received.try_iter().collect();
+    let rest: Vec<Value> = received.try_iter().map(|body| read(&body)).collect();
     assert!(rest.iter().any(|news| news["event"]["task"] == "breaks"), "{rest:?}");
     assert_eq!(kinds(rest), ["end", "failure"]);
     let told = std::fs::read_dir(place.workspace().join("../news")).unwrap();
@@ -82,7 +64,7 @@ fn a_limit_is_announced() {
     let (url, received) = listener();
     repository(&place, &(task("A", "echo 1 > a") + &task("B", "echo 1 > b")), &config(&url));
     weir_loop(&place, &["run", "--max-iterations", "1"]).expect(8);
-    let news: Vec<Value> = received.try_iter().collect();
+    let news: Vec<Value> = received.try_iter().map(|body| read(&body)).collect();
     assert!(news[0]["text"].as_str().unwrap().contains("limits.iterations"), "{news:?}");
     assert_eq!(kinds(news), ["limit"]);
 }
@@ -94,14 +76,13 @@ fn a_webhook_is_sent_through_the_proxy_of_the_environment() {
     // There is no such host.
     repository(&place, &task("A", "echo 1 > a"), &config("http://hook.invalid/"));
     weir_loop(&place, &["run"]).expect(0);
-    assert_eq!(kinds(received.try_iter().collect()), ["end"]);
+    assert_eq!(kinds(received.try_iter().map(|body| read(&body)).collect()), ["end"]);
 }
 
 #[test]
 fn an_unreachable_webhook_changes_nothing_and_is_reported() {
     let place = Place::new();
-    // The listener is dropped, so the port is closed.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = free_address().unwrap();
     repository(&place, &task("A", "echo 1 > a"), &config(&format!("http://{free}/")));
     let done = weir_loop(&place, &["run"]).expect(0);
     assert!(done.text().contains("the notification by webhook failed"), "{done:?}");

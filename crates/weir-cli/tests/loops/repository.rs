@@ -1,6 +1,6 @@
 //! A repository with a task list.
 
-use std::process::{Command, Stdio};
+use weir_testkit::begin_repository;
 
 use crate::common::{Done, Place};
 
@@ -8,26 +8,12 @@ use crate::common::{Done, Place};
 pub(crate) fn repository(place: &Place, list: &str, config: &str) {
     std::fs::write(place.workspace().join("TASKS.md"), list).unwrap();
     std::fs::write(place.workspace().join("weir.toml"), config).unwrap();
-    for args in [
-        &["init", "-q", "-b", "main"][..],
-        &["config", "user.name", "Test"],
-        &["config", "user.email", "test@example.com"],
-        &["add", "-A"],
-        &["commit", "-q", "-m", "Begin"],
-    ] {
-        git(place, args);
-    }
+    begin_repository(&place.workspace());
 }
 
 /// Runs git in the workspace.
-#[expect(clippy::disallowed_methods, reason = "it is waited for")]
 pub(crate) fn git(place: &Place, args: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.args(args).current_dir(place.workspace()).stdin(Stdio::null());
-    command.env_clear().envs(place.environment().iter().cloned());
-    let done = command.output().unwrap();
-    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap()
+    weir_testkit::git(&place.workspace(), args)
 }
 
 /// A task with a script for the simulated CLI that runs a command.

@@ -3,8 +3,9 @@
 //! The CLI has to be installed: `scripts/setup-real-cli.sh`. `WEIR_SKIP_REAL_CLI=1` skips this and says so.
 
 use serde_json::{Value, json};
+use weir_testkit::Place as RealPlace;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::{Place as RealPlace, RealCli};
+use weir_testkit::real::RealCli;
 
 use crate::common::{Event, Place, script};
 use crate::support::Served;
@@ -31,7 +32,7 @@ fn serve(cli: &RealCli, api: &ScriptedApi) -> (Served, RealPlace) {
 
 #[test]
 fn a_real_cli_answers_streams_and_is_interrupted() {
-    let Some(cli) = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version) else { return };
+    let Some(cli) = RealCli::required().into_iter().max_by_key(|cli| cli.version) else { return };
     let api = ScriptedApi::start().unwrap();
     let (mut served, _real) = serve(&cli, &api);
     let first = script(r#"{"text":"The first answer."}"#);
@@ -72,7 +73,7 @@ fn a_real_cli_answers_streams_and_is_interrupted() {
 
 #[test]
 fn real_clis_answer_in_a_schema_and_branch() {
-    for cli in RealCli::required().unwrap() {
+    for cli in RealCli::required() {
         let api = ScriptedApi::start().unwrap();
         let (mut served, _real) = serve(&cli, &api);
         structured::check_forms(&served);
@@ -105,7 +106,7 @@ fn real_clis_answer_in_a_schema_and_branch() {
 
 #[test]
 fn a_real_cli_is_cut_off_refused_and_fails() {
-    let Some(cli) = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version) else { return };
+    let Some(cli) = RealCli::required().into_iter().max_by_key(|cli| cli.version) else { return };
     let api = ScriptedApi::start().unwrap();
     let (mut served, _real) = serve(&cli, &api);
     // It asks the model to continue three times, and gives up.

@@ -1,5 +1,8 @@
 //! `weir replay` from the outside: arguments and bytes in, bytes and an exit code out.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod events;
 mod exit_codes;
 mod json;

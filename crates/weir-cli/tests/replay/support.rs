@@ -9,29 +9,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
 use tempfile::TempDir;
+use weir_testkit::Capture;
 
-/// The exit code and output of a run.
-#[derive(Debug)]
-pub(crate) struct Done {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: String,
-}
-
-impl Done {
-    /// The standard output as one JSON value.
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.stdout).unwrap()
-    }
-
-    /// The standard output as one JSON value per line.
-    pub(crate) fn json_lines(&self) -> Vec<Value> {
-        let text = std::str::from_utf8(&self.stdout).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
+pub(crate) use crate::common::Done;
 
 /// `weir replay` with these arguments, not yet started. Its standard input is empty.
 #[expect(clippy::disallowed_methods, reason = "the program itself is under test; every caller waits for it")]
@@ -85,19 +66,15 @@ pub(crate) fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
 }
 
 pub(crate) fn capture(version: &str, name: &str) -> PathBuf {
-    let path = captures_folder().join(version).join(format!("{name}.out.ndjson"));
+    let path = Capture::new(version, name).path;
     assert!(path.is_file(), "{} not found", path.display());
     path
 }
 
 /// Every recorded stream, in order, and the demo.
 pub(crate) fn captures() -> Vec<PathBuf> {
-    let mut found = vec![demo()];
-    for version in std::fs::read_dir(captures_folder()).unwrap() {
-        let files = std::fs::read_dir(version.unwrap().path()).unwrap();
-        let paths = files.map(|file| file.unwrap().path());
-        found.extend(paths.filter(|path| path.to_string_lossy().ends_with(".out.ndjson")));
-    }
+    let recorded = Capture::all().unwrap().into_iter().map(|capture| capture.path);
+    let mut found: Vec<PathBuf> = recorded.chain([demo()]).collect();
     assert!(found.len() > 100, "the recorded streams are missing");
     found.sort();
     found
@@ -105,10 +82,6 @@ pub(crate) fn captures() -> Vec<PathBuf> {
 
 pub(crate) fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/demo.ndjson")
-}
-
-fn captures_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/captures")
 }
 
 /// Lines of text with a line feed after each.

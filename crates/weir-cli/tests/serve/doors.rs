@@ -5,8 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use weir_testkit::Place as RealPlace;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::{Place as RealPlace, RealCli};
+use weir_testkit::real::RealCli;
 
 use crate::common::{Answer, Client, Place, eventually, script};
 use crate::support::Served;
@@ -31,7 +32,7 @@ impl Real {
     }
 
     fn in_place(place: Place, more: &[&str]) -> Option<Self> {
-        let cli = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version)?;
+        let cli = RealCli::required().into_iter().max_by_key(|cli| cli.version)?;
         Some(Self::on(&cli, place, more))
     }
 
@@ -249,7 +250,7 @@ fn reading_in_advance_ends_at_the_folder() {
 /// Older versions follow links if a rule allows reading, so no such rule is passed to them.
 #[test]
 fn reading_in_advance_follows_no_link_out_of_the_folder() {
-    for cli in RealCli::required().unwrap() {
+    for cli in RealCli::required() {
         let real = Real::on(&cli, Place::new(), &[]);
         let place = &real.served.place;
         let (outside, link) = (place.path("outside"), place.workspace().join("link"));

@@ -1,11 +1,11 @@
 //! Behind nginx, with its defaults and a base path.
 
 use std::io::Write as _;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
+use weir_testkit::http::free_address;
 
 use crate::common::{Client, Place, eventually, script};
 use crate::support::Served;
@@ -32,10 +32,6 @@ fn program() -> Option<PathBuf> {
     found
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[expect(clippy::disallowed_methods, reason = "the proxy is a part of the test, which ends it")]
 fn start(program: &PathBuf, place: &Place, port: u16, server: &str) -> Proxy {
     let folder = place.path("proxy");
@@ -60,7 +56,7 @@ fn start(program: &PathBuf, place: &Place, port: u16, server: &str) -> Proxy {
 #[test]
 fn streams_flow_through_a_proxy_that_buffers() {
     let Some(program) = program() else { return };
-    let port = free_port();
+    let port = free_address().unwrap().port();
     let public = format!("http://127.0.0.1:{port}/weir");
     let served = Served::with(&["--public-url", &public]);
     let _proxy = start(&program, &served.place, port, &served.client.address);

@@ -95,7 +95,7 @@ async fn a_client_answers_the_calls_of_its_tools() {
 
 #[tokio::test]
 async fn real_clis_call_the_tools_of_a_client() {
-    for cli in RealCli::required().unwrap_or_else(|error| panic!("{error}")) {
+    for cli in RealCli::required() {
         let version = cli.version;
         let (host, place, _api) = host_on(cli, |_| {}).await;
         let id = session(&host, place.directory().to_string_lossy().into_owned(), add(60)).await;

@@ -1,28 +1,31 @@
 //! A place for a host with the simulated CLI.
 
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tempfile::TempDir;
 use weir_host::{
     Accepted, Actor, Format, Frame, Host, HostOptions, NewMessage, NewSession, SessionId, SessionInfo,
     SessionStatus, Watch, WatchEvent, WatchQuery,
 };
-use weir_process::{Environment, StopOptions};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
+use weir_testkit::{DEADLINE, quick_stop, simulated_claude};
 use weir_transcript::{Change, View};
 
-/// Longer than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) use weir_testkit::{soon, until};
 
-/// A folder with a home, a workspace, a log and state.
-pub(crate) struct Place {
-    folder: PathBuf,
-    /// None if the caller removes it.
-    _temporary: Option<TempDir>,
+/// A place with a log and state.
+pub(crate) struct Place(weir_testkit::Place);
+
+impl Deref for Place {
+    type Target = weir_testkit::Place;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 /// A prompt with a script for the simulated CLI.
@@ -38,76 +41,31 @@ pub(crate) fn me() -> Actor {
     Actor::new("me")
 }
 
-/// Waits, but not for ever.
-pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(DEADLINE, future).await.expect("this should not take so long")
-}
-
-/// Polls for a condition that has no notification.
-pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < DEADLINE, "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
-pub(crate) fn simulated_claude() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).unwrap();
-    let name = format!("simulated-claude{}", std::env::consts::EXE_SUFFIX);
-    let program = built.join("examples").join(name);
-    assert!(
-        program.is_file(),
-        "{} is not there: `cargo test -p weir-host` builds it; for a single test run `cargo build --examples` first",
-        program.display()
-    );
-    program
-}
-
 impl Place {
     pub(crate) fn new() -> Self {
-        let temporary = tempfile::tempdir().unwrap();
-        let mut place = Self::at(temporary.path());
-        place._temporary = Some(temporary);
-        place
+        Self(weir_testkit::Place::new().unwrap())
     }
 
     /// A place in a folder that the caller has made.
     pub(crate) fn at(folder: &Path) -> Self {
-        for name in ["home", "work", "tmp"] {
-            std::fs::create_dir_all(folder.join(name)).unwrap();
-        }
-        Self { folder: folder.to_owned(), _temporary: None }
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        Self(weir_testkit::Place::at(folder).unwrap())
     }
 
     pub(crate) fn work(&self) -> String {
-        self.path("work").to_string_lossy().into_owned()
+        self.directory().to_string_lossy().into_owned()
     }
 
     pub(crate) fn options(&self) -> HostOptions {
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.path("weir.db"), &sqlite).unwrap();
-        let environment =
-            Environment::only(["PATH"]).set("HOME", self.path("home")).set("TMPDIR", self.path("tmp"));
+        let (program, environment) = (simulated_claude(env!("CARGO_PKG_NAME")), self.simulated_environment());
         let recipe = move |_: &weir_host::SessionSettings| {
-            let mut options =
-                SessionOptions::new().program(simulated_claude()).environment(environment.clone());
+            let mut options = SessionOptions::new().program(&program).environment(environment.clone());
             options.limits.interrupt = Duration::from_secs(1);
-            options.stop = StopOptions {
-                grace: Duration::from_secs(1),
-                terminate: Duration::from_secs(1),
-                descendants: Duration::from_millis(200),
-                kill: Duration::from_secs(20),
-            };
+            options.stop = quick_stop();
             options
         };
-        let mut options = HostOptions::new(Arc::new(store), recipe).root(self.path("work"));
+        let mut options = HostOptions::new(Arc::new(store), recipe).root(self.directory());
         options.state_directory = Some(self.path("state"));
         options.resume_prompt = says("I go on.");
         options
@@ -122,20 +80,6 @@ impl Place {
         let mut new = NewSession::new(self.work());
         new.spec.allowed_tools = vec!["Bash".to_owned()];
         id_of(&host.create(new, &me()).await.unwrap().session)
-    }
-
-    /// The living processes of this place, found by their home.
-    pub(crate) fn living(&self) -> Vec<u32> {
-        let home = format!("HOME={}\0", self.path("home").display());
-        let mut living = Vec::new();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.windows(home.len()).any(|part| part == home.as_bytes()) {
-                living.push(pid);
-            }
-        }
-        living
     }
 }
 

@@ -54,10 +54,9 @@ async fn pages_of_the_transcript_are_the_whole_without_gaps() {
 
 /// A log of recorded conversations, one after another, as long as wanted.
 async fn fill(store: &dyn Store, id: &SessionId, events: usize) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/captures/2.1.325");
     let mut lines = Vec::new();
     for name in ["tools", "two-turns", "subagents-parallel", "write-overwrite-edit", "ask-user-question"] {
-        let recorded = std::fs::read(format!("{folder}/{name}.out.ndjson")).unwrap();
+        let recorded = weir_testkit::Capture::new("2.1.325", name).read().unwrap();
         lines.extend(recorded.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
     }
     lines.retain(|line| !line.is_empty());

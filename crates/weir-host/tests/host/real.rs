@@ -9,8 +9,9 @@ use weir_host::{Decision, Host, HostError, HostOptions, NewMessage, NewSession, 
 use weir_process::Environment;
 use weir_session::{SessionOptions, SessionSpec};
 use weir_store::{SqliteOptions, SqliteStore};
+use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::{Place, RealCli};
+use weir_testkit::real::RealCli;
 use weir_transcript::{EntryBody, Notice, RequestState, TurnState};
 
 use crate::place::{ask, id_of, me, says, script, send, soon, status};
@@ -40,7 +41,7 @@ pub(crate) async fn host_on(
 /// goes; and a caller without a person is not kept waiting.
 #[tokio::test]
 async fn a_real_cli_that_waits_for_a_person_blocks_no_other_session() {
-    let mut clis = RealCli::required().unwrap_or_else(|error| panic!("{error}"));
+    let mut clis = RealCli::required();
     clis.sort_by_key(|cli| cli.version);
     let Some(newest) = clis.pop() else { return };
     let (host, place, _api) = host_on(newest, |options| {
@@ -91,7 +92,7 @@ async fn a_real_cli_that_waits_for_a_person_blocks_no_other_session() {
 /// The real CLI keeps nothing of such a session, tells what each message used, and a stop in mid-turn is no failure.
 #[tokio::test]
 async fn a_real_cli_keeps_nothing_of_a_session_that_is_not_to_be_kept() {
-    let mut clis = RealCli::required().unwrap_or_else(|error| panic!("{error}"));
+    let mut clis = RealCli::required();
     clis.sort_by_key(|cli| cli.version);
     for cli in clis {
         let version = cli.version;
@@ -148,7 +149,7 @@ fn transcripts(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 #[tokio::test]
 async fn a_conversation_outlives_the_processes_of_a_real_cli() {
     // All of them pass; the oldest and the newest differ most, and each takes its time to start.
-    let mut clis = RealCli::required().unwrap_or_else(|error| panic!("{error}"));
+    let mut clis = RealCli::required();
     clis.sort_by_key(|cli| cli.version);
     let newest = clis.len().saturating_sub(1);
     for (_, cli) in clis.into_iter().enumerate().filter(|(place, _)| *place == 0 || *place == newest) {

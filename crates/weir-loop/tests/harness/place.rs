@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use weir_loop::agent::{AgentRequest, HostAgent};
 use weir_loop::config::{Config, parse};
 use weir_loop::event::LoopEvent;
@@ -13,15 +12,18 @@ use weir_loop::machine::Wanted;
 use weir_loop::shell::{Folders, Handles, LoopOptions, Messengers, OpenOptions, Runner, open};
 use weir_loop::state::{RunEnd, RunState, TaskRecord};
 use weir_loop::tasks::TaskId;
-use weir_process::{Environment, LogOptions, PlainCommand, Secrets};
+use weir_process::{Environment, LogOptions, Secrets};
 use weir_session::SessionOptions;
+use weir_testkit::{begin_repository, raw_logs, simulated_claude};
 
-/// Longer than anything takes, even on a busy machine.
+pub(crate) use weir_testkit::until;
+
+/// Longer than any run takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(900);
 
 /// A repository with a loop.
 pub(crate) struct Place {
-    folder: TempDir,
+    place: weir_testkit::Place,
     pub(crate) config: Config,
     misbehave: Option<String>,
     /// How long each step of ending a session may take.
@@ -54,49 +56,21 @@ pub(crate) fn does(command: &str) -> serde_json::Value {
     serde_json::json!([{"tool": "Bash", "input": {"command": command}}, {"text": "Done, all tests pass."}])
 }
 
-fn simulated_claude() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).unwrap();
-    let program = built.join("examples").join(format!("simulated-claude{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "{} does not exist: `cargo test -p weir-loop` builds it", program.display());
-    program
-}
-
-/// Waits for a condition by polling.
-pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let started = std::time::Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < DEADLINE, "timed out: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
 impl Place {
     /// A repository with this list and this configuration.
     pub(crate) async fn new(list: &str, config: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
         let place = Self {
             config: parse(config).unwrap(),
-            folder,
+            place: weir_testkit::Place::new().unwrap(),
             misbehave: None,
             patience: Duration::from_secs(2),
             real: None,
             events: Arc::default(),
         };
-        std::fs::create_dir_all(place.workspace()).unwrap();
-        std::fs::create_dir_all(place.folder.path().join("home")).unwrap();
         place.write("TASKS.md", list);
         place.write("README", "a repository\n");
         place.write("weir.toml", config);
-        for args in [
-            &["init", "-q", "-b", "main"][..],
-            &["config", "user.name", "Test"],
-            &["config", "user.email", "test@example.com"],
-            &["add", "-A"],
-            &["commit", "-q", "-m", "Begin"],
-        ] {
-            place.git(args).await;
-        }
+        begin_repository(&place.workspace());
         place
     }
 
@@ -112,7 +86,7 @@ impl Place {
     }
 
     pub(crate) fn workspace(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.place.directory()
     }
 
     pub(crate) fn folders(&self) -> Folders {
@@ -132,10 +106,7 @@ impl Place {
     }
 
     pub(crate) async fn git(&self, args: &[&str]) -> String {
-        let done =
-            PlainCommand::new("git").args(args.iter().copied()).cwd(self.workspace()).run().await.unwrap();
-        assert!(done.is_success(), "git {args:?}: {}", done.stderr.text());
-        done.stdout.text()
+        weir_testkit::git(&self.workspace(), args)
     }
 
     /// The subjects of the commits since the first, oldest first.
@@ -147,15 +118,14 @@ impl Place {
     /// The agent: sessions with the simulated CLI, on a host in memory.
     pub(crate) async fn agent(&self) -> HostAgent {
         let folders = self.folders();
-        let home = self.folder.path().join("home");
+        let environment = self.place.simulated_environment().set("CLAUDE_CODE_MAX_RETRIES", "0");
         let (misbehave, real, patience) = (self.misbehave.clone(), self.real.clone(), self.patience);
         let factory = move |request: &AgentRequest| {
-            let mut environment = Environment::only(["PATH"]).set("HOME", &home).set("TMPDIR", &home);
-            environment = environment.set("CLAUDE_CODE_MAX_RETRIES", "0");
+            let mut environment = environment.clone();
             if let Some(how) = &misbehave {
                 environment = environment.set("SIMULATED_CLAUDE_MISBEHAVE", how);
             }
-            let mut program = simulated_claude();
+            let mut program = simulated_claude(env!("CARGO_PKG_NAME"));
             if let Some((real, variables)) = &real {
                 program.clone_from(real);
                 let all = variables.iter();
@@ -215,22 +185,11 @@ impl Place {
     fn assert_clean(&self) {
         let left = weir_process::leftovers(&self.folders().state()).unwrap();
         assert!(left.is_empty(), "{left:?}");
-        let home = format!("HOME={}\0", self.folder.path().join("home").display());
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-            let is_ours = environment.windows(home.len()).any(|part| part == home.as_bytes());
-            assert!(!is_ours, "{} is left", entry.path().display());
-        }
+        assert_eq!(self.place.living(), Vec::<u32>::new(), "processes are left");
     }
 
     /// The raw logs of sessions.
     pub(crate) fn logs(&self) -> Vec<PathBuf> {
-        let mut logs: Vec<PathBuf> =
-            std::fs::read_dir(self.folders().logs()).unwrap().map(|entry| entry.unwrap().path()).collect();
-        logs.retain(|path| {
-            path.to_string_lossy().ends_with(".ndjson") && !path.to_string_lossy().ends_with(".in.ndjson")
-        });
-        logs.sort();
-        logs
+        raw_logs(&self.folders().logs())
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use weir_loop::outcome::Outcome;
 use weir_loop::state::{RunEnd, TaskRecord};
+use weir_testkit::Place as CliPlace;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::{Place as CliPlace, RealCli};
+use weir_testkit::real::RealCli;
 
 use crate::place::{Place, task};
 
@@ -30,7 +31,7 @@ fn list() -> String {
 #[tokio::test]
 async fn a_planner_enters_no_worktree_and_has_a_system_prompt_of_its_own() {
     let planner = weir_loop::config::Config::default().planner;
-    for cli in RealCli::required().unwrap() {
+    for cli in RealCli::required() {
         let (api, home) = (ScriptedApi::start().unwrap(), CliPlace::new().unwrap());
         let place = Place::new("- [ ] a\n", "").await.on(&cli.program, home.environment(&api.url()));
         let (_hurry, around) = crate::seed::around();
@@ -56,7 +57,7 @@ async fn a_planner_enters_no_worktree_and_has_a_system_prompt_of_its_own() {
 
 #[tokio::test]
 async fn three_tasks_on_each_real_cli_cost_what_the_api_counted() {
-    for cli in RealCli::required().unwrap() {
+    for cli in RealCli::required() {
         let api = ScriptedApi::start().unwrap();
         let home = CliPlace::new().unwrap();
         let place = Place::new(&list(), CONFIG).await.on(&cli.program, home.environment(&api.url()));

@@ -15,7 +15,7 @@ async fn an_edit_changes_a_waiting_message() {
     let anna = Person::new("anna").await;
     let mut place = Place::new(&[&anna.id]).await;
     place.plan.settings.default_scope.queue = QueueMode::Followup;
-    place.plan.settings.default_scope.allowed_tools = vec!["Bash".into()];
+    place.plan.settings.default_scope.spec.allowed_tools = vec!["Bash".into()];
     let bridge = place.plan.start().await;
     let room = anna.makes_room(true, &[place.bot()]).await;
     anna.sees_joined(&room, place.bot()).await;

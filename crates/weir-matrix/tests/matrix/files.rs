@@ -13,7 +13,7 @@ async fn pictures_come_in_and_long_answers_go_out_as_files(encrypted: bool) {
     let anna = Person::new("anna").await;
     let mut place = Place::new(&[&anna.id]).await;
     place.plan.settings.max_parts = 1;
-    place.plan.settings.default_scope.allowed_tools = vec!["Read".into()];
+    place.plan.settings.default_scope.spec.allowed_tools = vec!["Read".into()];
     let bridge = place.plan.start().await;
     let room = anna.makes_room(encrypted, &[place.bot()]).await;
     anna.sees_joined(&room, place.bot()).await;

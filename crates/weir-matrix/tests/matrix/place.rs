@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use matrix_sdk::ruma::{OwnedUserId, UserId};
-use tempfile::TempDir;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_bridge::BridgeError;
@@ -18,26 +17,12 @@ use weir_bridge::machine::{Role, Settings};
 use weir_bridge::store::BridgeStore;
 use weir_host::{Host, HostOptions};
 use weir_matrix::{MatrixChannel, MatrixOptions};
-use weir_process::{Environment, StopOptions};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
+use weir_testkit::{quick_stop, simulated_claude};
 
 use crate::person::{PASSWORD, fresh_name, register};
 use crate::synapse::synapse;
-
-/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
-fn simulated_claude() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).unwrap();
-    let program =
-        built.join("examples").join(format!("matrix-simulated-claude{}", std::env::consts::EXE_SUFFIX));
-    assert!(
-        program.is_file(),
-        "{} is missing: run `cargo build -p weir-matrix --examples`",
-        program.display()
-    );
-    program
-}
 
 /// The settings of a bridge. They can be passed to a bridge in another process.
 #[derive(Debug, Clone)]
@@ -74,23 +59,17 @@ impl Plan {
     async fn host(&self) -> Host {
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.folder.join("weir.db"), &sqlite).unwrap();
-        let environment = Environment::only(["PATH"])
-            .set("HOME", self.folder.join("home"))
-            .set("TMPDIR", self.folder.join("tmp"));
+        let place = weir_testkit::Place::at(&self.folder).unwrap();
+        let (program, environment) =
+            (simulated_claude(env!("CARGO_PKG_NAME")), place.simulated_environment());
         let recipe = move |_: &weir_host::SessionSettings| {
-            let mut options =
-                SessionOptions::new().program(simulated_claude()).environment(environment.clone());
+            let mut options = SessionOptions::new().program(&program).environment(environment.clone());
             options.limits.interrupt = Duration::from_secs(1);
-            options.stop = StopOptions {
-                grace: Duration::from_secs(1),
-                terminate: Duration::from_secs(1),
-                descendants: Duration::from_millis(200),
-                kill: Duration::from_secs(20),
-            };
+            options.stop = quick_stop();
             options
         };
         // Without a lock folder: after a kill, leftovers of the killed process may hold the lock for a while.
-        Host::open(HostOptions::new(Arc::new(store), recipe).root(self.folder.join("work"))).await.unwrap()
+        Host::open(HostOptions::new(Arc::new(store), recipe).root(place.directory())).await.unwrap()
     }
 
     pub(crate) async fn start(&self) -> Running {
@@ -117,7 +96,7 @@ impl Plan {
 
 /// The place for a bridge: an account and a folder.
 pub(crate) struct Place {
-    _folder: TempDir,
+    _place: weir_testkit::Place,
     pub(crate) plan: Plan,
 }
 
@@ -132,14 +111,11 @@ pub(crate) struct Running {
 
 impl Place {
     pub(crate) async fn new(people: &[&UserId]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["home", "work", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-        }
+        let place = weir_testkit::Place::new().unwrap();
         let bot = register(&fresh_name("weir")).await;
         let people: Vec<&str> = people.iter().map(|person| person.as_str()).collect();
-        let plan = Plan::new(folder.path(), &synapse().await.url, &bot, &people);
-        Self { _folder: folder, plan }
+        let plan = Plan::new(place.root(), &synapse().await.url, &bot, &people);
+        Self { _place: place, plan }
     }
 
     pub(crate) fn bot(&self) -> &UserId {

@@ -3,7 +3,6 @@
 //! It ends with this program, however that ends: a shell runs it and waits for the end of its own input, which only
 //! this program keeps open.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
+use weir_testkit::http::free_address;
 
 /// Time limit for starting: it creates its database, and the machine may be busy.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
@@ -57,7 +57,7 @@ impl Synapse {
         let installed = installed();
         for attempt in 1.. {
             // Synapse cannot choose a free port itself, so another program may take this one first.
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = free_address().unwrap().port();
             let folder = tempfile::Builder::new().prefix("weir-synapse-").tempdir().unwrap();
             configure(folder.path(), port);
             let mut synapse =

@@ -1,13 +1,9 @@
 //! Shared test helpers.
 
-use std::future::Future;
-use std::time::Duration;
-
 use weir_process::{Launch, Output, Process, ProcessId};
 use weir_wire::Frame;
 
-/// Longer than any step takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) use weir_testkit::{soon, until};
 
 /// A launch of a shell script.
 pub(crate) fn script(script: &str) -> Launch {
@@ -42,20 +38,6 @@ pub(crate) async fn start_runaway(launch: Launch) -> (Process, ProcessId) {
 /// Starts a shell script.
 pub(crate) async fn start(text: &str) -> Process {
     script(text).spawn().await.unwrap()
-}
-
-/// Waits for something that must happen.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(DEADLINE, future).await.expect("this takes too long")
-}
-
-/// Waits for a condition that can only be polled.
-pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let started = std::time::Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < DEADLINE, "timed out waiting for: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
 }
 
 /// The next line as text.

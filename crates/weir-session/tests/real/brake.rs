@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_session::{Message, Session, SessionError, SessionOptions};
+use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::{Place, Version};
+use weir_testkit::real::Version;
 use weir_testkit::scenario::{Cli, Process};
 use weir_transcript::{Status, TurnState};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 use weir_session::{FolderTrust, Session, SessionOptions};
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::Place;
 use weir_testkit::scenario::{Cli, Process};
+use weir_testkit::{Place, git};
 use weir_trust::{TrustFile, scan};
 
 use crate::host::Host;
@@ -106,15 +106,6 @@ async fn a_folder_runs_nothing_until_a_person_trusts_it() {
             .unwrap();
         assert_eq!(trap.ask(remembered()).await, (vec![], false), "{cli}: it has changed");
     }
-}
-
-/// Runs git.
-#[expect(clippy::disallowed_methods, reason = "the test lures git into running a program")]
-fn git(folder: &Path, arguments: &[&str]) {
-    let mut git = std::process::Command::new("git");
-    git.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments);
-    let done = git.output().unwrap();
-    assert!(done.status.success(), "{arguments:?}: {done:?}");
 }
 
 /// Creates a repository with a file that git has to compare again, and that names a program for that.

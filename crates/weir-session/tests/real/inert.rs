@@ -1,8 +1,8 @@
 //! Text is inert: whatever a message says, a real CLI reads no file and runs no command because of it.
 
 use weir_session::{Message, Session};
+use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::Place;
 use weir_testkit::scenario::{Cli, Process};
 use weir_wire::{OutgoingBlock, OutgoingContent};
 

@@ -24,9 +24,6 @@ mod options;
 #[cfg(test)]
 mod player;
 #[cfg(test)]
-#[path = "../programs/find.rs"]
-mod programs;
-#[cfg(test)]
 mod recorder;
 #[cfg(test)]
 mod sandbox;
@@ -38,5 +35,5 @@ mod tools;
 /// The real CLIs to test with. Fails with instructions if one is missing.
 #[cfg(test)]
 fn real_clis() -> Vec<weir_testkit::real::RealCli> {
-    weir_testkit::real::RealCli::required().unwrap_or_else(|error| panic!("{error}"))
+    weir_testkit::real::RealCli::required()
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use weir_session::Session;
+use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::Place;
 use weir_testkit::scenario::{Cli, Process};
 use weir_transcript::ToolState;
 

@@ -2,8 +2,8 @@
 
 use weir_process::{Environment, LogOptions};
 use weir_session::{Origin, SessionOptions};
+use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::Place;
 use weir_testkit::scenario::{Cli, MODEL_FLAGS, Process};
 use weir_transcript::FoldOptions;
 use weir_wire::HookRegistration;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use weir_session::{Message, Sent, Session, SessionError, TurnEnd};
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::json::Json;
-use weir_testkit::real::{Place, end_leftovers};
 use weir_testkit::scenario::{Action, Cli, Condition, PICTURE, Played, Process, Scenario, outline};
+use weir_testkit::{Place, end_leftovers};
 use weir_transcript::FoldOptions;
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 

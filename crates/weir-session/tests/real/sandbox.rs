@@ -3,8 +3,8 @@
 use serde_json::json;
 use weir_process::Sandbox;
 use weir_session::{Session, SessionOptions};
+use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::Place;
 use weir_testkit::scenario::{Cli, Process};
 
 use crate::host::Host;

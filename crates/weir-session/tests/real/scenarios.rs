@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use weir_testkit::real::RealCli;
 use weir_testkit::scenario::{Cli, Scenario, all, compare, differs_by_version, nearest};
+use weir_testkit::simulated_claude;
 
 use crate::player::{cannot_play, play};
-use crate::programs::simulated_claude;
 
 /// How many scenarios run at once. Each has its own folders, API and process.
 const JOBS: usize = 4;
@@ -99,7 +99,7 @@ async fn agree(real: &RealCli, scenario: &Scenario) -> Result<(), String> {
     if compare(scenario, real.version, &[], &[]).skipped.is_some() {
         return Ok(());
     }
-    let simulated = Cli::simulated(simulated_claude(), nearest(real.version));
+    let simulated = Cli::simulated(simulated_claude(env!("CARGO_PKG_NAME")), nearest(real.version));
     let real = Cli::from(real.clone());
     let on = |cli: &Cli| {
         let cli = cli.to_string();

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use weir_session::{Session, SessionOptions, Unlisted, tools_of_rules};
+use weir_testkit::Place;
 use weir_testkit::api::{RecordedRequest, ScriptedApi};
-use weir_testkit::real::Place;
 use weir_testkit::scenario::{Cli, Process};
 use weir_transcript::ToolState;
 

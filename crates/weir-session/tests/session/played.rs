@@ -9,8 +9,7 @@ use tokio::task::JoinHandle;
 use weir_process::{Exit, Peer, Process};
 use weir_session::{Message, Session, SessionError, SessionOptions, TurnEnd};
 
-/// Maximum time that any step may take before a test fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) use weir_testkit::soon;
 
 pub(crate) const SESSION: &str = "0b2bd3a5-6d0c-4c0e-9d5c-6f1f3f0c1a2b";
 
@@ -39,11 +38,6 @@ pub(crate) fn session(mut options: SessionOptions) -> (Session, Stage) {
 pub(crate) fn asking(session: &Session, message: impl Into<Message>) -> JoinHandle<Answer> {
     let (session, message) = (session.clone(), message.into());
     tokio::spawn(async move { session.ask(message).await })
-}
-
-/// Waits with a time limit.
-pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("timed out")
 }
 
 /// Lets everything happen that can happen without time passing.

@@ -23,9 +23,6 @@ mod place;
 #[cfg(test)]
 mod pool;
 #[cfg(test)]
-#[path = "../programs/find.rs"]
-mod programs;
-#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod silence;

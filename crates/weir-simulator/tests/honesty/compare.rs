@@ -1,7 +1,8 @@
 //! Compares two transcripts.
 
 use weir_simulator::json::Json;
-use weir_testkit::real::{Exit, Place, Received};
+use weir_testkit::Place;
+use weir_testkit::real::{Exit, Received};
 use weir_testkit::redact::Redactor;
 use weir_testkit::scenario::outline;
 use weir_transcript::{Fold, FoldOptions, HostEvent};

@@ -1,8 +1,7 @@
 //! Recordings of the real CLI.
 
-use std::path::{Path, PathBuf};
-
 use weir_simulator::json::{Json, parse};
+use weir_testkit::Capture;
 
 /// A recorded process.
 #[derive(Debug, Clone)]
@@ -37,39 +36,24 @@ impl Recording {
     }
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/captures")
-}
-
 /// All recordings, in order.
 pub(crate) fn recordings() -> Vec<Recording> {
-    let mut found = Vec::new();
-    for version in ["2.1.325", "2.1.9"] {
-        let folder = root().join(version);
-        let mut names: Vec<String> = std::fs::read_dir(&folder)
-            .unwrap()
-            .filter_map(|entry| {
-                entry.unwrap().file_name().to_str().unwrap().strip_suffix(".out.ndjson").map(str::to_owned)
-            })
-            .collect();
-        names.sort();
-        found.extend(names.iter().map(|name| read(&folder, version, name)));
-    }
-    found
+    Capture::all().unwrap().iter().map(read).collect()
 }
 
-fn read(folder: &Path, version: &str, name: &str) -> Recording {
-    let file = |end: &str| std::fs::read(folder.join(format!("{name}.{end}"))).unwrap();
+fn read(capture: &Capture) -> Recording {
+    let folder = capture.path.parent().unwrap();
+    let file = |end: &str| std::fs::read(folder.join(format!("{}.{end}", capture.name))).unwrap();
     let about = parse(&String::from_utf8(file("json")).unwrap()).unwrap();
     let text = |value: &Json| value.as_str().unwrap().to_owned();
     let environment = about.get("env").map(Json::members).unwrap_or_default();
     Recording {
-        version: version.to_owned(),
-        name: name.to_owned(),
+        version: capture.version.clone(),
+        name: capture.name.clone(),
         arguments: about.items_of("args").iter().map(text).collect(),
         environment: environment.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
         input: String::from_utf8(file("in.ndjson")).unwrap().lines().map(str::to_owned).collect(),
-        output: file("out.ndjson"),
+        output: capture.read().unwrap(),
         exit: about.integer_of("exit"),
         stderr: about.str_of("stderr").unwrap_or_default().to_owned(),
     }

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use weir_simulator::json::{Json, parse};
-use weir_testkit::real::{Driver, DriverError, Exit, Launch, Place, Received};
+use weir_testkit::Place;
+use weir_testkit::real::{Driver, DriverError, Exit, Launch, Received};
 
 use crate::compare::compare;
 use crate::recording::Recording;
@@ -202,12 +203,8 @@ fn wait_for_command(driver: &Driver, place: &Place) {
 
 /// Whether a command of the simulated CLI is running in this place.
 fn is_command_running(place: &Place) -> bool {
-    let home = format!("HOME={}", place.home().display()).into_bytes();
-    let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
-    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    processes.map(|entry| entry.path()).any(|process| {
-        let is_ours = std::fs::read(process.join("environ")).is_ok_and(|environ| holds(&environ, &home));
-        let program = std::fs::read_link(process.join("exe"));
-        is_ours && program.is_ok_and(|program| !program.ends_with("simulated-claude"))
+    place.living().iter().any(|process| {
+        let program = std::fs::read_link(format!("/proc/{process}/exe"));
+        program.is_ok_and(|program| !program.ends_with("simulated-claude"))
     })
 }

@@ -1,7 +1,7 @@
 //! Sessions on disk.
 
 use crate::support::{Finished, Start};
-use weir_testkit::real::Place;
+use weir_testkit::Place;
 
 const FIRST: &str = r#"[{"text":"first","usage":{"input_tokens":1000,"output_tokens":200}}]"#;
 const SECOND: &str = r#"[{"text":"second","usage":{"input_tokens":5000,"output_tokens":600}}]"#;

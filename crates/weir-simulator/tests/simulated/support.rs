@@ -1,13 +1,12 @@
 //! A simulated CLI under test: its own place, a driver, and helpers for common actions.
 
-use std::time::Duration;
-
 use weir_simulator::json::{Json, parse};
 use weir_simulator::object;
-use weir_testkit::real::{Driver, Exit, Launch, Place, Received, Responder, Response};
+use weir_testkit::Place;
+use weir_testkit::real::{Driver, Exit, Launch, Received, Responder, Response};
 
-/// How long anything may take before a test gives up.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) use weir_testkit::DEADLINE;
+pub(crate) use weir_testkit::blocking::until;
 
 /// How a CLI is started.
 pub(crate) struct Start {
@@ -264,13 +263,4 @@ pub(crate) fn json(text: &str) -> Json {
 pub(crate) fn is_alive(pid: i32) -> bool {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
-}
-
-/// Waits until a condition holds.
-pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = std::time::Instant::now() + DEADLINE;
-    while !condition() {
-        assert!(std::time::Instant::now() < end, "{what} did not happen");
-        std::thread::yield_now();
-    }
 }

@@ -1,7 +1,7 @@
 //! Tools, really executed.
 
 use crate::support::{Start, json};
-use weir_testkit::real::Place;
+use weir_testkit::Place;
 
 #[test]
 fn files_are_read_written_and_edited() {

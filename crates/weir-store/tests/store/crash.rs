@@ -9,8 +9,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use weir_store::{Append, Lookup, NewEvent, NewStoredSession, SearchQuery, SessionId, Store};
+use weir_testkit::Random;
 
-use crate::support::{Random, id, open, open_unsynced, whole_log};
+use crate::support::{id, open, open_unsynced, whole_log};
 
 const FOLDER: &str = "WEIR_STORE_CRASH_FOLDER";
 const SEED: &str = "WEIR_STORE_CRASH_SEED";
@@ -19,7 +20,7 @@ const ROUNDS: u64 = 12;
 
 /// The payload of event `seq` of a session: shows whether the event is complete.
 fn payload(conversation: &str, seq: u64) -> Vec<u8> {
-    let mut random = Random(seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random::new(seq);
     let length = if random.below(50) == 0 { 200_000 } else { random.below(2_000) };
     let mut text = format!("{conversation} {seq} ");
     while (text.len() as u64) < length {
@@ -54,7 +55,7 @@ fn write_forever(store: &dyn Store, writer: u64, seed: u64) {
         Some(facts) => facts.newest,
         None => store.create(NewStoredSession::new(conversation.clone(), 1)).wait().unwrap().newest,
     };
-    let mut random = Random((seed * WRITERS + writer) * 7919 + 1);
+    let mut random = Random::new(seed * WRITERS + writer);
     let mut next = newest + 1;
     loop {
         let count = 1 + random.below(8);
@@ -94,7 +95,7 @@ fn what_was_acknowledged_survives_a_kill() {
     for seed in 0..ROUNDS {
         let mut child = start_child(folder.path(), seed);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let mut random = Random(seed * 104_729 + 17);
+        let mut random = Random::new(seed);
         let mut note = |line: String| {
             let Some((_, ack)) = line.split_once("ack ") else { return false };
             let (conversation, seq) = ack.split_once(' ').unwrap();

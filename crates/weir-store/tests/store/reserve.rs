@@ -1,7 +1,6 @@
 //! A disk that is really full: what is refused and reported, what still works, and how it recovers.
 
 use std::path::Path;
-use std::time::Instant;
 
 use weir_store::{
     Append, Durability, ListQuery, Lookup, NewStoredSession, SearchQuery, SessionId, SessionUpdate, Space,
@@ -9,7 +8,7 @@ use weir_store::{
 };
 
 use crate::small_disk::{self, available, empty, fill};
-use crate::support::{DEADLINE, create, event, id, searchable, whole_log};
+use crate::support::{create, event, id, searchable, until, whole_log};
 
 const RESERVE: u64 = 2 << 20;
 
@@ -37,15 +36,6 @@ fn essential(conversation: &SessionId) -> Append {
 
 fn is_full(store: &dyn Store) -> bool {
     matches!(store.space(), Space::Full { .. })
-}
-
-#[track_caller]
-fn until(what: &str, mut is_true: impl FnMut() -> bool) {
-    let deadline = Instant::now() + DEADLINE;
-    while !is_true() {
-        assert!(Instant::now() < deadline, "timed out waiting until {what}");
-        std::thread::yield_now();
-    }
 }
 
 #[test]
@@ -188,7 +178,7 @@ fn child() {
     if store.find(Lookup::Id(one.clone())).wait().unwrap().is_none() {
         create(&store, "one");
     }
-    let mut random = crate::support::Random(round * 7919 + 5);
+    let mut random = weir_testkit::Random::new(round);
     loop {
         let append = if random.below(3) == 0 {
             essential(&one)

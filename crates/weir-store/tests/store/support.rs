@@ -6,15 +6,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use std::time::Duration;
 
 use weir_store::{
     Append, Durability, EventPage, MemoryStore, NewEvent, NewStoredSession, ReadQuery, SessionId,
     SqliteOptions, SqliteStore, Store,
 };
 
-/// Longer than anything here takes. It only passes if a test fails.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) use weir_testkit::DEADLINE;
+pub(crate) use weir_testkit::blocking::until;
 
 /// Runs the check on each kind of store.
 pub(crate) fn on_each(check: impl Fn(&dyn Store)) {
@@ -92,17 +91,5 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
             Poll::Ready(output) => return output,
             Poll::Pending => std::thread::park(),
         }
-    }
-}
-
-/// A deterministic sequence of pseudorandom numbers.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
     }
 }

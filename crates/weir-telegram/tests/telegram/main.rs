@@ -166,7 +166,7 @@ async fn a_burst_is_answered_without_loss() {
 async fn a_message_is_added_to_the_running_turn() {
     let mut place = Place::new().await;
     place.settings.default_scope.queue = QueueMode::Steer;
-    place.settings.default_scope.allowed_tools = vec!["Bash".into()];
+    place.settings.default_scope.spec.allowed_tools = vec!["Bash".into()];
     let bridge = place.start().await;
     let waits = "until [ -e go ]; do sleep 0.05; done";
     let script = json!([{"tool": "Bash", "input": {"command": waits}}, {"text": "One answer for both."}]);

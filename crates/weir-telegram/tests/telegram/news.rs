@@ -12,7 +12,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a very small picture";
 #[tokio::test(flavor = "multi_thread")]
 async fn a_picture_that_a_tool_returns_is_shown_once() {
     let mut place = Place::new().await;
-    place.settings.default_scope.allowed_tools = vec!["Read".into()];
+    place.settings.default_scope.spec.allowed_tools = vec!["Read".into()];
     std::fs::write(place.path("work/chart.png"), PNG).unwrap();
     let bridge = place.start().await;
     let read = json!({"tool": "Read", "input": {"file_path": place.path("work/chart.png")}});
@@ -36,7 +36,7 @@ async fn a_picture_that_a_tool_returns_is_shown_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_picture_that_the_agent_wrote_and_names_is_shown_if_configured() {
     let mut place = Place::new().await;
-    place.settings.default_scope.allowed_tools = vec!["Bash".into()];
+    place.settings.default_scope.spec.allowed_tools = vec!["Bash".into()];
     place.settings.default_scope.pictures = Pictures::Named;
     std::fs::write(place.path("work/old.png"), PNG).unwrap();
     let bridge = place.start().await;
@@ -54,7 +54,7 @@ async fn a_picture_that_the_agent_wrote_and_names_is_shown_if_configured() {
 async fn an_edit_changes_a_waiting_message_but_not_a_running_one() {
     let mut place = Place::new().await;
     place.settings.default_scope.queue = QueueMode::Followup;
-    place.settings.default_scope.allowed_tools = vec!["Bash".into()];
+    place.settings.default_scope.spec.allowed_tools = vec!["Bash".into()];
     let bridge = place.start().await;
     let waits = "until [ -e go ]; do sleep 0.05; done";
     let script = json!([{"tool": "Bash", "input": {"command": waits}}, {"text": "The first."}]);

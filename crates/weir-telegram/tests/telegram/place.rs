@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_bridge::channel::{Channel, ChannelName};
@@ -17,35 +16,18 @@ use weir_bridge::host::HostEngine;
 use weir_bridge::machine::{Role, Settings};
 use weir_bridge::store::BridgeStore;
 use weir_host::{Host, HostOptions, ListSessions, MessageState};
-use weir_process::{Environment, StopOptions};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
 use weir_telegram::{TelegramChannel, TelegramOptions};
+use weir_testkit::{DEADLINE, quick_stop, simulated_claude};
 
 use crate::double::{Double, TOKEN};
-
-/// Time limit for anything to happen.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The person who may talk to the agent by configuration.
 pub(crate) const ANNA: i64 = 100;
 
-/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
-fn simulated_claude() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).unwrap();
-    let program =
-        built.join("examples").join(format!("telegram-simulated-claude{}", std::env::consts::EXE_SUFFIX));
-    assert!(
-        program.is_file(),
-        "{} is missing: run `cargo build -p weir-telegram --examples`",
-        program.display()
-    );
-    program
-}
-
 pub(crate) struct Place {
-    folder: TempDir,
+    place: weir_testkit::Place,
     pub(crate) double: Double,
     pub(crate) settings: Settings,
     /// The CLI, if it is not the simulated one, with its environment variables.
@@ -62,43 +44,35 @@ pub(crate) struct Running {
 
 impl Place {
     pub(crate) async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["home", "work", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-        }
+        let place = weir_testkit::Place::new().unwrap();
         let mut settings = Settings::default();
         settings.people.insert(("telegram".into(), ANNA.to_string().into()), Role::Admin);
-        settings.default_scope.workspace = folder.path().join("work").to_string_lossy().into_owned();
+        settings.default_scope.workspace = place.directory().to_string_lossy().into_owned();
         settings.default_scope.debounce_ms = 50;
-        Self { folder, double: Double::start().await, settings, cli: None }
+        Self { place, double: Double::start().await, settings, cli: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.place.path(name)
     }
 
     async fn host(&self) -> Host {
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.path("weir.db"), &sqlite).unwrap();
-        let mut environment =
-            Environment::only(["PATH"]).set("HOME", self.path("home")).set("TMPDIR", self.path("tmp"));
-        let (program, more) = self.cli.clone().unwrap_or_else(|| (simulated_claude(), Vec::new()));
+        let mut environment = self.place.simulated_environment();
+        let simulated = || (simulated_claude(env!("CARGO_PKG_NAME")), Vec::new());
+        let (program, more) = self.cli.clone().unwrap_or_else(simulated);
         for (name, value) in more {
             environment = environment.set(name, value);
         }
         let recipe = move |_: &weir_host::SessionSettings| {
             let mut options = SessionOptions::new().program(program.clone()).environment(environment.clone());
             options.limits.interrupt = Duration::from_secs(1);
-            options.stop = StopOptions {
-                grace: Duration::from_secs(1),
-                terminate: Duration::from_secs(1),
-                descendants: Duration::from_millis(200),
-                kill: Duration::from_secs(20),
-            };
+            options.stop = quick_stop();
             options
         };
         // Without a lock folder: after a kill, leftovers of the killed process may hold the lock for a while.
-        Host::open(HostOptions::new(Arc::new(store), recipe).root(self.path("work"))).await.unwrap()
+        Host::open(HostOptions::new(Arc::new(store), recipe).root(self.place.directory())).await.unwrap()
     }
 
     pub(crate) async fn start(&self) -> Running {
@@ -163,7 +137,7 @@ impl Running {
             if messages.iter().filter(|message| message.state != MessageState::Queued).count() >= count {
                 return;
             }
-            assert!(started.elapsed() < TIMEOUT, "timed out: {messages:#?}");
+            assert!(started.elapsed() < DEADLINE, "timed out: {messages:#?}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -171,7 +145,7 @@ impl Running {
     async fn until(&self, what: &str, condition: impl Fn() -> bool) {
         let started = Instant::now();
         while !condition() {
-            assert!(started.elapsed() < TIMEOUT, "timed out waiting for {what}: {:?}", self.outcomes());
+            assert!(started.elapsed() < DEADLINE, "timed out waiting for {what}: {:?}", self.outcomes());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::choose::{Break, choose};
-use super::http::Request;
 use super::message::ModelMessage;
 use super::stream::{Piece, pieces};
+use crate::http::request::Request;
 use crate::json::{Json, parse};
 use crate::object;
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::http::Request;
+use crate::http::request::Request;
 use crate::json::Json;
 
 /// Maximum number of requests kept; the oldest are dropped first.

@@ -20,7 +20,6 @@
 
 mod answer;
 mod choose;
-mod http;
 mod log;
 mod message;
 mod server;

@@ -8,9 +8,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::answer::{Answer, AnswerBody, Counters, answer, body_of};
-use super::http::{Request, RequestReader, write_chunk, write_head, write_last_chunk};
 use super::log::{Log, RecordedRequest};
 use super::stream::Piece;
+use crate::http::request::{Request, RequestReader, write_chunk, write_head, write_last_chunk};
 
 /// Why the API could not be started.
 #[derive(Debug, thiserror::Error)]

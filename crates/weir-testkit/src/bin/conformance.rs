@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use weir_testkit::real::{RealCli, Version};
+use weir_testkit::real::{RealCli, Version, parse_version};
 use weir_testkit::scenario::{Report, Scenario, Verdict, all, conform};
 
 type Failure = Box<dyn std::error::Error>;
@@ -52,7 +52,7 @@ fn settings() -> Result<Settings, Failure> {
                 )
                 .into());
             }
-            _ => settings.versions.push(word.parse()?),
+            _ => settings.versions.push(parse_version(&word)?),
         }
     }
     Ok(settings)

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Driver, DriverError, Exit, Launch, Place, RealCli, Version};
+use super::{Driver, DriverError, Exit, Launch, RealCli, Version};
+use crate::Place;
 
 /// Generous: an old CLI on a busy machine needs ten seconds to start.
 const DEADLINE: Duration = Duration::from_secs(60);

@@ -1,8 +1,9 @@
 //! Installed real CLIs.
 
-use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+pub use weir_process::Version;
 
 /// The versions tested by default, one per line.
 const PINNED: &str = include_str!("../../../../tests/real-cli-versions");
@@ -39,42 +40,14 @@ pub enum RealCliError {
     NoCache,
 }
 
-/// A version of the CLI. Versions compare numerically.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version {
-    /// The first number.
-    pub major: u32,
-    /// The second number.
-    pub minor: u32,
-    /// The third number.
-    pub patch: u32,
-}
-
-impl Version {
-    /// Creates a version from its three numbers.
-    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
-        Self { major, minor, patch }
-    }
-}
-
-impl std::str::FromStr for Version {
-    type Err = RealCliError;
-
-    fn from_str(text: &str) -> Result<Self, RealCliError> {
-        let mut numbers = text.split('.').map(|number| number.parse().ok());
-        match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
-            (Some(Some(major)), Some(Some(minor)), Some(Some(patch)), None) => {
-                Ok(Self { major, minor, patch })
-            }
-            _ => Err(RealCliError::NotAVersion { text: text.to_owned() }),
-        }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
+/// Reads a version that is written in full.
+///
+/// # Errors
+/// If it is not one.
+pub fn parse_version(text: &str) -> Result<Version, RealCliError> {
+    Version::parse(text)
+        .filter(|version| version.to_string() == text)
+        .ok_or_else(|| RealCliError::NotAVersion { text: text.to_owned() })
 }
 
 /// An installed real CLI.
@@ -111,18 +84,21 @@ impl RealCli {
     /// All wanted versions; empty if the environment says to skip these tests. Then it says so on standard error,
     /// where it is visible even if the test passes.
     ///
-    /// # Errors
+    /// # Panics
     /// If one is not installed; the message says how to install it.
-    pub fn required() -> Result<Vec<Self>, RealCliError> {
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test that cannot run should stop")]
+    pub fn required() -> Vec<Self> {
         if std::env::var_os(SKIP_VARIABLE).is_some_and(|value| value == "1") {
             // Not `eprintln!`, whose output the test harness captures.
             let _closed_stderr = writeln!(
                 std::io::stderr(),
                 "NOT TESTED: {SKIP_VARIABLE}=1 is set, so this test did not run against any real CLI"
             );
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        Self::wanted()?.into_iter().map(Self::find).collect()
+        let found = Self::wanted().and_then(|wanted| wanted.into_iter().map(Self::find).collect());
+        found.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// An installed version.
@@ -145,7 +121,7 @@ impl RealCli {
 }
 
 fn parse_versions(text: &str) -> Result<Vec<Version>, RealCliError> {
-    text.split([',', ' ', '\n']).filter(|word| !word.is_empty()).map(str::parse).collect()
+    text.split([',', ' ', '\n']).filter(|word| !word.is_empty()).map(parse_version).collect()
 }
 
 /// The same folder as in `scripts/setup-real-cli.sh`.

@@ -1,4 +1,4 @@
-//! Real CLIs for tests: where they are installed, a clean place to run one in, and a small driver.
+//! Real CLIs for tests: where they are installed, their flags, and a small driver.
 //!
 //! The driver is synchronous and meant for the tests of this crate: programs use `weir-session`. Nothing in here
 //! installs anything (that is `scripts/setup-real-cli.sh`), uses an account, or connects beyond loopback.
@@ -7,12 +7,8 @@ mod driver;
 mod exit;
 mod flags;
 mod installed;
-mod leftovers;
-mod place;
 
 pub use driver::{Driver, DriverError, Happening, Launch, Received, Responder, Response};
 pub use exit::Exit;
 pub use flags::{FLAGS, Flag, check_flags};
-pub use installed::{RealCli, RealCliError, Version};
-pub use leftovers::{Leftover, end_leftovers};
-pub use place::{DUMMY_KEY, Place};
+pub use installed::{RealCli, RealCliError, Version, parse_version};

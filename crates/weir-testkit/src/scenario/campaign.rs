@@ -9,8 +9,9 @@ use super::compare::{Comparison, asks_for_more, compare, skipped};
 use super::model::Scenario;
 use super::run::{Cli, run};
 use super::table::nearest;
+use crate::DUMMY_KEY;
 use crate::api::RecordedRequest;
-use crate::real::{DUMMY_KEY, RealCli, Version};
+use crate::real::{RealCli, Version};
 
 /// The result of one scenario with one version.
 #[derive(Debug, Clone)]

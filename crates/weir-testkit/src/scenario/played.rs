@@ -7,8 +7,9 @@ use weir_wire::Decoder;
 use super::outline;
 use crate::api::ScriptedApi;
 use crate::json::Json;
-use crate::real::{Exit, Happening, Leftover, Place, Received};
+use crate::real::{Exit, Happening, Received};
 use crate::redact::Redactor;
+use crate::{Leftover, Place};
 
 /// Maximum length of a line in an outline, in characters.
 const MAX_LINE: usize = 600;

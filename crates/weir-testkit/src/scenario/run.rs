@@ -17,9 +17,8 @@ use super::wait::{is_permission_request, wait, wait_for_response};
 use crate::api::{ApiError, RecordedRequest, ScriptedApi};
 use crate::json::Json;
 use crate::object;
-use crate::real::{
-    Driver, DriverError, Exit, Launch, Leftover, Place, RealCli, Received, Version, end_leftovers,
-};
+use crate::real::{Driver, DriverError, Exit, Launch, RealCli, Received, Version};
+use crate::{Leftover, Place, end_leftovers};
 
 /// How long anything may take. Generous: an old CLI on a busy machine needs ten seconds to start.
 pub(super) const DEADLINE: Duration = Duration::from_secs(90);

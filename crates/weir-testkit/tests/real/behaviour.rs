@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::object;
-use weir_testkit::real::{Driver, Launch, Place, RealCli, end_leftovers};
+use weir_testkit::real::{Driver, Launch, RealCli};
 use weir_testkit::scenario::BASE_FLAGS;
-
-use crate::support::real_clis;
+use weir_testkit::{Place, end_leftovers};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -32,7 +31,7 @@ fn send(driver: &Driver, text: &str) {
 
 #[test]
 fn a_stalled_stream_is_waited_for_and_can_be_interrupted() {
-    for cli in real_clis() {
+    for cli in RealCli::required() {
         let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
         let driver = start(&cli, &place, &api, &["--include-partial-messages"]);
         send(&driver, r#"@@[{"text":"one two three four","stall":3600}]"#);
@@ -49,7 +48,7 @@ fn a_stalled_stream_is_waited_for_and_can_be_interrupted() {
 
 #[test]
 fn temporary_files_stay_inside_the_place() {
-    for cli in real_clis() {
+    for cli in RealCli::required() {
         let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
         let driver = start(&cli, &place, &api, &["--allowedTools", "Bash"]);
         let steps =
@@ -73,7 +72,7 @@ fn temporary_files_stay_inside_the_place() {
 
 #[test]
 fn a_dropped_driver_leaves_no_process() {
-    for cli in real_clis() {
+    for cli in RealCli::required() {
         let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
         let driver = start(&cli, &place, &api, &["--allowedTools", "Bash"]);
         let steps = r#"@@[{"tool":"Bash","input":{"command":"touch started; sleep 64","description":"x"}},{"text":"never"}]"#;

@@ -5,5 +5,3 @@
 mod behaviour;
 #[cfg(test)]
 mod flags;
-#[cfg(test)]
-mod support;

@@ -124,22 +124,16 @@ fn without_links(folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use weir_testkit::begin_repository;
+
     use super::*;
 
     struct Repository(tempfile::TempDir);
 
     impl Repository {
-        async fn new() -> Self {
+        fn new() -> Self {
             let repository = Self(tempfile::tempdir().unwrap());
-            let git = repository.git();
-            for args in [
-                &["init", "-q", "-b", "main"][..],
-                &["config", "user.name", "Test"],
-                &["config", "user.email", "test@example.com"],
-                &["commit", "-q", "--allow-empty", "-m", "Begin"],
-            ] {
-                git.run(args).await.unwrap();
-            }
+            begin_repository(repository.0.path());
             repository
         }
 
@@ -157,7 +151,7 @@ mod tests {
     async fn an_incomplete_worktree_is_replaced() {
         for file in ["commondir", "gitdir", "HEAD", "index"] {
             for is_there in [true, false] {
-                let repository = Repository::new().await;
+                let repository = Repository::new();
                 let git = repository.git();
                 let folder = repository.0.path().join(".ralph/trees/two");
                 git.add_worktree(&folder, "weir/two", "HEAD").await.unwrap();
@@ -178,7 +172,7 @@ mod tests {
 
     #[tokio::test]
     async fn worktrees_of_others_stay() {
-        let repository = Repository::new().await;
+        let repository = Repository::new();
         let git = repository.git();
         let elsewhere = tempfile::tempdir().unwrap();
         let theirs = elsewhere.path().join("two");

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use weir_process::{PlainCommand, Secrets};
+use weir_process::Secrets;
+use weir_testkit::begin_repository;
 
 use super::player::{Player, Script};
 use crate::config::{Config, parse};
@@ -58,16 +59,7 @@ impl Place {
         for (name, text) in [("TASKS.md", list), ("README", "a repository\n"), ("weir.toml", config)] {
             std::fs::write(place.workspace().join(name), text).unwrap();
         }
-        for args in [
-            &["init", "-q", "-b", "main"][..],
-            &["config", "user.name", "Test"],
-            &["config", "user.email", "test@example.com"],
-            &["config", "gc.auto", "0"],
-            &["add", "-A"],
-            &["commit", "-q", "-m", "Begin"],
-        ] {
-            place.git(args);
-        }
+        begin_repository(&place.workspace());
         copy(&place.workspace(), &place.original);
         place
     }
@@ -92,10 +84,7 @@ impl Place {
     }
 
     fn git(&self, args: &[&str]) -> String {
-        let command = PlainCommand::new("git").args(args.iter().copied()).cwd(self.workspace());
-        let done = Self::block_on(command.run()).unwrap();
-        assert!(done.is_success(), "git {args:?}: {}", done.stderr.text());
-        done.stdout.text().trim_end().to_owned()
+        weir_testkit::git(&self.workspace(), args).trim_end().to_owned()
     }
 
     async fn run(&self) -> RunState {

@@ -1,4 +1,4 @@
-//! Processes left behind by a CLI, found by their environment.
+//! Processes that a CLI has started or left behind, found by their environment.
 //!
 //! Tools run in their own process sessions, so neither the process group nor the parent shows that they belong to a
 //! test. Their `HOME` does: every test has its own. Works if there is a `/proc`; on other systems nothing is found.
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
     /// Its id.
-    pub process: i32,
+    pub process: u32,
     /// Its command line.
     pub command: String,
 }
@@ -32,23 +32,31 @@ pub fn end_leftovers(home: &Path) -> Vec<Leftover> {
         found = leftovers(home);
     }
     for leftover in &found {
-        if let Some(id) = Pid::from_raw(leftover.process) {
+        if let Some(id) = i32::try_from(leftover.process).ok().and_then(Pid::from_raw) {
             let _has_just_ended = kill_process(id, Signal::KILL);
         }
     }
     found
 }
 
-fn leftovers(home: &Path) -> Vec<Leftover> {
+/// The processes with this home folder.
+pub(crate) fn leftovers(home: &Path) -> Vec<Leftover> {
     let wanted = format!("HOME={}", home.display());
+    processes_where(|environment| {
+        environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes())
+    })
+}
+
+/// The processes whose environment, with a zero byte after each variable, fits.
+pub fn processes_where(fits: impl Fn(&[u8]) -> bool) -> Vec<Leftover> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
         // Those of other users cannot be read; those that have just ended are empty.
         let Ok(environment) = std::fs::read(entry.path().join("environ")) else { continue };
-        if environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes()) {
+        if fits(&environment) {
             let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let command = String::from_utf8_lossy(&command).replace('\0', " ").trim_end().to_owned();
             found.push(Leftover { process, command });

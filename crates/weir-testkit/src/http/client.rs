@@ -1,81 +1,94 @@
 //! A client that sends exactly what it is given, for talking to a server and for attacking one.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot talk to the server should stop")]
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use crate::DEADLINE;
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The headers, as received.
+    pub headers: Vec<(String, String)>,
+    /// The body, without chunks.
+    pub body: Vec<u8>,
 }
 
 impl Answer {
-    pub(crate) fn text(&self) -> String {
+    /// The body as text.
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// If it is something else.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    pub(crate) fn header(&self, name: &str) -> &str {
+    /// A header; empty if there is none.
+    pub fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 
     /// Checks the status and returns the answer.
+    ///
+    /// # Panics
+    /// If it is another one.
     #[track_caller]
-    pub(crate) fn expect(self, status: u16) -> Self {
+    pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text());
         self
     }
 }
 
-/// The address of a server, and a token.
+/// The address of a server, and a token. Each request has a connection of its own, and one that fails stops the test.
 #[derive(Debug, Clone)]
-pub(crate) struct Client {
+pub struct Client {
     /// `127.0.0.1:PORT`.
-    pub(crate) address: String,
-    pub(crate) base: String,
-    pub(crate) token: String,
+    pub address: String,
+    /// What comes before each path: empty, or `/base`.
+    pub base: String,
+    /// The secret for `Authorization`.
+    pub token: String,
 }
 
 impl Client {
     /// A client for `http://address/base`.
-    pub(crate) fn new(url: &str, token: &str) -> Self {
+    pub fn new(url: &str, token: &str) -> Self {
         let rest = url.strip_prefix("http://").unwrap();
         let (address, base) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
         Self { address: address.to_owned(), base: base.to_owned(), token: token.to_owned() }
     }
 
     /// The same client with another token.
-    pub(crate) fn with(&self, token: &str) -> Self {
+    pub fn with(&self, token: &str) -> Self {
         Self { token: token.to_owned(), ..self.clone() }
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    /// A GET.
+    pub fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &[], None)
     }
 
-    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+    /// A POST of JSON.
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
         self.ask("POST", path, &[], Some(body))
     }
 
-    pub(crate) fn ask(
-        &self,
-        method: &str,
-        path: &str,
-        more: &[(&str, &str)],
-        body: Option<&Value>,
-    ) -> Answer {
+    /// A request with the token and more headers.
+    pub fn ask(&self, method: &str, path: &str, more: &[(&str, &str)], body: Option<&Value>) -> Answer {
         let authorization = format!("Bearer {}", self.token);
         let mut headers = vec![("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
         headers.extend_from_slice(more);
@@ -87,7 +100,7 @@ impl Client {
     }
 
     /// A request with these headers and no others.
-    pub(crate) fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    pub fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut connection = self.open(method, path, headers, body);
         let (status, headers) = read_head(&mut connection);
         let body = read_body(&mut connection, &headers);
@@ -95,7 +108,7 @@ impl Client {
     }
 
     /// The status of a GET of this path, without waiting for the body.
-    pub(crate) fn get_head(&self, path: &str) -> u16 {
+    pub fn get_head(&self, path: &str) -> u16 {
         let authorization = format!("Bearer {}", self.token);
         let headers = [("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
         read_head(&mut self.open("GET", path, &headers, b"")).0
@@ -103,7 +116,7 @@ impl Client {
 
     fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> BufReader<TcpStream> {
         let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let mut head = format!("{method} {}{path} HTTP/1.1\r\nConnection: close\r\n", self.base);
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -118,7 +131,7 @@ impl Client {
 
     /// Follows a stream of events.
     #[track_caller]
-    pub(crate) fn events(&self, path: &str, last: Option<&str>) -> Events {
+    pub fn events(&self, path: &str, last: Option<&str>) -> Events {
         let authorization = format!("Bearer {}", self.token);
         let mut headers = vec![("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
         headers.extend(last.map(|last| ("Last-Event-ID", last)));
@@ -127,7 +140,7 @@ impl Client {
 
     /// Sends a request whose answer is a stream of events.
     #[track_caller]
-    pub(crate) fn post_events(&self, path: &str, body: &Value) -> Events {
+    pub fn post_events(&self, path: &str, body: &Value) -> Events {
         let authorization = format!("Bearer {}", self.token);
         let headers = [
             ("Host", self.address.as_str()),
@@ -193,31 +206,40 @@ fn read_chunk(connection: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
 
 /// An event of a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Event {
-    pub(crate) id: Option<String>,
-    pub(crate) name: String,
-    pub(crate) data: String,
+pub struct Event {
+    /// Its id.
+    pub id: Option<String>,
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its data, with a line feed between lines.
+    pub data: String,
 }
 
 impl Event {
+    /// The data as JSON.
+    ///
+    /// # Panics
+    /// If they are something else.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap()
     }
 }
 
 /// A stream of events.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub struct Events {
     connection: BufReader<TcpStream>,
-    pub(crate) headers: Vec<(String, String)>,
+    /// The headers of the answer.
+    pub headers: Vec<(String, String)>,
     waiting: String,
     is_over: bool,
 }
 
-impl Events {
-    /// The next event; `None` at the end.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+impl Iterator for Events {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = self.waiting.find("\n\n") {
                 let text: String = self.waiting.drain(..end + 2).collect();
@@ -232,13 +254,18 @@ impl Events {
             }
         }
     }
+}
 
+impl Events {
     /// The events up to and including the first wanted one.
+    ///
+    /// # Panics
+    /// If it does not come.
     #[track_caller]
-    pub(crate) fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
-        let deadline = Instant::now() + PATIENCE;
+    pub fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let deadline = Instant::now() + DEADLINE;
         let mut seen = Vec::new();
-        while let Some(event) = self.next() {
+        for event in self.by_ref() {
             let is_wanted = wanted(&event);
             seen.push(event);
             if is_wanted {
@@ -250,18 +277,21 @@ impl Events {
     }
 
     /// The first event with this name.
+    ///
+    /// # Panics
+    /// If it does not come.
     #[track_caller]
-    pub(crate) fn wait(&mut self, name: &str) -> Event {
+    pub fn wait(&mut self, name: &str) -> Event {
         self.until(|event| event.name == name).pop().unwrap()
     }
 
     /// The remaining events until the server closes.
-    pub(crate) fn rest(&mut self) -> Vec<Event> {
-        std::iter::from_fn(|| self.next()).collect()
+    pub fn rest(&mut self) -> Vec<Event> {
+        self.collect()
     }
 
     /// Closes the connection abruptly.
-    pub(crate) fn cut(self) {
+    pub fn cut(self) {
         let _ = self.connection.get_ref().shutdown(Shutdown::Both);
     }
 }
@@ -282,17 +312,4 @@ fn parse(text: &str) -> Event {
         }
     }
     event
-}
-
-/// Polls until there is a value.
-#[track_caller]
-pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "did not happen: {what}");
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
 }

@@ -1,8 +1,12 @@
-//! A place for a CLI to run in: its own folders, and an environment that inherits nothing.
+//! A place for a CLI to run in: its own folders, and an environment that knows of no others.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use weir_process::Environment;
+
+use crate::processes::leftovers;
 
 /// A key that no API would accept.
 pub const DUMMY_KEY: &str = "sk-ant-dummy-loopback";
@@ -10,9 +14,9 @@ pub const DUMMY_KEY: &str = "sk-ant-dummy-loopback";
 /// Folders for one test: a home, a working directory and one for temporary files. Removed on drop.
 #[derive(Debug)]
 pub struct Place {
-    /// Removes the folders on drop.
-    folder: tempfile::TempDir,
     root: PathBuf,
+    /// Removes the folders on drop; `None` if the caller does.
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Place {
@@ -23,10 +27,18 @@ impl Place {
     pub fn new() -> io::Result<Self> {
         // A short name: the CLI opens a socket below it, whose path may have at most 103 bytes.
         let folder = tempfile::Builder::new().prefix("weir-").tempdir()?;
-        let root = folder.path().canonicalize()?;
-        let place = Self { folder, root };
+        let place = Self::at(folder.path())?;
+        Ok(Self { folder: Some(folder), ..place })
+    }
+
+    /// A place in a folder that the caller has created and removes.
+    ///
+    /// # Errors
+    /// If the folders cannot be created.
+    pub fn at(folder: &Path) -> io::Result<Self> {
+        let place = Self { root: folder.canonicalize()?, folder: None };
         for folder in [place.home(), place.directory(), place.temporary()] {
-            std::fs::create_dir(folder)?;
+            std::fs::create_dir_all(folder)?;
         }
         Ok(place)
     }
@@ -38,7 +50,7 @@ impl Place {
 
     /// The working directory.
     pub fn directory(&self) -> PathBuf {
-        self.root.join("demo")
+        self.root.join("work")
     }
 
     /// The folder for temporary files.
@@ -49,6 +61,16 @@ impl Place {
     /// The folder that contains the others.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// A path below the root.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// The processes that were started here and are alive, found by their home.
+    pub fn living(&self) -> Vec<u32> {
+        leftovers(&self.home()).into_iter().map(|left| left.process).collect()
     }
 
     /// Writes a file into the working directory, creating its parent folders.
@@ -63,7 +85,12 @@ impl Place {
         std::fs::write(path, content)
     }
 
-    /// The complete environment of a CLI in this place, which uses the API at `url`.
+    /// The environment of a simulated CLI in this place. Only the search path is inherited.
+    pub fn simulated_environment(&self) -> Environment {
+        Environment::only(["PATH"]).set("HOME", self.home()).set("TMPDIR", self.temporary())
+    }
+
+    /// The complete environment of a real CLI in this place, which uses the API at `url`.
     pub fn environment(&self, url: &str) -> Vec<(OsString, OsString)> {
         let temporary = self.temporary().into_os_string();
         let mut variables: Vec<(OsString, OsString)> = vec![
@@ -96,7 +123,12 @@ impl Place {
     /// # Errors
     /// If something could not be removed.
     pub fn remove(self) -> io::Result<()> {
-        self.folder.close()
+        self.folder.map_or(Ok(()), tempfile::TempDir::close)
+    }
+
+    /// Keeps the folders and returns the one that contains them, for finding out what went wrong.
+    pub fn keep(self) -> PathBuf {
+        self.folder.map_or(self.root, tempfile::TempDir::keep)
     }
 }
 

@@ -12,22 +12,22 @@ const BODY_LIMIT: usize = 256 << 20;
 
 /// A request as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) method: String,
+pub(crate) struct Request {
+    pub(crate) method: String,
     /// Path and query.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
 
     /// Whether the client wants the connection closed after the response.
-    pub(super) fn closes(&self) -> bool {
+    pub(crate) fn closes(&self) -> bool {
         self.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
     }
 }
@@ -38,19 +38,19 @@ fn header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
 
 /// Reads requests from a connection, one after the other.
 #[derive(Debug)]
-pub(super) struct RequestReader<S> {
+pub(crate) struct RequestReader<S> {
     stream: S,
     /// Bytes that were read and not used yet.
     buffer: Vec<u8>,
 }
 
 impl<S: Read + Write> RequestReader<S> {
-    pub(super) fn new(stream: S) -> Self {
+    pub(crate) fn new(stream: S) -> Self {
         Self { stream, buffer: Vec::new() }
     }
 
     /// The next request; `None` if the client has closed the connection.
-    pub(super) fn next_request(&mut self) -> io::Result<Option<Request>> {
+    pub(crate) fn next_request(&mut self) -> io::Result<Option<Request>> {
         let head = loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
                 break self.take(end + 4);
@@ -176,7 +176,7 @@ fn cut_off() -> io::Error {
 }
 
 /// Writes the head of a response. The framing is a header like the others.
-pub(super) fn write_head(
+pub(crate) fn write_head(
     stream: &mut impl Write,
     status: u16,
     headers: &[(String, String)],
@@ -192,7 +192,7 @@ pub(super) fn write_head(
 }
 
 /// Writes a chunk of a response; skips an empty one, because it would end the response.
-pub(super) fn write_chunk(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_chunk(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
@@ -203,7 +203,7 @@ pub(super) fn write_chunk(stream: &mut impl Write, bytes: &[u8]) -> io::Result<(
 }
 
 /// Ends a chunked response.
-pub(super) fn write_last_chunk(stream: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_last_chunk(stream: &mut impl Write) -> io::Result<()> {
     stream.write_all(b"0\r\n\r\n")
 }
 
