@@ -18,16 +18,17 @@ mod stream;
 mod turn;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{any, get, post};
+use axum::routing::{MethodRouter, any};
 use axum::{Extension, Router, middleware};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};
+use utoipa_axum::routes;
 use weir_openai::{Endpoint, Leniency, OpenAiError};
 
 use crate::api::stream_slot;
-use crate::auth::{Principal, Role};
-use crate::guard::{authenticate, require};
+use crate::auth::Principal;
 use crate::state::App;
 use conversation::{Call, Conversation};
 use described::{
@@ -53,17 +54,19 @@ const DEGRADED: HeaderName = HeaderName::from_static("x-weir-degraded");
 /// Maximum length of our own headers, in characters.
 const MAX_HEADER: usize = 500;
 
-/// The routes, with errors in OpenAI's format, including those of the guards.
-pub(crate) fn routes(app: &App) -> Router<App> {
-    let max = app.settings().limits.message_bytes;
-    Router::new()
-        .route("/v1/models", get(models).fallback(missing::method))
-        .route("/v1/models/{model}", get(model).fallback(missing::method))
-        .route("/v1/chat/completions", post(chat).fallback(missing::method))
-        .route("/v1/responses", post(responses).fallback(missing::method))
-        .layer(DefaultBodyLimit::max(max))
-        .route_layer(middleware::from_fn_with_state(Role::Driver, require))
-        .route_layer(middleware::from_fn_with_state(app.clone(), authenticate))
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    let elsewhere = |methods: MethodRouter<App>| methods.fallback(missing::method);
+    OpenApiRouter::default()
+        .routes(routes!(models).map(elsewhere))
+        .routes(routes!(model).map(elsewhere))
+        .routes(routes!(chat).map(elsewhere))
+        .routes(routes!(responses).map(elsewhere))
+}
+
+/// The routes with their guards, all errors in OpenAI's format.
+pub(crate) fn in_openai_shape(guarded: Router<App>) -> Router<App> {
+    guarded
         .layer(middleware::map_response(errors::in_openai_shape))
         .route("/v1/{*rest}", any(missing::address))
 }
@@ -96,7 +99,7 @@ pub(crate) async fn model(State(app): State<App>, Path(name): Path<String>) -> R
     params(FrontHeaders),
     request_body = ChatRequest,
     responses((status = 200, description = "The answer, complete or as events.", content(
-        (ChatCompletion = "application/json"), (String = "text/event-stream"),
+        (ChatCompletion = "application/json"), ("text/event-stream"),
     ))))]
 pub(crate) async fn chat(
     State(app): State<App>,
@@ -112,7 +115,7 @@ pub(crate) async fn chat(
     params(FrontHeaders),
     request_body = ResponseRequest,
     responses((status = 200, description = "The response, complete or as events.", content(
-        (ResponseObject = "application/json"), (String = "text/event-stream"),
+        (ResponseObject = "application/json"), ("text/event-stream"),
     ))))]
 pub(crate) async fn responses(
     State(app): State<App>,
