@@ -19,6 +19,7 @@ mod sse;
 mod tokens;
 pub(crate) mod types;
 
+pub(crate) use answer::json;
 pub(crate) use events::stream_slot;
 pub use routes::app;
 pub(crate) use routes::{document, own_paths};

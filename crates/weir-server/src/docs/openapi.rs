@@ -22,7 +22,7 @@ use crate::problem::Details;
     ),
     components(schemas(
         Details,
-        described::OpenAiProblem,
+        weir_openai::body::OpenAiProblem,
         described::ToolsOption,
         weir_transcript::AgentEvent,
         weir_transcript::ClassicEvent,

@@ -25,15 +25,14 @@ use axum::routing::{MethodRouter, any};
 use axum::{Extension, Router, middleware};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};
 use utoipa_axum::routes;
+use weir_openai::body::{ChatCompletion, ModelEntry, ModelList, ResponseObject};
 use weir_openai::{Endpoint, Leniency, OpenAiError};
 
-use crate::api::stream_slot;
+use crate::api::{json, stream_slot};
 use crate::auth::Principal;
 use crate::state::App;
 use conversation::{Call, Conversation};
-use described::{
-    ChatCompletion, ChatRequest, FrontHeaders, ModelEntry, ModelList, ResponseObject, ResponseRequest,
-};
+use described::{ChatRequest, FrontHeaders, ResponseRequest};
 pub(crate) use front::Front;
 pub use histories::Histories;
 use stream::Writing;
@@ -76,7 +75,7 @@ pub(crate) fn in_openai_shape(guarded: Router<App>) -> Router<App> {
     responses((status = 200, description = "The models.", body = ModelList)))]
 pub(crate) async fn models(State(app): State<App>) -> Response {
     let names = app.settings().models.iter().map(String::as_str);
-    json(StatusCode::OK, &weir_openai::models(names, 0))
+    json(StatusCode::OK, &ModelList::new(names))
 }
 
 /// Shows a model that the server offers.
@@ -85,7 +84,7 @@ pub(crate) async fn models(State(app): State<App>) -> Response {
     responses((status = 200, description = "The model.", body = ModelEntry)))]
 pub(crate) async fn model(State(app): State<App>, Path(name): Path<String>) -> Response {
     if app.settings().models.contains(&name) {
-        return json(StatusCode::OK, &weir_openai::model(&name, 0));
+        return json(StatusCode::OK, &ModelEntry::new(&name));
     }
     let message =
         format!("This server does not offer the model '{name}'; /v1/models lists the available ones.");
@@ -196,8 +195,4 @@ async fn streamed(conversation: Conversation) -> Result<Response, OpenAiError> {
 fn plain(text: &str) -> String {
     let plain = |letter: char| if letter == ' ' || letter.is_ascii_graphic() { letter } else { '?' };
     text.chars().take(MAX_HEADER).map(plain).collect()
-}
-
-fn json(status: StatusCode, value: &serde_json::Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
