@@ -4,14 +4,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
-use weir_loop::agent::{AgentRequest, SessionAgent};
+use weir_loop::agent::{AgentRequest, HostAgent};
 use weir_loop::config::parse;
 use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Folders, LoopOptions, OpenOptions, Runner, open};
+use weir_loop::shell::{Folders, LoopOptions, Messengers, OpenOptions, Runner, open};
 use weir_loop::state::TaskState;
 use weir_process::{LogOptions, PlainCommand, Secrets};
 use weir_session::SessionOptions;
+use weir_testkit::begin_repository;
 
 use crate::allocations::live_bytes;
 use crate::measure::cpu_seconds;
@@ -72,32 +73,22 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         count + 1
     );
     std::fs::write(workspace.join("weir.toml"), &text)?;
-    for args in [
-        &["init", "-q", "-b", "main"][..],
-        &["config", "user.name", "Bench"],
-        &["config", "user.email", "bench@example.com"],
-        &["config", "gc.auto", "0"],
-        &["add", "-A"],
-        &["commit", "-q", "-m", "Begin"],
-    ] {
-        let done = PlainCommand::new("git").args(args.iter().copied()).cwd(workspace).run().await?;
-        if !done.is_success() {
-            bail!("git {args:?}: {}", done.stderr.text());
-        }
-    }
+    begin_repository(workspace);
     let config = parse(&text).map_err(anyhow::Error::msg)?;
     let folders = Folders::new(workspace, &config.folder);
     let opened = open(&folders, &config, OpenOptions::default()).await?;
+    let agent = agent(folder, &folders, workspace, config.parallel).await?;
+    let host = agent.host().clone();
     let options = LoopOptions {
         sandbox: None,
-        agent: Arc::new(agent(folder, &folders)?),
+        agent: Arc::new(agent),
         config,
         config_file: Some("weir.toml".into()),
         folders,
         secrets: Secrets::new(),
         wanted: Wanted::default(),
         skip_permissions: false,
-        messenger: None,
+        messengers: Messengers::default(),
     };
     let (cpu, began) = (cpu_seconds(), std::time::Instant::now());
     let times = Arc::new(Mutex::new(vec![(cpu, live_bytes())]));
@@ -110,6 +101,7 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         })
     };
     let (_, state) = Runner::new(options, opened.state, watcher).run().await?;
+    host.shut_down(std::time::Duration::ZERO).await;
     let done = state.count(TaskState::Done);
     if done != count {
         let failure = state.tasks.iter().find_map(|task| task.failure.as_ref());
@@ -138,8 +130,13 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
     ))
 }
 
-/// Sessions with the simulated CLI, which is also this program.
-fn agent(folder: &Path, folders: &Folders) -> anyhow::Result<SessionAgent> {
+/// Sessions with the simulated CLI, which is also this program, on a host in memory.
+async fn agent(
+    folder: &Path,
+    folders: &Folders,
+    workspace: &Path,
+    parallel: usize,
+) -> anyhow::Result<HostAgent> {
     use std::os::unix::fs::PermissionsExt as _;
     let program = folder.join("claude");
     let this = std::env::current_exe().context("cannot find this program")?;
@@ -157,5 +154,5 @@ fn agent(folder: &Path, folders: &Folders) -> anyhow::Result<SessionAgent> {
         options.partial_messages = false;
         options
     };
-    Ok(SessionAgent::new(Arc::new(factory)))
+    Ok(HostAgent::in_memory(workspace, parallel, Arc::new(factory)).await?)
 }
