@@ -12,6 +12,7 @@ use weir_loop::shell::{Folders, LoopOptions, Messengers, OpenOptions, Runner, op
 use weir_loop::state::TaskState;
 use weir_process::{LogOptions, PlainCommand, Secrets};
 use weir_session::SessionOptions;
+use weir_testkit::begin_repository;
 
 use crate::allocations::live_bytes;
 use crate::measure::cpu_seconds;
@@ -72,19 +73,7 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         count + 1
     );
     std::fs::write(workspace.join("weir.toml"), &text)?;
-    for args in [
-        &["init", "-q", "-b", "main"][..],
-        &["config", "user.name", "Bench"],
-        &["config", "user.email", "bench@example.com"],
-        &["config", "gc.auto", "0"],
-        &["add", "-A"],
-        &["commit", "-q", "-m", "Begin"],
-    ] {
-        let done = PlainCommand::new("git").args(args.iter().copied()).cwd(workspace).run().await?;
-        if !done.is_success() {
-            bail!("git {args:?}: {}", done.stderr.text());
-        }
-    }
+    begin_repository(workspace);
     let config = parse(&text).map_err(anyhow::Error::msg)?;
     let folders = Folders::new(workspace, &config.folder);
     let opened = open(&folders, &config, OpenOptions::default()).await?;
