@@ -96,7 +96,7 @@ api: need-cargo ## check a running server against its OpenAPI document, thorough
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
 	scripts/setup-real-cli.sh $(VERSIONS)
-	cargo build --locked -p weir-testkit --bins
+	cargo build --locked -p weir-simulator -p weir-testkit --bins
 	$${CARGO_TARGET_DIR:-target}/debug/conformance $(VERSIONS)
 	WEIR_ALL_SCENARIOS=1 WEIR_REAL_CLI_VERSIONS="$(VERSIONS)" cargo test --locked -p weir-session --test real
 

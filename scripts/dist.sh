@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Builds the release packages into target/dist: a tarball with a static program, a Debian package, npm packages, and
-# checksums of all of them.
+# checksums of all of them. Packages the crates as well, with the page inside, and compiles them as `cargo install` would.
 #
 #   scripts/dist.sh            everything
-#   scripts/dist.sh tarball    only the tarball; also: deb, npm (both need the tarball's program)
+#   scripts/dist.sh tarball    only the tarball; also: deb, npm (both need the tarball's program), crates
+#
+# DIST_TARGET=x86_64-unknown-linux-gnu builds for another Rust target, where musl's cannot be installed. The program then
+# needs the C library of this system or a newer one, and the name of the tarball says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,20 +14,21 @@ say() { echo "dist: $*"; }
 
 wanted=${1:-all}
 case "$wanted" in
-    all | tarball | deb | npm) ;;
+    all | tarball | deb | npm | crates) ;;
     *)
-        echo "dist: unknown package '$wanted'; known: tarball, deb, npm" >&2
+        echo "dist: unknown package '$wanted'; known: tarball, deb, npm, crates" >&2
         exit 2
         ;;
 esac
 
 architecture=$(uname -m)
-target=$architecture-unknown-linux-musl
+target=${DIST_TARGET:-$architecture-unknown-linux-musl}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 build=${CARGO_TARGET_DIR:-target}
 out=target/dist
 stage=$out/stage
 name=weir-$version-$architecture-linux
+if [[ $target != *-musl ]]; then name+=-${target##*-}; fi
 
 # The same commit produces the same files: timestamps are those of the commit.
 commit=$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -35,9 +39,12 @@ if [[ -n "$(git status --porcelain 2>/dev/null)" ]]; then commit=$commit-dirty; 
 build_program() {
     if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
         say "adding the Rust target $target"
-        rustup target add "$target"
+        rustup target add "$target" || {
+            echo "dist: no Rust target $target: DIST_TARGET=$architecture-unknown-linux-gnu builds a program that is not static" >&2
+            exit 1
+        }
     fi
-    scripts/setup-debian.sh musl-gcc
+    if [[ $target == *-musl ]]; then scripts/setup-debian.sh musl-gcc; fi
     scripts/setup-node.sh
     scripts/setup-web.sh --build
     say "building the program for $target (some minutes)"
@@ -112,6 +119,22 @@ JS
     done
 }
 
+# The test tools are not published.
+package_crates() {
+    say "crates (each is compiled as it would be published)"
+    scripts/setup-node.sh
+    scripts/setup-web.sh --build
+    cargo package --workspace --exclude weir-bench --exclude weir-soak --exclude weir-matrix --locked --allow-dirty
+    tar -tzf "$build/package/weir-server-$version.crate" | grep -q /page/dist/index.html || {
+        echo "dist: the crate weir-server has no page in it" >&2
+        exit 1
+    }
+}
+
+if [[ $wanted == crates ]]; then
+    package_crates
+    exit
+fi
 if [[ $wanted == all || $wanted == tarball ]]; then
     build_program
     stage_files
@@ -122,6 +145,7 @@ elif [[ ! -x $stage/weir ]]; then
 fi
 if [[ $wanted == all || $wanted == deb ]]; then make_deb; fi
 if [[ $wanted == all || $wanted == npm ]]; then make_npm; fi
+if [[ $wanted == all ]]; then package_crates; fi
 
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
 say "done:"

@@ -22,7 +22,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
     if let Some(("simulated-claude", rest)) =
         arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
     {
-        return Ok(weir_testkit::simulated::play(rest));
+        return Ok(weir_simulator::play(rest));
     }
     run(&arguments)?;
     Ok(std::process::ExitCode::SUCCESS)

@@ -7,6 +7,7 @@
 //! the same if the session behind it is deleted and a new one is started.
 
 use serde::{Deserialize, Serialize};
+use weir_session::SessionSpec;
 use weir_transcript::{ModelCost, TokenUsage};
 
 use crate::channel::Attachment;
@@ -23,24 +24,9 @@ pub struct ConversationSettings {
     pub name: String,
     /// The working directory.
     pub workspace: String,
-    /// The model, or `None` for the CLI's default.
-    pub model: Option<String>,
-    /// The permission mode.
-    pub permission_mode: Option<String>,
-    /// The tools that the agent has, or `None` for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<String>>,
-    /// Tools that need no permission.
-    pub allowed_tools: Vec<String>,
-    /// Tools that the agent must not use.
-    pub disallowed_tools: Vec<String>,
-    /// Text to append to the system prompt.
-    pub append_system_prompt: Option<String>,
-    /// Maximum cost in dollars.
-    pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps the session off the disk.
-    #[serde(default)]
-    pub no_session_persistence: bool,
+    /// What the session is to be like.
+    #[serde(flatten)]
+    pub spec: SessionSpec,
     /// Which pictures of the agent are shown in the chat.
     #[serde(default)]
     pub pictures: Pictures,

@@ -13,8 +13,8 @@ use crate::exit::UsageError;
 use crate::fence::Fence;
 use crate::folders;
 use crate::opts::{ConversationOpts, ProcessOpts, SandboxOpts, SessionOpts};
-use crate::transcripts::Transcripts;
 use crate::trust;
+use weir_session::transcripts::Transcripts;
 
 /// Variables that hold the user's login. Their values are masked wherever Weir writes CLI output.
 const LOGINS: [&str; 4] =

@@ -26,7 +26,6 @@ mod sessions;
 mod signals;
 mod store;
 mod token;
-mod transcripts;
 mod trust;
 mod version;
 
@@ -50,7 +49,7 @@ fn simulated_arguments() -> Option<Vec<String>> {
 
 fn main() -> ExitCode {
     if let Some(arguments) = simulated_arguments() {
-        return weir_testkit::simulated::play(&arguments);
+        return weir_simulator::play(&arguments);
     }
     let opts = opts::Opts::parse();
     let done = match opts.command {

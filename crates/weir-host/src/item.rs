@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use weir_store::{Event, NewEvent};
 use weir_transcript::HostEvent;
-use weir_wire::{Content, ContentBlock, Line, Message, MessageId};
+use weir_wire::MessageId;
 
 use crate::labels;
 use crate::message::{Failure, StoredMessage};
@@ -161,26 +161,6 @@ pub(crate) fn message_labels(message: &StoredMessage) -> Vec<String> {
     if message.images.is_empty() { Vec::new() } else { vec![labels::pictures_of(&message.message_id)] }
 }
 
-/// What a line can be found by: what the model said.
-pub(crate) fn search_text(line: &Line<'_>) -> Option<String> {
-    let Some(Message::Assistant(message)) = line.body.message() else { return None };
-    let mut said = String::new();
-    match &message.message.content {
-        Content::Text(text) => said.push_str(&text.to_str()),
-        Content::Blocks(blocks) => {
-            for block in blocks {
-                if let ContentBlock::Text(block) = block {
-                    if !said.is_empty() {
-                        said.push('\n');
-                    }
-                    said.push_str(&block.text.to_str());
-                }
-            }
-        }
-    }
-    Some(said).filter(|said| !said.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,13 +198,5 @@ mod tests {
         }
         assert_eq!(Item::Preview(Bytes::new()).to_event(5, None), None);
         assert_eq!(Item::read("unheard of", Vec::new()), None);
-    }
-
-    #[test]
-    fn a_line_is_found_by_what_the_model_said() {
-        let mut decoder = weir_wire::Decoder::new();
-        let raw = br#"{"type":"assistant","message":{"content":[{"type":"text","text":"one"},{"type":"thinking","thinking":"two"},{"type":"text","text":"three"}]}}"#;
-        assert_eq!(search_text(&decoder.decode(raw)).as_deref(), Some("one\nthree"));
-        assert_eq!(search_text(&decoder.decode(br#"{"type":"system"}"#)), None);
     }
 }

@@ -409,6 +409,19 @@ mod tests {
     }
 
     #[test]
+    fn a_message_in_flight_cannot_be_cancelled_here() {
+        use MessageMode::Queue;
+        let mut queue = queue(&[("a", Queue), ("b", Queue)]);
+        assert_eq!(next(&mut queue).as_deref(), Some("a"));
+        queue.set_in_flight(&"a".into(), true);
+        // The log does not say yet that it was handed over, but the CLI may have it.
+        assert!(!queue.claim(&"a".into()));
+        assert_eq!(queue.claim_first(), Some("b".into()));
+        queue.unclaim(&"b".into());
+        assert_eq!(queue.claim_all(), ["b".into()]);
+    }
+
+    #[test]
     fn a_message_that_steers_does_not_wait_for_the_turn() {
         use MessageMode::{Queue, Steer};
         let mut queue = queue(&[("a", Queue), ("b", Queue), ("c", Steer)]);

@@ -12,12 +12,13 @@ use tokio::sync::{mpsc, oneshot};
 use weir_base::time::now_ms;
 use weir_session::{Observer, SharedFold};
 use weir_store::{Append, Appended, NewEvent, Reply, SessionId, SessionUpdate, Store, StoreError};
+use weir_transcript::lookup::{LineTopics, search_text};
 use weir_transcript::{Change, Fold, HostEvent, View};
 use weir_wire::{Body, Line};
 
 use crate::error::HostError;
-use crate::item::{Item, Oversize, search_text};
-use crate::labels::Labeller;
+use crate::item::{Item, Oversize};
+use crate::labels::labels;
 use crate::step::Steps;
 
 /// While more bytes than this wait to be stored and shown, no more output of the process is read.
@@ -247,13 +248,13 @@ pub(crate) fn gone() -> HostError {
 /// Observes a process and records what it does. It is called while the session holds the fold.
 pub(crate) struct Scribe {
     recorder: Arc<Recorder>,
-    labeller: Labeller,
+    topics: LineTopics,
     is_transient: bool,
 }
 
 impl Scribe {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, labeller: Labeller::default(), is_transient: false }
+        Self { recorder, topics: LineTopics::default(), is_transient: false }
     }
 }
 
@@ -280,7 +281,7 @@ impl Observer for Scribe {
         let item = Item::Line(Bytes::copy_from_slice(line.raw));
         let event = NewEvent {
             search_text: search_text(line),
-            labels: self.labeller.labels(line),
+            labels: labels(&mut self.topics, line),
             ..Item::line_event(line.raw)
         };
         state.pending.set(Some(item), size, Some(event));

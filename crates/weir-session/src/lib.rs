@@ -29,6 +29,7 @@ mod shared_fold;
 mod spec;
 mod status;
 mod tools;
+pub mod transcripts;
 
 pub use arguments::FLAGS;
 pub use ask::{

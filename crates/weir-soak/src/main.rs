@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
     // It runs itself as the simulated CLI.
     if words.next_if(|word| word == SIMULATED).is_some() {
-        return weir_testkit::simulated::play(&words.collect::<Vec<_>>());
+        return weir_simulator::play(&words.collect::<Vec<_>>());
     }
     #[cfg(target_os = "linux")]
     if words.next_if(|word| word == weir_soak::disk::DISK).is_some() {

@@ -1,16 +1,17 @@
-//! A simulated claude, and a scripted Messages API for the real one.
+//! Support for tests: a scripted Messages API, real CLIs, scenarios for them and for the simulated CLI, small disks.
 //!
-//! Nothing in here is part of a release except the embedded demo.
+//! No program that is shipped depends on it, and it depends on nothing that drives the CLI: its own small driver
+//! judges the others.
 
 pub mod api;
-pub mod json;
 pub mod real;
 pub mod redact;
 pub mod scenario;
-pub mod script;
-pub mod simulated;
 #[cfg(target_os = "linux")]
 pub mod small_disk;
+
+// The simulated CLI itself, and its scripts and JSON values, which the scripted API and the scenarios share.
+pub use weir_simulator::{array, json, object, play, script};
 
 /// Whether tests that try the same thing at many points in time or on many versions try all of them. `make test`
 /// tries some; `make test-all` and CI set `WEIR_LONG_TESTS=1`.

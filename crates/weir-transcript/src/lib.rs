@@ -9,6 +9,7 @@ pub mod export;
 mod fold;
 mod host;
 pub mod import;
+pub mod lookup;
 mod proposal;
 mod reveal;
 mod summary;

@@ -89,8 +89,8 @@ pub struct WebhookConfig {
     #[serde(default)]
     pub edits: bool,
     /// Maximum message length in characters.
-    #[serde(default = "default_max_length")]
-    pub longest: usize,
+    #[serde(default = "default_max_length", alias = "longest")]
+    pub max_length: usize,
 }
 
 fn default_max_length() -> usize {

@@ -3,6 +3,7 @@
 mod address;
 mod channels;
 mod sample;
+mod scope;
 mod secret;
 
 use std::collections::BTreeMap;
@@ -10,20 +11,20 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::Table;
 
 pub use address::check_address;
 use address::check_host;
 pub use channels::{MatrixConfig, MatrixLogin, TelegramConfig, WebhookConfig};
 pub use sample::SAMPLE;
+use scope::ScopeConfig;
+pub use scope::ScopeRuleConfig;
 pub use secret::{Secret, SecretSource};
 
 use crate::channel::ChannelName;
-use crate::engine::Pictures;
 use crate::error::BridgeError;
-use crate::machine::{Per, QueueMode, Role, ScopeRule, ScopeSettings, Settings};
+use crate::machine::{Per, Role, ScopeRule, ScopeSettings, Settings};
 
-/// The permission modes that a chat may have.
-const PERMISSION_MODES: [&str; 4] = ["default", "acceptEdits", "plan", "dontAsk"];
 /// Maximum for `limits.ask_timeout_minutes`: a week.
 const MAX_ASK_MINUTES: u32 = 7 * 24 * 60;
 
@@ -38,7 +39,7 @@ pub struct Config {
     /// Folders in which sessions may work. The workspaces are always included.
     pub roots: Vec<PathBuf>,
     /// Settings that apply everywhere.
-    pub defaults: ScopeConfig,
+    pub defaults: Table,
     /// Settings that apply to some chats.
     pub scopes: Vec<ScopeRuleConfig>,
     /// People who may talk to the agent.
@@ -51,75 +52,6 @@ pub struct Config {
     pub telegram: Option<TelegramConfig>,
     /// Webhook.
     pub webhook: Option<WebhookConfig>,
-}
-
-/// Settings of a scope. Missing ones are taken from the defaults.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "each is documented in the sample configuration and in ScopeSettings")]
-pub struct ScopeConfig {
-    pub scope: Option<Per>,
-    pub queue: Option<QueueMode>,
-    pub debounce_ms: Option<i64>,
-    pub groups: Option<Groups>,
-    pub workspace: Option<PathBuf>,
-    pub model: Option<String>,
-    pub models: Option<Vec<String>>,
-    pub permission_mode: Option<String>,
-    pub allow_for_session: Option<bool>,
-    pub tools: Option<Vec<String>>,
-    pub allowed_tools: Option<Vec<String>>,
-    pub disallowed_tools: Option<Vec<String>>,
-    pub append_system_prompt: Option<String>,
-    pub max_cost_usd: Option<f64>,
-    pub no_session_persistence: Option<bool>,
-    pub footer: Option<bool>,
-    pub show_tools: Option<bool>,
-    pub pictures: Option<Pictures>,
-}
-
-/// Which messages are read in groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Groups {
-    /// Mentions of the bot and replies to it.
-    Addressed,
-    /// Everything.
-    All,
-}
-
-/// Settings that apply to some chats.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "toml::Table")]
-pub struct ScopeRuleConfig {
-    /// The channel.
-    pub channel: String,
-    /// The chat, or `None` for all chats of the channel.
-    pub chat: Option<String>,
-    /// The thread, if each thread is a scope.
-    pub thread: Option<String>,
-    /// The person, if each person has a scope.
-    pub user: Option<String>,
-    /// The settings that apply there.
-    pub settings: ScopeConfig,
-}
-
-impl TryFrom<toml::Table> for ScopeRuleConfig {
-    type Error = String;
-
-    /// By hand, because a flattened table would silently accept misspelt keys.
-    fn try_from(mut table: toml::Table) -> Result<Self, String> {
-        let mut text = |name: &str| match table.remove(name) {
-            None => Ok(None),
-            Some(toml::Value::String(text)) => Ok(Some(text)),
-            Some(toml::Value::Integer(number)) => Ok(Some(number.to_string())),
-            Some(_) => Err(format!("{name} must be a string, as in {name} = \"...\"")),
-        };
-        let (channel, chat, thread, user) = (text("channel")?, text("chat")?, text("thread")?, text("user")?);
-        let channel = channel.ok_or("a scope must name its channel")?;
-        let settings = table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        Ok(Self { channel, chat, thread, user, settings })
-    }
 }
 
 /// A person who may talk to the agent.
@@ -158,9 +90,12 @@ pub struct LimitsConfig {
     pub ask_timeout_minutes: Option<u32>,
     pub download_timeout_seconds: Option<u32>,
     pub only_admins_allow: Option<bool>,
-    pub most_waiting: Option<usize>,
-    pub most_parts: Option<usize>,
-    pub most_pictures: Option<usize>,
+    #[serde(alias = "most_waiting")]
+    pub max_waiting: Option<usize>,
+    #[serde(alias = "most_parts")]
+    pub max_parts: Option<usize>,
+    #[serde(alias = "most_pictures")]
+    pub max_pictures: Option<usize>,
 }
 
 impl Config {
@@ -184,15 +119,28 @@ impl Config {
 
     /// Parses a configuration.
     pub fn parse(text: &str) -> Result<Self, BridgeError> {
-        toml::from_str(text).map_err(|error| BridgeError::Configuration(error.to_string()))
+        /// The defaults stay a table, for rules to be joined with. Read by themselves, a mistake in them has a line.
+        #[derive(Deserialize)]
+        struct Defaults {
+            #[serde(default, rename = "defaults")]
+            _defaults: ScopeConfig,
+        }
+        let wrong = |error: toml::de::Error| BridgeError::Configuration(error.to_string());
+        let config = toml::from_str(text).map_err(wrong)?;
+        toml::from_str::<Defaults>(text).map_err(wrong)?;
+        Ok(config)
     }
 
     fn resolve(&mut self, folder: &Path) {
         let below = |path: &mut PathBuf| *path = folder.join(&*path);
         self.data_dir.iter_mut().for_each(below);
         self.roots.iter_mut().for_each(below);
-        self.defaults.workspace.iter_mut().for_each(below);
-        self.scopes.iter_mut().filter_map(|rule| rule.settings.workspace.as_mut()).for_each(below);
+        let scopes = self.scopes.iter_mut().map(|rule| &mut rule.settings);
+        for table in std::iter::once(&mut self.defaults).chain(scopes) {
+            if let Some(toml::Value::String(workspace)) = table.get_mut("workspace") {
+                *workspace = folder.join(&*workspace).to_string_lossy().into_owned();
+            }
+        }
         let matrix = self.matrix.iter_mut().flat_map(MatrixConfig::secrets_mut);
         let telegram = self.telegram.iter_mut().map(|telegram| &mut telegram.token);
         let webhook = self.webhook.iter_mut().map(|webhook| &mut webhook.secret);
@@ -211,15 +159,16 @@ impl Config {
 
     /// The folders that sessions may work in.
     pub fn all_roots(&self) -> Vec<PathBuf> {
-        let workspaces = self.scopes.iter().filter_map(|rule| rule.settings.workspace.clone());
+        let scopes = self.scopes.iter().map(|rule| &rule.settings);
+        let tables = std::iter::once(&self.defaults).chain(scopes);
         let mut roots = self.roots.clone();
-        roots.extend(self.defaults.workspace.clone().into_iter().chain(workspaces));
+        roots.extend(tables.filter_map(|table| table.get("workspace")?.as_str()).map(PathBuf::from));
         roots.sort();
         roots.dedup();
         roots
     }
 
-    /// Refuses numbers with which the bridge would do nothing, or never end, and unknown permission modes.
+    /// Refuses numbers with which the bridge would do nothing, or never end.
     fn check_numbers(&self) -> Result<(), BridgeError> {
         let wrong = |name: &str, why: &str| Err(BridgeError::Configuration(format!("{name}: {why}")));
         let limits = &self.limits;
@@ -228,8 +177,8 @@ impl Config {
             ("limits.messages_per_ten_minutes", limits.messages_per_ten_minutes.map(u64::from)),
             ("limits.ask_timeout_minutes", limits.ask_timeout_minutes.map(u64::from)),
             ("limits.download_timeout_seconds", limits.download_timeout_seconds.map(u64::from)),
-            ("limits.most_waiting", limits.most_waiting.map(|max| max as u64)),
-            ("limits.most_parts", limits.most_parts.map(|max| max as u64)),
+            ("limits.max_waiting", limits.max_waiting.map(|max| max as u64)),
+            ("limits.max_parts", limits.max_parts.map(|max| max as u64)),
         ];
         if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == Some(0)) {
             return wrong(name, "it must be 1 or more");
@@ -239,26 +188,6 @@ impl Config {
         }
         if limits.download_timeout_seconds.is_some_and(|seconds| seconds > 3_600) {
             return wrong("limits.download_timeout_seconds", "it must be 3600 (an hour) or less");
-        }
-        let scopes = self.scopes.iter().map(|rule| &rule.settings);
-        for scope in std::iter::once(&self.defaults).chain(scopes) {
-            if scope.debounce_ms.is_some_and(|time| !(0..=600_000).contains(&time)) {
-                return wrong("debounce_ms", "it must be 0 to 600000, which is ten minutes");
-            }
-            if scope.max_cost_usd.is_some_and(|max| !max.is_finite() || max <= 0.0) {
-                return wrong("max_cost_usd", "it must be more than 0; leave it out for no limit");
-            }
-            let mode = scope.permission_mode.as_deref();
-            if mode == Some("bypassPermissions") {
-                return wrong(
-                    "permission_mode",
-                    "a chat cannot use bypassPermissions, because everyone in it could run anything; list tools that need no permission in allowed_tools",
-                );
-            }
-            if mode.is_some_and(|mode| !PERMISSION_MODES.contains(&mode)) {
-                let modes = PERMISSION_MODES.join(", ");
-                return wrong("permission_mode", &format!("it must be one of {modes}"));
-            }
         }
         Ok(())
     }
@@ -279,19 +208,24 @@ impl Config {
         Ok(())
     }
 
+    /// The defaults with a rule's own settings on top.
+    fn scope(&self, own: &Table) -> Result<ScopeSettings, BridgeError> {
+        let mut table = self.defaults.clone();
+        table.extend(own.clone());
+        let config = ScopeConfig::read(&table).map_err(BridgeError::Configuration)?;
+        config.settings().map_err(|(name, why)| BridgeError::Configuration(format!("{name}: {why}")))
+    }
+
     /// The settings of the machine.
     pub fn settings(&self) -> Result<Settings, BridgeError> {
         let base = Settings::default();
-        let Some(workspace) = &self.defaults.workspace else {
+        if !self.defaults.contains_key("workspace") {
             return Err(BridgeError::Configuration(
                 "defaults.workspace: set the folder in which the agent works".to_owned(),
             ));
-        };
-        let default_scope = self.defaults.over(&ScopeSettings {
-            workspace: workspace.to_string_lossy().into_owned(),
-            ..ScopeSettings::default()
-        });
+        }
         self.check_numbers()?;
+        let default_scope = self.scope(&Table::new())?;
         self.check_addresses()?;
         let limits = &self.limits;
         let known = ["matrix", "telegram", "webhook", "terminal"];
@@ -316,14 +250,16 @@ impl Config {
         let scopes: Vec<ScopeRule> = self
             .scopes
             .iter()
-            .map(|rule| ScopeRule {
-                channel: rule.channel.as_str().into(),
-                chat: rule.chat.clone(),
-                thread: rule.thread.clone(),
-                user: rule.user.clone(),
-                settings: rule.settings.over(&default_scope),
+            .map(|rule| {
+                Ok(ScopeRule {
+                    channel: rule.channel.as_str().into(),
+                    chat: rule.chat.clone(),
+                    thread: rule.thread.clone(),
+                    user: rule.user.clone(),
+                    settings: self.scope(&rule.settings)?,
+                })
             })
-            .collect();
+            .collect::<Result<_, BridgeError>>()?;
         // A shared scope cannot have different settings for each thread or person.
         let named = |rule: &ScopeRule| (rule.thread.is_some(), rule.user.is_some(), rule.settings.per);
         let wanted = scopes.iter().find_map(|rule| match named(rule) {
@@ -350,44 +286,12 @@ impl Config {
                 .download_timeout_seconds
                 .map_or(base.fetch_timeout_ms, |seconds| i64::from(seconds) * 1_000),
             only_admins_allow: limits.only_admins_allow.unwrap_or(base.only_admins_allow),
-            max_waiting: limits.most_waiting.unwrap_or(base.max_waiting),
-            max_parts: limits.most_parts.unwrap_or(base.max_parts),
-            max_pictures: limits.most_pictures.unwrap_or(base.max_pictures),
+            max_waiting: limits.max_waiting.unwrap_or(base.max_waiting),
+            max_parts: limits.max_parts.unwrap_or(base.max_parts),
+            max_pictures: limits.max_pictures.unwrap_or(base.max_pictures),
             default_scope,
             ..base
         })
-    }
-}
-
-impl ScopeConfig {
-    /// These settings on top of others, which fill in what is not set here.
-    fn over(&self, base: &ScopeSettings) -> ScopeSettings {
-        let base = base.clone();
-        ScopeSettings {
-            per: self.scope.unwrap_or(base.per),
-            queue: self.queue.unwrap_or(base.queue),
-            debounce_ms: self.debounce_ms.unwrap_or(base.debounce_ms).max(0),
-            only_when_addressed: self
-                .groups
-                .map_or(base.only_when_addressed, |groups| groups == Groups::Addressed),
-            workspace: self
-                .workspace
-                .as_ref()
-                .map_or(base.workspace, |workspace| workspace.to_string_lossy().into_owned()),
-            model: self.model.clone().or(base.model),
-            models: self.models.clone().unwrap_or(base.models),
-            allow_for_session: self.allow_for_session.unwrap_or(base.allow_for_session),
-            permission_mode: self.permission_mode.clone().or(base.permission_mode),
-            tools: self.tools.clone().or(base.tools),
-            allowed_tools: self.allowed_tools.clone().unwrap_or(base.allowed_tools),
-            disallowed_tools: self.disallowed_tools.clone().unwrap_or(base.disallowed_tools),
-            append_system_prompt: self.append_system_prompt.clone().or(base.append_system_prompt),
-            max_cost_usd: self.max_cost_usd.or(base.max_cost_usd),
-            no_session_persistence: self.no_session_persistence.unwrap_or(base.no_session_persistence),
-            footer: self.footer.unwrap_or(base.footer),
-            show_tools: self.show_tools.unwrap_or(base.show_tools),
-            pictures: self.pictures.unwrap_or(base.pictures),
-        }
     }
 }
 
@@ -432,8 +336,28 @@ mod tests {
         let rule = &settings.scopes[0];
         assert_eq!(rule.settings.queue, QueueMode::Steer);
         assert_eq!(rule.chat.as_deref(), Some("-1"));
-        assert_eq!(rule.settings.model.as_deref(), Some("opus"));
+        assert_eq!(rule.settings.spec.model.as_deref(), Some("opus"));
         assert_eq!(settings.people[&("telegram".into(), "7".into())], Role::Admin);
+    }
+
+    #[test]
+    fn a_rule_overrides_with_any_value_and_can_set_every_option_of_a_session() {
+        let text = "[defaults]\nworkspace='/w'\nallowed_tools=['Read']\nno_session_persistence=true\nfooter=true\n\
+                    [[scopes]]\nchannel='telegram'\nallowed_tools=[]\nno_session_persistence=false\nmax_turns=3\n\
+                    system_prompt='s'";
+        let settings = Config::parse(text).unwrap().settings().unwrap();
+        let (base, rule) = (&settings.default_scope, &settings.scopes[0].settings);
+        assert_eq!((base.spec.allowed_tools.len(), base.spec.no_session_persistence), (1, true));
+        assert_eq!((rule.spec.allowed_tools.len(), rule.spec.no_session_persistence), (0, false));
+        assert_eq!((rule.spec.max_turns, rule.spec.system_prompt.as_deref()), (Some(3), Some("s")));
+        assert!(rule.footer && rule.workspace == "/w");
+    }
+
+    #[test]
+    fn limits_keep_their_old_names() {
+        let text = "[defaults]\nworkspace='/w'\n[limits]\nmost_waiting=7\nmax_parts=2\nmost_pictures=1";
+        let settings = Config::parse(text).unwrap().settings().unwrap();
+        assert_eq!((settings.max_waiting, settings.max_parts, settings.max_pictures), (7, 2, 1));
     }
 
     #[test]
@@ -447,6 +371,8 @@ mod tests {
                 .contains("unknown channel \"icq\"")
         );
         assert!(error("[defaults]\nqueue='later'").contains("unknown variant `later`"));
+        let misspelt = error("data_dir='d'\n[defaults]\nworkspace='/w'\nmodle='opus'");
+        assert!(misspelt.contains("unknown field `modle`") && misspelt.contains("line "), "{misspelt}");
         for (more, expected) in [
             ("[[scopes]]\nchannel='telegram'\nquue='steer'", "unknown field `quue`"),
             ("[[scopes]]\nqueue='steer'", "a scope must name its channel"),
@@ -470,6 +396,11 @@ mod tests {
             ("[matrix]\nhomeserver='https://a@b.example'", "matrix.homeserver: the address has"),
             ("[matrix]\nhomeserver='a@b.example'", "matrix.homeserver: "),
             ("[[scopes]]\nchannel='telegram'\nmax_cost_usd=-1", "max_cost_usd: it must be more than 0"),
+            ("[[scopes]]\nchannel='telegram'\nmax_turns=0", "max_turns: it must be 1 or more"),
+            (
+                "[[scopes]]\nchannel='telegram'\noutput_schema={}",
+                "output_schema: a chat shows answers as text",
+            ),
         ] {
             let found = error(&format!("[defaults]\nworkspace='/w'\n{more}"));
             assert!(found.contains(expected), "{more}: {found}");

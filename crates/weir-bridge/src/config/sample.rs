@@ -76,7 +76,7 @@ ask_timeout_minutes = 10
 # Only administrators may allow tools.
 only_admins_allow = false
 # Maximum number of pictures shown per turn.
-# most_pictures = 5
+# max_pictures = 5
 
 # An account on Matrix, if Weir was built with it (`--features matrix`). See docs/bridge.md.
 # [matrix]

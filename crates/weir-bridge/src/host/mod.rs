@@ -14,7 +14,7 @@ use weir_host::{
     Actor, Bye, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions, MessageMode,
     MessageState, NewMessage, NewSession, SessionId, WatchEvent, WatchQuery,
 };
-use weir_session::{Decision, SessionSpec};
+use weir_session::Decision;
 use weir_transcript::{BackgroundTask, RequestKind};
 use weir_wire::{
     MessageId, PermissionUpdate, QuestionAnswers, RequestId, RuleDestination, Suggestion, ToolUseId,
@@ -88,17 +88,7 @@ impl Engine for HostEngine {
                 cwd: settings.workspace.clone(),
                 key: Some(settings.key.clone()),
                 name: Some(settings.name.clone()),
-                spec: SessionSpec {
-                    model: settings.model.clone(),
-                    permission_mode: settings.permission_mode.clone(),
-                    tools: settings.tools.clone(),
-                    allowed_tools: settings.allowed_tools.clone(),
-                    disallowed_tools: settings.disallowed_tools.clone(),
-                    append_system_prompt: settings.append_system_prompt.clone(),
-                    max_cost_usd: settings.max_cost_usd,
-                    no_session_persistence: settings.no_session_persistence,
-                    ..SessionSpec::default()
-                },
+                spec: settings.spec.clone(),
                 origin: "bridge".to_owned(),
                 ..NewSession::default()
             };

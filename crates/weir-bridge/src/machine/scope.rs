@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use weir_session::SessionSpec;
+
 use crate::channel::Place;
 use crate::engine::{ConversationSettings, Ending};
 
@@ -84,7 +86,7 @@ impl Scope {
     pub(super) fn model(&self) -> Option<&str> {
         // The configuration may have changed since it was chosen.
         let chosen = self.record.model.as_deref().filter(|model| self.settings.allows_model(model));
-        chosen.or(self.settings.model.as_deref())
+        chosen.or(self.settings.spec.model.as_deref())
     }
 
     /// The folder of new conversations.
@@ -114,14 +116,7 @@ impl Scope {
                 current.map_or("chat", |current| current.title.as_str())
             ),
             workspace: own.unwrap_or_else(|| self.settings.workspace.clone()),
-            model: self.model().map(str::to_owned),
-            permission_mode: self.settings.permission_mode.clone(),
-            tools: self.settings.tools.clone(),
-            allowed_tools: self.settings.allowed_tools.clone(),
-            disallowed_tools: self.settings.disallowed_tools.clone(),
-            append_system_prompt: self.settings.append_system_prompt.clone(),
-            max_cost_usd: self.settings.max_cost_usd,
-            no_session_persistence: self.settings.no_session_persistence,
+            spec: SessionSpec { model: self.model().map(str::to_owned), ..self.settings.spec.clone() },
             pictures: self.settings.pictures,
         }
     }

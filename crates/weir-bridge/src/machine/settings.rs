@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use weir_session::SessionSpec;
 
 use crate::channel::{ChannelName, ChatId, Place, ThreadId, UserId};
 use crate::engine::Pictures;
@@ -100,26 +101,12 @@ pub struct ScopeSettings {
     pub only_when_addressed: bool,
     /// The working directory.
     pub workspace: String,
-    /// The model.
-    pub model: Option<String>,
+    /// What sessions are to be like.
+    pub spec: SessionSpec,
     /// The models that people may choose. Empty for any model.
     pub models: Vec<String>,
-    /// The permission mode.
-    pub permission_mode: Option<String>,
     /// People may allow what the CLI suggests until the session ends.
     pub allow_for_session: bool,
-    /// The tools that the agent has, or `None` for all.
-    pub tools: Option<Vec<String>>,
-    /// Tools that need no permission.
-    pub allowed_tools: Vec<String>,
-    /// Tools that the agent must not use.
-    pub disallowed_tools: Vec<String>,
-    /// Text to append to the system prompt.
-    pub append_system_prompt: Option<String>,
-    /// Maximum cost of a session in dollars.
-    pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps sessions off the disk.
-    pub no_session_persistence: bool,
     /// Show cost, tokens and time below each answer.
     pub footer: bool,
     /// Show which tool is running.
@@ -136,16 +123,9 @@ impl Default for ScopeSettings {
             debounce_ms: 1_000,
             only_when_addressed: true,
             workspace: String::new(),
-            model: None,
+            spec: SessionSpec::default(),
             models: Vec::new(),
-            permission_mode: None,
             allow_for_session: true,
-            tools: None,
-            allowed_tools: Vec::new(),
-            disallowed_tools: Vec::new(),
-            append_system_prompt: None,
-            max_cost_usd: None,
-            no_session_persistence: false,
             footer: false,
             show_tools: true,
             pictures: Pictures::default(),

@@ -132,7 +132,7 @@ impl Chat {
                         );
                     }
                     Action::Command { conversation, command, .. } => {
-                        (self.conversation, self.model) = (conversation.key, conversation.model);
+                        (self.conversation, self.model) = (conversation.key, conversation.spec.model);
                         self.commands.push(command);
                     }
                     Action::Fetch { message, index, file, blob, .. } => {

@@ -63,7 +63,7 @@ fn an_escaped_command_stays_text_after_a_restart() {
 fn only_configured_models_can_be_chosen() {
     let mut settings = Settings::default();
     settings.default_scope.models = vec!["haiku".into(), "sonnet".into()];
-    settings.default_scope.model = Some("haiku".into());
+    settings.default_scope.spec.model = Some("haiku".into());
     let mut chat = Chat::with_role(settings, Role::Admin);
     chat.says(anna(), "1", "/model opus");
     assert!(told(&chat, "cannot be chosen here") && told(&chat, "`sonnet`"), "{:?}", chat.shown);

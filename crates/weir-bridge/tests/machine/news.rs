@@ -3,6 +3,7 @@
 use weir_bridge::channel::{Attachment, IncomingBody};
 use weir_bridge::engine::Report;
 use weir_bridge::machine::{Per, ScopeRule, ScopeSettings, Settings};
+use weir_session::SessionSpec;
 
 use crate::chat::{Chat, anna};
 
@@ -95,7 +96,10 @@ fn a_rule_can_be_for_one_person_or_one_thread() {
         chat: None,
         thread: None,
         user: Some(user.into()),
-        settings: ScopeSettings { model: Some(model.into()), ..base.clone() },
+        settings: ScopeSettings {
+            spec: SessionSpec { model: Some(model.into()), ..SessionSpec::default() },
+            ..base.clone()
+        },
     };
     let scopes = vec![rule("ben", "opus"), rule("anna", "haiku")];
     let mut chat = Chat::with(Settings { default_scope: base.clone(), scopes, ..Settings::default() });

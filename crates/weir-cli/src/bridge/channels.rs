@@ -53,7 +53,7 @@ fn webhook(config: &WebhookConfig) -> Made {
         url: config.url.clone(),
         secret: config.secret.read("webhook.secret")?,
         edits: config.edits,
-        longest: config.longest,
+        longest: config.max_length,
     };
     Ok(Arc::new(WebhookChannel::new(options)?))
 }

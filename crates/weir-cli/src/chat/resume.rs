@@ -10,7 +10,7 @@ use super::input::Input;
 use crate::explain::explain;
 use crate::screen::{Style, ago, one_line, story};
 use crate::sessions::live;
-use crate::transcripts::{Found, Loaded, Past, Transcripts};
+use weir_session::transcripts::{LoadedTranscript, PastSession, TranscriptFile, Transcripts};
 
 /// A shorter number is a place in the list, not the beginning of an id.
 const MIN_ID_LENGTH: usize = 4;
@@ -60,9 +60,9 @@ impl Chat {
     fn list(&mut self, transcripts: &Transcripts) -> anyhow::Result<bool> {
         let cwd = self.settings.cwd();
         let current = self.display.lock().view.session.id.clone();
-        let is_other = |found: &Found| current.as_ref().is_none_or(|id| id.as_str() != found.id);
+        let is_other = |found: &TranscriptFile| current.as_ref().is_none_or(|id| id.as_str() != found.id);
         let found = transcripts.of_folder(&cwd)?.into_iter().filter(is_other);
-        let pasts: Vec<Past> = found
+        let pasts: Vec<PastSession> = found
             .filter_map(|found| transcripts.look(found).ok())
             .filter(|past| !past.glance.is_agent)
             .take(MAX_LISTED)
@@ -87,7 +87,7 @@ impl Chat {
         Ok(true)
     }
 
-    async fn switch(&mut self, found: &Found) -> anyhow::Result<()> {
+    async fn switch(&mut self, found: &TranscriptFile) -> anyhow::Result<()> {
         let current = self.display.lock().view.session.id.clone();
         if current.is_some_and(|id| id.as_str() == found.id) {
             return self.print("This is the current session.\n");
@@ -118,7 +118,9 @@ impl Chat {
             return Ok(());
         };
         let found = self.settings.transcripts().and_then(|transcripts| transcripts.find(id.as_str()).ok());
-        let Some(loaded) = found.as_ref().and_then(|found| Loaded::read(found).ok()) else { return Ok(()) };
+        let Some(loaded) = found.as_ref().and_then(|found| LoadedTranscript::read(found).ok()) else {
+            return Ok(());
+        };
         let (view, _) = loaded.view();
         let text = story(&view, Some(1), Style::for_stdout());
         let style = Style::for_stdout();

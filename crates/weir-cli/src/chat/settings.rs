@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::conversation::SessionSettings;
 use crate::folders;
 use crate::opts::ChatOpts;
-use crate::transcripts::Transcripts;
+use weir_session::transcripts::Transcripts;
 
 /// Settings of `weir chat`.
 pub(crate) struct Settings {

@@ -6,7 +6,7 @@ use super::report::Report;
 use super::settings::Settings;
 use crate::folders;
 use crate::screen::{plural, short_path};
-use crate::transcripts::Transcripts;
+use weir_session::transcripts::Transcripts;
 
 pub(super) fn check(settings: &Settings, report: &mut Report) {
     writable("state", settings.state.as_deref(), "WEIR_STATE_DIR", report);

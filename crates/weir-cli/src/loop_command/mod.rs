@@ -15,6 +15,7 @@ mod report;
 mod screen;
 mod start;
 mod status;
+mod webhook;
 
 use std::path::PathBuf;
 

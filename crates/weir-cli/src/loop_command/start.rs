@@ -4,12 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Handles, LoopOptions, Messenger, OpenOptions, Runner, open};
+use weir_loop::shell::{Handles, LoopOptions, Messenger, Messengers, OpenOptions, Runner, open};
 use weir_loop::state::{RunEnd, RunState, TaskState};
 use weir_loop::tasks::TaskId;
 
 use super::process::Process;
 use super::screen::{Form, Screen};
+use super::webhook::Webhook;
 use super::{Place, container, dry_run, host};
 
 use crate::exit::{Exit, UsageError, tell};
@@ -72,6 +73,11 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         })
     };
     let folders = place.folders.clone();
+    let webhook = Webhook::new(&place.file.config.notify);
+    let messengers = Messengers {
+        webhook: webhook.map(|webhook| Arc::new(webhook) as Arc<dyn Messenger>),
+        chat: chat.map(|chat| Arc::new(chat) as Arc<dyn Messenger>),
+    };
     let options = LoopOptions {
         config: place.file.config,
         config_file: place.file.path,
@@ -81,7 +87,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         secrets: secrets.clone(),
         wanted,
         skip_permissions: opts.dangerously_skip_permissions,
-        messenger: chat.map(|chat| Arc::new(chat) as Arc<dyn Messenger>),
+        messengers,
     };
     let runner = Runner::new(options, opened.state, watcher);
     let handles = runner.handles();

@@ -11,7 +11,7 @@ use weir_transcript::export;
 use weir_transcript::import::{ImportedBody, import};
 
 use super::settings::{Form, Places};
-use crate::transcripts::Loaded;
+use weir_session::transcripts::LoadedTranscript;
 
 pub(super) fn run(id: &str, form: Form, file: Option<&Path>, places: &Places) -> anyhow::Result<()> {
     let (found, loaded) = super::read(&places.transcripts()?, id)?;
@@ -28,7 +28,7 @@ pub(super) fn run(id: &str, form: Form, file: Option<&Path>, places: &Places) ->
     write(&loaded, &found.id, form, &mut { file }).with_context(failed)
 }
 
-fn write(loaded: &Loaded, session: &str, form: Form, out: &mut dyn Write) -> io::Result<()> {
+fn write(loaded: &LoadedTranscript, session: &str, form: Form, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     match form {
         Form::Lines => lines(loaded, session, &mut out)?,
@@ -48,7 +48,7 @@ fn write(loaded: &Loaded, session: &str, form: Form, out: &mut dyn Write) -> io:
 
 /// The lines as the CLI would have streamed them, with the user's messages in the format of
 /// `--replay-user-messages`.
-fn lines(loaded: &Loaded, session: &str, out: &mut impl Write) -> io::Result<()> {
+fn lines(loaded: &LoadedTranscript, session: &str, out: &mut impl Write) -> io::Result<()> {
     let mut written = Ok(());
     import(&loaded.transcript(), &mut |event| {
         let line = match event.body {

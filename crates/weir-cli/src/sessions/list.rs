@@ -9,7 +9,7 @@ use weir_transcript::import::MessageCount;
 use super::live::Live;
 use super::settings::{List, Places};
 use crate::screen::{Style, Table, ago, clean, one_line, short_path, width};
-use crate::transcripts::{Found, Past, Transcripts};
+use weir_session::transcripts::{PastSession, TranscriptFile, Transcripts};
 
 /// A listed session, as `--json` prints it.
 #[derive(Debug, Serialize)]
@@ -72,7 +72,7 @@ fn rows(list: &List, places: &Places) -> anyhow::Result<Vec<Row>> {
             break;
         }
         let id = found.id.clone();
-        let is_elsewhere = |past: &Past| {
+        let is_elsewhere = |past: &PastSession| {
             let cwd = past.glance.cwd.as_deref().map(std::path::Path::new);
             list.cwd.as_deref().zip(cwd).is_some_and(|(wanted, cwd)| wanted != cwd)
         };
@@ -90,12 +90,12 @@ fn rows(list: &List, places: &Places) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn look(transcripts: &Transcripts, found: Found) -> Option<Past> {
+fn look(transcripts: &Transcripts, found: TranscriptFile) -> Option<PastSession> {
     transcripts.look(found).ok().filter(|past| !past.glance.is_agent)
 }
 
-fn row(past: Past, live: Option<Live>) -> Row {
-    let Past { found, glance } = past;
+fn row(past: PastSession, live: Option<Live>) -> Row {
+    let PastSession { found, glance } = past;
     let (messages, messages_at_least) = match glance.messages {
         MessageCount::Exactly(count) => (count, false),
         MessageCount::AtLeast(count) => (count, true),

@@ -11,10 +11,10 @@ use anyhow::Context as _;
 
 use crate::exit::Exit;
 use crate::screen::{Style, date, one_line, plural, short_path, story};
-use crate::transcripts::{Found, Loaded, Transcripts};
 pub(crate) use live::live;
 pub(crate) use settings::Settings;
 use settings::{Places, Task};
+use weir_session::transcripts::{LoadedTranscript, TranscriptFile, Transcripts};
 
 pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
     let places = &settings.places;
@@ -65,9 +65,10 @@ fn show(id: &str, json: bool, places: &Places) -> anyhow::Result<()> {
 }
 
 /// The files of a session.
-fn read(transcripts: &Transcripts, id: &str) -> anyhow::Result<(Found, Loaded)> {
+fn read(transcripts: &Transcripts, id: &str) -> anyhow::Result<(TranscriptFile, LoadedTranscript)> {
     let found = transcripts.find(id)?;
-    let loaded = Loaded::read(&found).with_context(|| format!("cannot read {}", found.path.display()))?;
+    let loaded =
+        LoadedTranscript::read(&found).with_context(|| format!("cannot read {}", found.path.display()))?;
     Ok((found, loaded))
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::exit::UsageError;
 use crate::folders;
 use crate::opts::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
-use crate::transcripts::Transcripts;
+use weir_session::transcripts::Transcripts;
 
 use super::live::{Live, live};
 

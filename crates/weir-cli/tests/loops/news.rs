@@ -88,12 +88,22 @@ fn a_limit_is_announced() {
 }
 
 #[test]
+fn a_webhook_is_sent_through_the_proxy_of_the_environment() {
+    let (proxy, received) = listener();
+    let place = Place::new().set("http_proxy", proxy.split("/hook").next().unwrap());
+    // There is no such host.
+    repository(&place, &task("A", "echo 1 > a"), &config("http://hook.invalid/"));
+    weir_loop(&place, &["run"]).expect(0);
+    assert_eq!(kinds(received.try_iter().collect()), ["end"]);
+}
+
+#[test]
 fn an_unreachable_webhook_changes_nothing_and_is_reported() {
     let place = Place::new();
     // The listener is dropped, so the port is closed.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     repository(&place, &task("A", "echo 1 > a"), &config(&format!("http://{free}/")));
     let done = weir_loop(&place, &["run"]).expect(0);
-    assert!(done.text().contains("the notification by curl failed"), "{done:?}");
+    assert!(done.text().contains("the notification by webhook failed"), "{done:?}");
     eventually("the command heard it", || place.workspace().join("../news").exists().then_some(()));
 }

@@ -10,7 +10,8 @@ use weir_store::{
     SessionUpdate, StoredSession,
 };
 use weir_transcript::HostEvent;
-use weir_wire::{Body, Decoder, Line, Message, MessageId};
+use weir_transcript::lookup::{LineTopics, main_agent_uuid, search_text};
+use weir_wire::{Decoder, MessageId};
 
 use super::Host;
 use super::opening::{FORKING, resolved};
@@ -19,8 +20,8 @@ use crate::error::HostError;
 use crate::frame_builder::FrameBuilder;
 use crate::history::History;
 use crate::info::{SessionInfo, SessionStatus, kept};
-use crate::item::{Item, message_labels, search_text};
-use crate::labels::Labeller;
+use crate::item::{Item, message_labels};
+use crate::labels::labels;
 use crate::load::{Source, walk};
 use crate::message::MessageState;
 use crate::pages::{Created, ListSessions, SessionPage};
@@ -330,7 +331,7 @@ fn end_of_answer(core: &Core, parent: &StoredSession, message: &MessageId) -> Re
     walk(core.source(), &parent.id, 0, |event| {
         let seq = event.seq;
         if let Some(Item::Line(raw)) = Item::read(&event.kind, event.payload.clone()) {
-            line = main_line(&decoder.decode(&raw)).or(line.take());
+            line = main_agent_uuid(&decoder.decode(&raw)).or(line.take());
         }
         history.replay(event, &mut frames);
         let state = history.log.messages.get(message).map(|record| record.state);
@@ -343,16 +344,6 @@ fn end_of_answer(core: &Core, parent: &StoredSession, message: &MessageId) -> Re
         (Some(seq), Some(line)) => Ok(End { seq, line }),
         _ => Err(HostError::NoSuchMessage),
     }
-}
-
-/// The uuid of a line of the main agent's conversation.
-fn main_line(line: &Line<'_>) -> Option<String> {
-    let (parent, uuid) = match &line.body {
-        Body::Known(Message::Assistant(message)) => (message.parent_tool_use_id, message.uuid),
-        Body::Known(Message::User(message)) => (message.parent_tool_use_id, message.uuid),
-        _ => return None,
-    };
-    uuid.filter(|_| parent.is_none()).map(|uuid| uuid.to_str().into_owned())
 }
 
 /// Copies a log. Blocks.
@@ -438,8 +429,8 @@ fn copy(
     keep_entries: usize,
 ) -> Result<History, HostError> {
     let mut history = History::new(keep_entries);
-    let (mut frames, mut decoder, mut labeller) =
-        (FrameBuilder::default(), Decoder::new(), Labeller::default());
+    let (mut frames, mut decoder, mut topics) =
+        (FrameBuilder::default(), Decoder::new(), LineTopics::default());
     let mut events: Vec<NewEvent> = Vec::new();
     walk(source, &parent.id, 0, |event| {
         if event.seq > newest {
@@ -451,7 +442,7 @@ fn copy(
             Some(Item::Line(raw)) => {
                 let line = decoder.decode(&raw);
                 copy.search_text = search_text(&line);
-                copy.labels = labeller.labels(&line);
+                copy.labels = labels(&mut topics, &line);
             }
             Some(Item::Message(message) | Item::OldMessage(message)) => {
                 copy.search_text = Some(message.text.clone());

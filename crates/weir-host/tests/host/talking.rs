@@ -3,6 +3,7 @@
 use serde_json::json;
 use weir_host::{FailureKind, Host, HostError, Image, MessageMode, MessageState, NewMessage, SessionStatus};
 use weir_session::SessionSpec;
+use weir_store::{Append, NewEvent};
 use weir_transcript::{Delivery, EntryBody};
 
 use crate::place::{Place, ask, id_of, me, says, script, send, soon, status, with};
@@ -62,6 +63,42 @@ async fn the_same_client_id_is_the_same_message() {
     status(&host, &id, SessionStatus::Idle).await;
     assert_eq!(host.messages(&id, None).await.unwrap().len(), 1);
     soon(host.shut_down(std::time::Duration::ZERO)).await;
+}
+
+/// Older versions wrote no event of its own when a message was queued.
+#[tokio::test]
+async fn a_log_of_an_older_version_is_read_and_its_messages_are_recognised() {
+    let place = Place::new();
+    let options = place.options();
+    let host = Host::open(options.clone()).await.unwrap();
+    let id = place.session(&host).await;
+    let message = json!({"message_id": "old", "client_id": "mine", "by": "me", "text": "hello"});
+    let logged =
+        |kind: &str, payload: &serde_json::Value| NewEvent::new(1, kind, payload.to_string().into_bytes());
+    let events = vec![
+        NewEvent { client_id: Some("mine".into()), ..logged("message", &message) },
+        logged("note", &json!({"note": "handed_over", "message_id": "old"})),
+        logged("host", &json!({"event": "message_sent", "message": "old"})),
+        logged(
+            "line",
+            &json!({"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "hi"}]}}),
+        ),
+        logged(
+            "line",
+            &json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": "hi"}),
+        ),
+    ];
+    options.store.append(Append::new(id.clone(), events)).await.unwrap();
+    let again = soon(host.send(&id, NewMessage::text("hello").client_id("mine"), &me())).await.unwrap();
+    assert_eq!((again.message_id.as_str(), again.duplicate, again.differs), ("old", true, false));
+    assert_eq!(again.state, MessageState::Answered);
+    let other = soon(host.send(&id, NewMessage::text("other").client_id("mine"), &me())).await.unwrap();
+    assert!(other.duplicate && other.differs);
+    let view = soon(host.view(&id)).await.unwrap();
+    assert_eq!((view.entries.len(), view.turns.len()), (2, 1));
+    // It continues where the old version ended.
+    assert_eq!(ask(&host, &id, says("more")).await, "more");
+    host.shut_down(std::time::Duration::ZERO).await;
 }
 
 #[tokio::test]

@@ -241,8 +241,8 @@ pub enum KeepFailed {
 pub struct Notify {
     /// A program and its arguments; it receives the notification as JSON on its standard input.
     pub command: Vec<String>,
-    /// A URL that receives the notification as JSON by POST. Sent with `curl`, so that proxies and certificates are
-    /// those of the shell.
+    /// A URL that receives the notification as JSON by POST, through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` and
+    /// `NO_PROXY` name. Redirects are not followed.
     pub webhook: Option<String>,
     /// A chat of the bridge of `weir loop run --bridge FILE`, as `channel:chat` or `channel:chat/thread`. Questions can
     /// also be answered there.

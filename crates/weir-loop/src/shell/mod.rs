@@ -25,7 +25,7 @@ pub use gates::run_gates;
 pub use git::{Git, GitError};
 pub use mailbox::{Mail, Mailbox};
 pub use notes::{add_note, read_notes};
-pub use notify::{Messenger, send as send_news};
+pub use notify::{Messenger, Messengers};
 pub use open::{OpenError, OpenOptions, Opened, open};
 pub use person::{Delivered, PersonError, tell};
 pub use planner::{PlanEnd, PlanError, PlanStart, Planner, PlannerPerson, Said};

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use weir_process::PlainCommand;
 
@@ -10,7 +11,7 @@ use crate::config::Notify;
 use crate::instant;
 use crate::notification::Notification;
 
-/// Posts notifications to a chat. The loop itself knows nothing about chats.
+/// Posts notifications to a chat or a webhook. The loop itself knows nothing about chats and HTTP.
 pub trait Messenger: Send + Sync {
     /// Posts a notification. Completes once it can no longer be lost.
     fn post<'a>(
@@ -19,34 +20,38 @@ pub trait Messenger: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 }
 
+/// Who posts the notifications that the configuration asks for.
+#[derive(Clone, Default)]
+pub struct Messengers {
+    /// Posts to the webhook.
+    pub webhook: Option<Arc<dyn Messenger>>,
+    /// Posts to the chat.
+    pub chat: Option<Arc<dyn Messenger>>,
+}
+
 /// Sends a notification. An error says which recipients did not get it, and why.
-pub async fn send(
+pub(super) async fn send(
     news: &Notification,
     notify: &Notify,
     workspace: &Path,
-    messenger: Option<&dyn Messenger>,
+    messengers: &Messengers,
 ) -> Result<(), String> {
     instant::begin();
-    let body = serde_json::to_string(news).map_err(|error| error.to_string())?;
     let mut problems = Vec::new();
     if let Some((program, args)) = notify.command.split_first() {
-        let command = PlainCommand::new(program).args(args).cwd(workspace).input(body.clone());
+        let body = serde_json::to_string(news).map_err(|error| error.to_string())?;
+        let command = PlainCommand::new(program).args(args).cwd(workspace).input(body);
         problems.extend(run(command, notify).await.err());
     }
-    if let Some(url) = &notify.webhook {
-        // The URL may be a secret, so it is not passed as an argument that others can read.
-        let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
-        let config = format!(
-            "url = \"{}\"\nrequest = \"POST\"\nheader = \"Content-Type: application/json\"\ndata-raw = \"{}\"\n",
-            quoted(url),
-            quoted(&body)
-        );
-        let command = PlainCommand::new("curl").args(["--silent", "--show-error", "--fail", "--config", "-"]);
-        problems.extend(run(command.cwd(workspace).input(config), notify).await.err());
+    if notify.webhook.is_some() {
+        problems.extend(match &messengers.webhook {
+            Some(webhook) => webhook.post(news).await.err(),
+            None => Some("notify.webhook is set, but this program does not send webhooks".to_owned()),
+        });
     }
     if notify.chat.is_some() {
-        problems.extend(match messenger {
-            Some(messenger) => messenger.post(news).await.err(),
+        problems.extend(match &messengers.chat {
+            Some(chat) => chat.post(news).await.err(),
             None => Some("notify.chat is set, but there is no bridge; add --bridge FILE".to_owned()),
         });
     }

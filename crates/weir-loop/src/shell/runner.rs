@@ -15,7 +15,7 @@ use super::context::Context;
 use super::folders::Folders;
 use super::git::Git;
 use super::mailbox::{Mail, Mailbox};
-use super::notify::{self, Messenger};
+use super::notify::{self, Messengers};
 use super::perform::{self, Done};
 use super::tasks::ListFile;
 use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Reply, Surroundings, match_answers};
@@ -50,8 +50,8 @@ pub struct LoopOptions {
     pub wanted: Wanted,
     /// Whether all permissions are skipped.
     pub skip_permissions: bool,
-    /// Posts notifications to a chat, if there is one.
-    pub messenger: Option<Arc<dyn Messenger>>,
+    /// Who posts notifications to a webhook and to a chat.
+    pub messengers: Messengers,
 }
 
 /// Called with each event and the state after it.
@@ -109,7 +109,7 @@ pub struct Runner {
     activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
     news: JoinSet<(String, Result<(), String>)>,
-    messenger: Option<Arc<dyn Messenger>>,
+    messengers: Messengers,
     wake_at: Option<i64>,
 }
 
@@ -125,7 +125,7 @@ impl Runner {
             secrets,
             wanted,
             skip_permissions,
-            messenger,
+            messengers,
         } = options;
         let has_work = state.tasks.iter().any(|task| task.step.is_some());
         let parallel = if has_work { state.parallel } else { config.parallel };
@@ -156,7 +156,7 @@ impl Runner {
             activity: mpsc::unbounded_channel(),
             at_work: JoinSet::new(),
             news: JoinSet::new(),
-            messenger,
+            messengers,
             wake_at: None,
         }
     }
@@ -253,10 +253,10 @@ impl Runner {
     }
 
     fn notify(&mut self, news: Notification) {
-        let (context, messenger) = (Arc::clone(&self.context), self.messenger.clone());
+        let (context, messengers) = (Arc::clone(&self.context), self.messengers.clone());
         self.news.spawn(async move {
             let config = &context.config.notify;
-            let sent = notify::send(&news, config, &context.folders.workspace, messenger.as_deref()).await;
+            let sent = notify::send(&news, config, &context.folders.workspace, &messengers).await;
             (news.id, sent)
         });
     }

@@ -10,7 +10,7 @@ use weir_loop::agent::{AgentRequest, HostAgent};
 use weir_loop::config::{Config, parse};
 use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Folders, Handles, LoopOptions, OpenOptions, Runner, open};
+use weir_loop::shell::{Folders, Handles, LoopOptions, Messengers, OpenOptions, Runner, open};
 use weir_loop::state::{RunEnd, RunState, TaskRecord};
 use weir_loop::tasks::TaskId;
 use weir_process::{Environment, LogOptions, PlainCommand, Secrets};
@@ -195,7 +195,7 @@ impl Place {
             secrets: Secrets::new(),
             wanted,
             skip_permissions: false,
-            messenger: None,
+            messengers: Messengers::default(),
         };
         let events = Arc::clone(&self.events);
         let runner = Runner::new(

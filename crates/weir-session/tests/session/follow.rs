@@ -1,12 +1,13 @@
 //! Observers, which see changes at once, and viewers, at their own pace.
 
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 
 use weir_session::{Observer, Session, SessionOptions, Update, Updates};
 use weir_transcript::{Change, EntryBody, HostEvent, View};
 use weir_wire::Line;
 
-use crate::played::{asking, session, soon};
+use crate::played::{asking, quiet, session, soon};
 
 /// Remembers what it saw.
 #[derive(Default, Clone)]
@@ -164,5 +165,62 @@ async fn host_events_are_reported_before_they_take_effect() {
     // A message that the CLI has read was reported as sent.
     let is_sent = |event: &HostEvent| *event == HostEvent::MessageSent { message: sent.id.clone() };
     assert!(seen.host.lock().unwrap().iter().any(is_sent));
+    session.stop().await;
+}
+
+/// Takes no more output while its gate is closed.
+#[derive(Clone)]
+struct Gate {
+    is_open: tokio::sync::watch::Sender<bool>,
+    waker: Arc<Mutex<Option<Waker>>>,
+    lines: Arc<Mutex<usize>>,
+}
+
+impl Gate {
+    fn set(&self, is_open: bool) {
+        self.is_open.send_replace(is_open);
+        if let Some(waker) = self.waker.lock().unwrap().take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Observer for Gate {
+    fn line(&mut self, _line: &Line<'_>) {
+        *self.lines.lock().unwrap() += 1;
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if *self.is_open.borrow() {
+            return Poll::Ready(());
+        }
+        *self.waker.lock().unwrap() = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_cannot_keep_up_makes_the_cli_wait_and_nothing_else() {
+    let gate =
+        Gate { is_open: tokio::sync::watch::Sender::new(true), waker: Arc::default(), lines: Arc::default() };
+    let (session, stage) = session(SessionOptions::new().observer(gate.clone()));
+    let asked = asking(&session, "count");
+    let mut cli = stage.ready().await;
+    let id = cli.begins("count").await;
+    cli.text("first").await;
+    quiet().await;
+    gate.set(false);
+    // The call also makes the driver look at the gate again: it may have begun to wait for output before.
+    let shown = session.view().await.unwrap().entries.len();
+    let before = *gate.lines.lock().unwrap();
+    cli.text("second").await;
+    cli.result("done", &[&id]).await;
+    quiet().await;
+    // Callers are served meanwhile.
+    assert_eq!(session.view().await.unwrap().entries.len(), shown);
+    assert_eq!(*gate.lines.lock().unwrap(), before);
+    gate.set(true);
+    assert_eq!(asked.await.unwrap().unwrap().text, "done");
+    assert_eq!(*gate.lines.lock().unwrap(), before + 2);
     session.stop().await;
 }

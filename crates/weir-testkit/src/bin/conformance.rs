@@ -92,7 +92,11 @@ fn simulated() -> Result<PathBuf, Failure> {
     if path.is_file() {
         Ok(path)
     } else {
-        Err(format!("{} is missing: run `cargo build -p weir-testkit --bins` first", path.display()).into())
+        Err(format!(
+            "{} is missing: run `cargo build -p weir-simulator -p weir-testkit --bins` first",
+            path.display()
+        )
+        .into())
     }
 }
 

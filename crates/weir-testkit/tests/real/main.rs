@@ -1,10 +1,8 @@
-//! Real CLIs against the scripted API, and the simulated CLI next to them. They have to be installed:
+//! Real CLIs against the scripted API. They have to be installed:
 //! `scripts/setup-real-cli.sh`, which `make test` runs. `WEIR_SKIP_REAL_CLI=1` skips these tests, and says so.
 
 #[cfg(test)]
 mod behaviour;
-#[cfg(test)]
-mod conformance;
 #[cfg(test)]
 mod flags;
 #[cfg(test)]

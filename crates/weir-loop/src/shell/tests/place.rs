@@ -12,7 +12,7 @@ use super::player::{Player, Script};
 use crate::config::{Config, parse};
 use crate::instant;
 use crate::machine::Wanted;
-use crate::shell::{Folders, LoopOptions, OpenOptions, Runner, open};
+use crate::shell::{Folders, LoopOptions, Messengers, OpenOptions, Runner, open};
 use crate::state::{RunEnd, RunState, load};
 
 /// A repository with a task list.
@@ -111,7 +111,7 @@ impl Place {
             secrets: Secrets::new(),
             wanted: self.wanted.clone(),
             skip_permissions: false,
-            messenger: None,
+            messengers: Messengers::default(),
         };
         let runner = Runner::new(options, opened.state, Box::new(|_, _| {}));
         let (_, state) = runner.run().await.unwrap_or_else(|error| panic!("{error}"));

@@ -1,9 +1,0 @@
-//! The transcripts that the CLI keeps in its own folder: `projects/<folder>/<session>.jsonl`.
-//!
-//! They are only read. `weir_transcript::import` interprets their content.
-
-mod find;
-mod load;
-
-pub(crate) use find::{Found, Past, Transcripts};
-pub(crate) use load::Loaded;
