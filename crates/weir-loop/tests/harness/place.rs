@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use weir_loop::agent::{AgentRequest, HostAgent};
+use weir_loop::agent::{AgentRequest, HostAgent, SessionFactory};
 use weir_loop::config::{Config, parse};
 use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
@@ -146,6 +146,12 @@ impl Place {
 
     /// The agent: sessions with the simulated CLI, on a host in memory.
     pub(crate) async fn agent(&self) -> HostAgent {
+        let agent = HostAgent::in_memory(&self.workspace(), self.config.parallel, self.factory()).await;
+        agent.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// How the simulated CLI is run.
+    pub(crate) fn factory(&self) -> SessionFactory {
         let folders = self.folders();
         let home = self.folder.path().join("home");
         let (misbehave, real, patience) = (self.misbehave.clone(), self.real.clone(), self.patience);
@@ -169,8 +175,7 @@ impl Place {
             options.stop.terminate = options.stop.terminate.max(patience);
             options
         };
-        let agent = HostAgent::in_memory(&self.workspace(), self.config.parallel, Arc::new(factory)).await;
-        agent.unwrap_or_else(|error| panic!("{error}"))
+        Arc::new(factory)
     }
 
     /// Runs the loop to its end.
