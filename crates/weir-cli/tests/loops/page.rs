@@ -119,3 +119,14 @@ fn ctrl_c_ends_the_loop_and_its_page() {
     assert_eq!(commits(&place), ["A"]);
     place.wait_until_empty();
 }
+
+#[test]
+fn what_the_loop_denies_is_a_denial_and_not_a_stop_by_a_person() {
+    let place = Place::new();
+    let list = "- [ ] A\n  @@[{\"tool\":\"WebFetch\",\"input\":{\"url\":\"https://example.com/\",\"prompt\":\"x\"}},{\"text\":\"x\"}]\n";
+    let rules = "[loop.coder]\nallowed_tools = [\"Read\", \"WebFetch(domain:docs.rs)\"]\n";
+    repository(&place, list, rules);
+    let done = weir_loop(&place, &["run", "--keep-sessions"]).expect(6);
+    assert!(done.text().contains("this rule would allow it: WebFetch(domain:example.com)"), "{done:?}");
+    assert_eq!(state(&place)["tasks"][0]["failure"]["outcome"], "denied");
+}

@@ -81,6 +81,8 @@ impl Host {
         if let Some(session) = session {
             // An error means that the session is over.
             let _ = session.session().settled().await;
+            // What the session knows is published a moment later.
+            live.recorder.recorded(Vec::new(), SessionUpdate::default()).await?;
         }
         live.until(|state| (!summary::info(state).status.is_busy()).then_some(())).await
     }

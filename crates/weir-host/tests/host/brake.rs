@@ -78,3 +78,46 @@ async fn a_task_in_the_background_is_stopped_by_itself() {
     assert_eq!(ask(&host, &id, says("next")).await, "next");
     soon(host.shut_down(Duration::ZERO)).await;
 }
+
+#[tokio::test]
+async fn a_session_is_settled_when_nothing_runs_in_the_background_either() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    soon(host.settled(&id)).await.unwrap();
+    let command = json!({"command": "until [ -e go ]; do sleep 0.01; done", "run_in_background": true});
+    let steps = json!([{"tool": "Bash", "input": command}, {"text": "It runs."}, {"text": "It has ended."}]);
+    assert_eq!(ask(&host, &id, script(&steps)).await, "It runs.");
+    let settled = tokio::time::timeout(Duration::from_millis(100), host.settled(&id)).await;
+    assert!(settled.is_err(), "the task still runs");
+    std::fs::write(place.path("work").join("go"), "").unwrap();
+    soon(host.settled(&id)).await.unwrap();
+    let view = host.view(&id).await.unwrap();
+    assert_eq!((view.tasks.len(), view.turns.len()), (0, 2), "and so is the turn that its end began");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn the_raw_logs_of_a_session_are_known_while_it_runs_and_after_its_process_has_died() {
+    let place = Place::new();
+    let mut options = place.options();
+    let (recipe, logs) = (options.recipe.clone(), place.path("logs"));
+    options.recipe = std::sync::Arc::new(move |settings| {
+        let mut options = recipe(settings);
+        options.log = Some(weir_process::LogOptions::new(&logs, "test", "one"));
+        options
+    });
+    let host = weir_host::Host::open(options).await.unwrap();
+    let id = place.session(&host).await;
+    assert_eq!(host.raw_logs(&id).await.unwrap(), None);
+    let watch = host.watch(&id, weir_host::WatchQuery::default()).await.unwrap();
+    assert_eq!(ask(&host, &id, says("hello")).await, "hello");
+    let first = host.raw_logs(&id).await.unwrap().expect("a log");
+    assert!(std::fs::read_to_string(&first.output).unwrap().contains("hello"));
+    let steps = json!([{"misbehave": {"crash": {"at": "mid", "exit": 3}}, "text": "a text that breaks off"}]);
+    let sent = send(&host, &id, script(&steps)).await;
+    soon(host.finished(&id, &sent.message_id)).await.unwrap();
+    assert_eq!(host.raw_logs(&id).await.unwrap().as_ref(), Some(&first));
+    drop(watch);
+    soon(host.shut_down(Duration::ZERO)).await;
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use weir_loop::agent::{AgentRequest, HostAgent};
+use weir_loop::agent::{AgentRequest, HostAgent, SessionFactory};
 use weir_loop::config::{Config, parse};
 use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
@@ -117,6 +117,12 @@ impl Place {
 
     /// The agent: sessions with the simulated CLI, on a host in memory.
     pub(crate) async fn agent(&self) -> HostAgent {
+        let agent = HostAgent::in_memory(&self.workspace(), self.config.parallel, self.factory()).await;
+        agent.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// How the simulated CLI is run.
+    pub(crate) fn factory(&self) -> SessionFactory {
         let folders = self.folders();
         let environment = self.place.simulated_environment().set("CLAUDE_CODE_MAX_RETRIES", "0");
         let (misbehave, real, patience) = (self.misbehave.clone(), self.real.clone(), self.patience);
@@ -139,8 +145,7 @@ impl Place {
             options.stop.terminate = options.stop.terminate.max(patience);
             options
         };
-        let agent = HostAgent::in_memory(&self.workspace(), self.config.parallel, Arc::new(factory)).await;
-        agent.unwrap_or_else(|error| panic!("{error}"))
+        Arc::new(factory)
     }
 
     /// Runs the loop to its end.

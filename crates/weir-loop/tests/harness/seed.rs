@@ -1,7 +1,10 @@
 //! The test plan from the document that the loop implements; the tests have its names.
 
 use serde_json::json;
-use weir_loop::agent::{Agent as _, AgentEnd, AgentRequest, Approvals, Hurry, Surroundings, run_from_log};
+use weir_host::{Host, HostOptions};
+use weir_loop::agent::{
+    Agent as _, AgentEnd, AgentRequest, Approvals, HostAgent, Hurry, LoopSessions, Surroundings, run_from_log,
+};
 use weir_loop::config::{Mode, PermissionPolicy, QuestionPolicy};
 use weir_loop::outcome::Outcome;
 use weir_loop::state::{BudgetFile, RunEnd, SessionFile};
@@ -269,4 +272,29 @@ async fn what_the_log_says_is_what_the_session_said() {
         );
         assert_eq!(logged.session_id, attempt.session_id);
     }
+}
+
+#[tokio::test]
+async fn an_agent_that_falls_behind_its_session_still_knows_how_it_went() {
+    const ID: &str = "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c15";
+    let place = Place::new("- [ ] a\n", "").await;
+    let sessions = LoopSessions::default();
+    let known = sessions.clone();
+    let store = std::sync::Arc::new(weir_store::MemoryStore::new());
+    let mut options =
+        HostOptions::new(store, move |settings| known.options(settings).unwrap()).root(place.workspace());
+    // Whenever two things wait for it, it has fallen behind.
+    options.viewer_bytes = 1;
+    let host = Host::open(options).await.unwrap();
+    let agent = HostAgent::new(host.clone(), sessions, place.factory());
+    let (_hurry, surroundings) = around();
+    let mut request = request(&place, ID, false);
+    let tool = json!({"tool": "Bash", "input": {"command": "echo 1 >> a.txt"}});
+    request.prompt = format!("@@{}", json!([tool, tool, tool, {"text": "word ".repeat(500)}]));
+    let run = agent.run(request, surroundings).await;
+    assert_eq!((&run.end, run.tools, run.degraded), (&AgentEnd::Answered, 3, false));
+    let logged = run_from_log(run.log.as_deref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
+    assert_eq!((run.cost_usd, run.tokens, run.turns), (logged.cost_usd, logged.tokens, logged.turns));
+    assert_eq!((run.text, run.setup), (logged.text, logged.setup));
+    host.shut_down(std::time::Duration::ZERO).await;
 }
