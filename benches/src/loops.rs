@@ -77,11 +77,10 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
     let config = parse(&text).map_err(anyhow::Error::msg)?;
     let folders = Folders::new(workspace, &config.folder);
     let opened = open(&folders, &config, OpenOptions::default()).await?;
-    let agent = agent(folder, &folders, workspace, config.parallel).await?;
-    let host = agent.host().clone();
+    let agent = agent(folder, workspace, &folders).await?;
     let options = LoopOptions {
         sandbox: None,
-        agent: Arc::new(agent),
+        agent: Arc::new(agent.clone()),
         config,
         config_file: Some("weir.toml".into()),
         folders,
@@ -101,7 +100,7 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         })
     };
     let (_, state) = Runner::new(options, opened.state, watcher).run().await?;
-    host.shut_down(std::time::Duration::ZERO).await;
+    agent.host().shut_down(std::time::Duration::ZERO).await;
     let done = state.count(TaskState::Done);
     if done != count {
         let failure = state.tasks.iter().find_map(|task| task.failure.as_ref());
@@ -130,13 +129,8 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
     ))
 }
 
-/// Sessions with the simulated CLI, which is also this program, on a host in memory.
-async fn agent(
-    folder: &Path,
-    folders: &Folders,
-    workspace: &Path,
-    parallel: usize,
-) -> anyhow::Result<HostAgent> {
+/// Sessions with the simulated CLI, which is also this program.
+async fn agent(folder: &Path, workspace: &Path, folders: &Folders) -> anyhow::Result<HostAgent> {
     use std::os::unix::fs::PermissionsExt as _;
     let program = folder.join("claude");
     let this = std::env::current_exe().context("cannot find this program")?;
@@ -154,5 +148,5 @@ async fn agent(
         options.partial_messages = false;
         options
     };
-    Ok(HostAgent::in_memory(workspace, parallel, Arc::new(factory)).await?)
+    Ok(HostAgent::in_memory(workspace, 1, Arc::new(factory)).await?)
 }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import type { Role } from "../src/lib/api/types.ts";
+import type { Role } from "../src/lib/api/schema.ts";
 import type { WeirServer } from "./server.ts";
 
 const artefacts = process.env["WEIR_ARTEFACTS"] ?? resolve(import.meta.dirname, "../artefacts");

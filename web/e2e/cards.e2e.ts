@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import type { Role, SessionInfo } from "../src/lib/api/types.ts";
+import type { Role, SessionInfo } from "../src/lib/api/schema.ts";
 import { buttonsOf, card, linkTo, openAs, ready, said, screenshot, violations } from "./browser.ts";
 import { script, until, type WeirServer } from "./server.ts";
 import { stage } from "./setup.ts";

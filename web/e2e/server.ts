@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
-import type { MessageMode, SessionInfo } from "../src/lib/api/types.ts";
+import type { MessageMode, SessionInfo } from "../src/lib/api/schema.ts";
 
 const DEADLINE = 60_000;
 

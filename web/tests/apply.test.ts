@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { apply, emptyView } from "../src/lib/view/apply.ts";
-import type { Change, View } from "../src/lib/view/types.ts";
+import type { Change, View } from "../src/lib/api/schema.ts";
 
 const folder = new URL("./fixtures/", import.meta.url);
 const names = readdirSync(folder).filter((name) => name.endsWith(".json"));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { contentOf, faultOf, initial } from "../src/lib/text/form.ts";
-import type { FormField } from "../src/lib/view/types.ts";
+import type { FormField } from "../src/lib/api/schema.ts";
 
 const field = (name: string, kind: FormField["kind"], more: Partial<FormField> = {}): FormField => ({
   name,

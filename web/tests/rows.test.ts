@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Heights } from "../src/lib/view/heights.ts";
 import { layOut } from "../src/lib/view/rows.ts";
-import type { Agent, Entry, EntryBody } from "../src/lib/view/types.ts";
+import type { Agent, Entry, EntryBody } from "../src/lib/api/schema.ts";
 
 const text = (id: number, more: Partial<Entry> = {}): Entry => ({
   id,

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Client, OfflineError, RequestError } from "../src/lib/api/client.ts";
-import type { NewMessage } from "../src/lib/api/types.ts";
+import type { Change, Entry, SendMessage } from "../src/lib/api/schema.ts";
 import { Conversation } from "../src/lib/state/conversation.svelte.ts";
 import { MessageDraft } from "../src/lib/state/drafts.ts";
 import { Outbox } from "../src/lib/state/outbox.svelte.ts";
 import { emptyView } from "../src/lib/view/apply.ts";
-import type { Change, Entry } from "../src/lib/view/types.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -18,12 +17,12 @@ afterEach(() => {
 });
 
 class FakeClient extends Client {
-  sent: NewMessage[] = [];
+  sent: SendMessage[] = [];
   next: (() => Promise<never>) | null = null;
   constructor() {
     super("token", "http://127.0.0.1/");
   }
-  override async send(_: string, message: NewMessage) {
+  override async send(_: string, message: SendMessage) {
     if (this.next !== null) return this.next();
     this.sent.push(message);
     return { message_id: `m-${message.client_id}`, state: "queued" as const, duplicate: false };
@@ -52,7 +51,10 @@ describe("the outbox", () => {
   it("says why a message was refused, keeps it, and goes on with the next", async () => {
     const client = new FakeClient();
     const outbox = new Outbox(client);
-    client.next = () => Promise.reject(new RequestError({ title: "No", status: 413, detail: "Too long." }));
+    client.next = () =>
+      Promise.reject(
+        new RequestError({ type: "about:blank", title: "No", status: 413, detail: "Too long.", code: "large" }),
+      );
     await outbox.send("s", "long", [], "queue");
     expect(outbox.items.map((item) => [item.state, item.why])).toEqual([["refused", "Too long."]]);
     client.next = null;

@@ -4,9 +4,8 @@ import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
 import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
 import { ruleChoices, ruleOf } from "../src/lib/text/suggestions.ts";
 import { outcomeOf, proposedDiff, subjectOf, verbOf } from "../src/lib/text/tools.ts";
-import type { Role } from "../src/lib/api/types.ts";
+import type { Request, Role, ToolCall } from "../src/lib/api/schema.ts";
 import { byDanger, type Finding } from "../src/lib/text/trust.ts";
-import type { Request, ToolCall } from "../src/lib/view/types.ts";
 import { mentionAt, mentioned } from "../src/lib/text/mentions.ts";
 import { splitRules } from "../src/lib/text/rules.ts";
 

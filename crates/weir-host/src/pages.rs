@@ -59,6 +59,7 @@ pub struct TranscriptPage {
 
 /// An event of the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LogEvent {
     /// Its number.
     pub seq: u64,

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::watch_event::Frame;
 
 /// Why a watch ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Bye {
     /// The viewer was too slow. It can come back with its cursor.
     Lag,
@@ -19,18 +20,6 @@ pub enum Bye {
     Deleted,
     /// The log failed. It can come back.
     Failed,
-}
-
-impl Bye {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Lag => "lag",
-            Self::Shutdown => "shutdown",
-            Self::Deleted => "deleted",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 /// The session's side.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::agent::DeniedTool;
-use crate::config::{Limits, TaskLimits};
+use crate::limits::{Limits, TaskLimits};
 use crate::outcome::{GateResult, Outcome};
 use crate::state::{Budget, OpenQuestion, RunEnd};
 use crate::tasks::TaskId;

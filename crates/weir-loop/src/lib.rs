@@ -17,6 +17,7 @@ pub mod event;
 pub mod fingerprint;
 mod instant;
 pub mod judge;
+pub mod limits;
 pub mod machine;
 pub mod message;
 pub mod notification;

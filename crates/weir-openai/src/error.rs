@@ -1,6 +1,6 @@
 //! Errors in OpenAI's format.
 
-use serde_json::{Value, json};
+use crate::body::{OpenAiProblem, OpenAiProblemDetails};
 
 /// Why a request is not answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +69,8 @@ impl OpenAiError {
     }
 
     /// The body of the response, and of an error in the middle of a stream.
-    pub fn body(&self) -> Value {
-        json!({"error": {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}})
+    pub fn body(&self) -> OpenAiProblem {
+        let Self { message, kind, param, code, .. } = self.clone();
+        OpenAiProblem { error: OpenAiProblemDetails { message, r#type: kind, param, code } }
     }
 }

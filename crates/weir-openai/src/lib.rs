@@ -6,12 +6,12 @@
 //! with [`Leniency`].
 
 mod attempt;
+pub mod body;
 mod error;
 mod failure;
 mod hash;
 mod history;
 mod index;
-mod models;
 pub mod reply;
 mod request;
 
@@ -20,5 +20,4 @@ pub use error::OpenAiError;
 pub use failure::{Ending, FailureSort, TurnFailure};
 pub use history::{Candidate, Place, Scope, place, setup};
 pub use index::Index;
-pub use models::{model, models};
 pub use request::{Endpoint, Image, Leniency, OutputFormat, Part, Request, Role, ToolCall, Turn, read};

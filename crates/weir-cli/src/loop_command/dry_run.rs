@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use weir_base::money::dollars;
+use weir_loop::limits::LimitTable as _;
 use weir_loop::machine::Wanted;
 use weir_loop::prompt::{Parts, pack};
 use weir_loop::shell::{read_notes, read_tasks};
@@ -16,18 +16,7 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
     let list = read_tasks(&workspace.join(&config.tasks))?;
     let notes = read_notes(&workspace.join(&config.progress));
     let mut out = std::io::stdout().lock();
-    let (run, task) = (&config.limits, &config.task_limits);
-    writeln!(
-        out,
-        "Limits of the run: {}, {} iterations, {} tokens, {} working time. Limits of a task: {} attempts, {}, {} working time.",
-        dollars(run.cost_usd),
-        run.iterations,
-        run.tokens,
-        run.wall_time,
-        task.attempts,
-        dollars(task.cost_usd),
-        task.wall_time
-    )?;
+    writeln!(out, "{}\n{}", config.limits.words(None), config.task_limits.words(None))?;
     writeln!(out, "Allowed tools: {}", config.coder.spec.allowed_tools.join(", "))?;
     for gate in &config.gates {
         writeln!(out, "Gate {}: {} (up to {})", gate.name, gate.command.join(" "), gate.timeout)?;

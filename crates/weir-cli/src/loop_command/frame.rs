@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_base::money::dollars;
 use weir_base::time::duration_text;
+use weir_loop::limits::{Amount, Limit, LimitTable as _, Limits};
 use weir_loop::report::{blocked, task_words};
 use weir_loop::state::{RunState, Step, TaskRecord, TaskState};
 use weir_loop::tasks::TaskId;
@@ -150,37 +151,18 @@ impl Frame<'_> {
         if is_at_work { since } else { 0 }
     }
 
+    /// The limits of the run as bars.
     fn bars(&self) -> Vec<String> {
-        let (budget, limits) = (self.run.budget(), &self.run.limits);
-        let bar = |name: &str, spent: f64, limit: f64, text: String| {
-            let part = if limit > 0.0 { (spent / limit).clamp(0.0, 1.0) } else { 0.0 };
+        let mut budget = self.run.budget();
+        budget.active_ms += self.since_written();
+        let bar = |(limit, used, max): (&Limit<Limits>, Amount, Amount)| {
+            let part = max.part(used);
             let full = (part * 20.0).round() as usize;
             let drawn = format!("{}{}", "█".repeat(full), "░".repeat(20 - full));
             let drawn = if part >= 0.9 { self.style.bad(&drawn) } else { self.style.good(&drawn) };
-            format!("  {name:<11}{drawn} {text}")
+            format!("  {:<13}{drawn} {used} of {max}", limit.name)
         };
-        let time = limits.wall_time.as_millis();
-        let at_work = budget.active_ms + self.since_written();
-        vec![
-            bar(
-                "cost",
-                budget.cost_usd,
-                limits.cost_usd,
-                format!("{} of {}", dollars(budget.cost_usd), dollars(limits.cost_usd)),
-            ),
-            bar(
-                "iterations",
-                f64::from(budget.iterations),
-                f64::from(limits.iterations),
-                format!("{} of {}", budget.iterations, limits.iterations),
-            ),
-            bar(
-                "time",
-                at_work as f64,
-                time as f64,
-                format!("{} of {}", duration_text(at_work), duration_text(time)),
-            ),
-        ]
+        self.run.limits.usage(&budget).map(bar).collect()
     }
 }
 

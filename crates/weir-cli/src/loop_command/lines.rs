@@ -3,6 +3,7 @@
 use weir_base::money;
 use weir_base::time::{Utc, duration_text};
 use weir_loop::event::LoopEvent;
+use weir_loop::limits::LimitTable as _;
 use weir_loop::report::end_words;
 use weir_loop::state::{Asked, AskedQuestion, OpenQuestion};
 
@@ -18,22 +19,8 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
     Some(match event {
         LoopEvent::RunStarted { run_id, resumed, tasks, done, limits, task_limits, budget } => {
             let verb = if *resumed { "resumed" } else { "started" };
-            format!(
-                "run {run_id} {verb}: {done} of {tasks} tasks done\n\
-                 limits of the run: {} (spent {}), {} iterations (used {}), {} tokens, {} working time, {:.0} % of the account's window\n\
-                 limits of a task: {} attempts, {}, {} tokens, {} working time",
-                money::dollars(limits.cost_usd),
-                money::dollars(budget.cost_usd),
-                limits.iterations,
-                budget.iterations,
-                limits.tokens,
-                limits.wall_time,
-                limits.plan_utilization * 100.0,
-                task_limits.attempts,
-                money::dollars(task_limits.cost_usd),
-                task_limits.tokens,
-                task_limits.wall_time,
-            )
+            let (limits, task_limits) = (limits.words(Some(budget)), task_limits.words(None));
+            format!("run {run_id} {verb}: {done} of {tasks} tasks done\n{limits}\n{task_limits}")
         }
         LoopEvent::TaskStarted { task, title } => {
             format!("{} {task}: {}", style.accent("▸"), one_line(title, 100))

@@ -46,7 +46,7 @@ fn deliver(place: &Place, mail: &Mail, done: &str) -> anyhow::Result<Exit> {
 }
 
 fn list(place: &Place) -> anyhow::Result<Exit> {
-    let run = load(&place.folders.run_file())?;
+    let run = load(&place.folders.state())?;
     let open = run.map(|run| run.questions).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     if open.is_empty() {

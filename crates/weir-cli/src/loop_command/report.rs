@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use weir_loop::report::{html, markdown};
 use weir_loop::shell::{Folders, write_reports};
-use weir_loop::state::{RunState, load};
+use weir_loop::state::{RunState, load, load_archived};
 use weir_process::Secrets;
 
 use super::Place;
@@ -25,7 +25,7 @@ pub(super) fn run(place: &Place, as_html: bool, name: Option<&str>) -> anyhow::R
 
 /// The state of a run by its id or the beginning of it, or of the last run.
 pub(super) fn find(folders: &Folders, name: Option<&str>) -> anyhow::Result<RunState> {
-    let current = load(&folders.run_file())?;
+    let current = load(&folders.state())?;
     let is_meant = |run: &RunState| name.is_none_or(|name| run.run_id.starts_with(name));
     if let Some(run) = current.filter(is_meant) {
         return Ok(run);
@@ -43,5 +43,5 @@ pub(super) fn find(folders: &Folders, name: Option<&str>) -> anyhow::Result<RunS
         )
     };
     let Some(path) = files.last() else { return Err(none().into()) };
-    load(path)?.ok_or_else(|| none().into())
+    load_archived(path)?.ok_or_else(|| none().into())
 }

@@ -22,8 +22,7 @@ pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
     let config = &mut place.file.config;
     config.notify.chat = opts.listen.notify_chat.clone().or(config.notify.chat.take());
     config.parallel = opts.parallel.unwrap_or(config.parallel);
-    config.limits.cost_usd = opts.max_cost.unwrap_or(config.limits.cost_usd);
-    config.limits.iterations = opts.max_iterations.unwrap_or(config.limits.iterations);
+    opts.limits.apply(&mut config.limits);
     if opts.dangerously_skip_permissions {
         if !container::is_container() && !opts.outside_container {
             let text = "--dangerously-skip-permissions is for containers, and this does not look like one: every \

@@ -20,7 +20,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn run(place: &Place, watch: bool, json: bool) -> anyhow::Result<Exit> {
     let folders = &place.folders;
-    let Some(run) = load(&folders.run_file())? else {
+    let Some(run) = load(&folders.state())? else {
         return Err(UsageError("no run found here; `weir loop run` starts one".to_owned()).into());
     };
     if json {
@@ -66,7 +66,7 @@ async fn follow(folders: &Folders) -> anyhow::Result<Exit> {
     let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     loop {
         ticks.tick().await;
-        let Some(run) = load(&folders.run_file())? else { return Ok(Exit::Success) };
+        let Some(run) = load(&folders.state())? else { return Ok(Exit::Success) };
         let (width, height) = size();
         let lines = lines(folders, &run, height.saturating_sub(1));
         let lines: Vec<String> =

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DataOpts, SandboxOpts, values};
+use super::{DataOpts, LoopLimitOpts, SandboxOpts, values};
 
 /// Works through a task list unattended: fresh sessions, its own checks, limits, a report
 #[derive(Debug, Args)]
@@ -217,13 +217,8 @@ pub(crate) struct LoopRunOpts {
     #[arg(long, conflicts_with = "json")]
     pub(crate) plain: bool,
 
-    /// Maximum cost of the run, in dollars
-    #[arg(long, value_name = "USD", value_parser = values::cost, help_heading = "Limits")]
-    pub(crate) max_cost: Option<f64>,
-
-    /// Maximum number of sessions with the model
-    #[arg(long, value_name = "N", help_heading = "Limits")]
-    pub(crate) max_iterations: Option<u32>,
+    #[command(flatten)]
+    pub(crate) limits: LoopLimitOpts,
 
     /// Skip all permission checks of the CLI; for containers only
     #[arg(long, help_heading = "Permissions")]

@@ -4,6 +4,7 @@ mod bridge;
 mod chat;
 mod completions;
 mod doctor;
+mod loop_limits;
 mod loops;
 mod man;
 mod replay;
@@ -26,6 +27,7 @@ pub(crate) use bridge::{
 pub(crate) use chat::ChatOpts;
 pub(crate) use completions::CompletionsOpts;
 pub(crate) use doctor::DoctorOpts;
+pub(crate) use loop_limits::LoopLimitOpts;
 pub(crate) use loops::{
     LoopCommand, LoopConfigCommand, LoopListenOpts, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts,
     LoopRunOpts,

@@ -204,7 +204,7 @@ pub(crate) fn json(frame: &Frame) -> Value {
         WatchEvent::Messages(event) => serde_json::to_value(event),
         WatchEvent::Message(event) => serde_json::to_value(event),
         WatchEvent::Heartbeat(event) => serde_json::to_value(event),
-        WatchEvent::Bye(reason) => Ok(serde_json::json!({"reason": reason.as_str()})),
+        WatchEvent::Bye(reason) => Ok(serde_json::json!({"reason": reason})),
     };
     value.unwrap()
 }

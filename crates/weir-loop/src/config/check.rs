@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Config, Mode};
 use crate::allowlist;
+use crate::limits::{LimitTable, Unit};
 
 /// A problem in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,7 +33,12 @@ pub fn check(config: &Config) -> Vec<Finding> {
     let mut add = |level, place: &str, message: String| {
         findings.push(Finding { level, place: format!("loop.{place}"), message });
     };
-    limits(config, &mut add);
+    limits(&config.limits, &mut add);
+    limits(&config.task_limits, &mut add);
+    if config.task_limits.cost_usd > config.limits.cost_usd {
+        let message = "a task may cost more than the whole run; the run's limit applies".to_owned();
+        add(Level::Warning, "task_limits.cost_usd", message);
+    }
     gates(config, &mut add);
     if config.parallel == 0 || config.parallel > 32 {
         add(Level::Error, "parallel", "must be from 1 to 32 tasks at a time".to_owned());
@@ -55,33 +61,17 @@ pub fn check(config: &Config) -> Vec<Finding> {
     findings
 }
 
-fn limits(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
-    let (run, task) = (&config.limits, &config.task_limits);
-    for (place, value) in [("limits.cost_usd", run.cost_usd), ("task_limits.cost_usd", task.cost_usd)] {
-        if !(value.is_finite() && value > 0.0) {
-            add(Level::Error, place, "limits cannot be disabled: give an amount above zero".to_owned());
+fn limits<L: LimitTable>(limits: &L, add: &mut impl FnMut(Level, &str, String)) {
+    for limit in L::ROWS {
+        let is_wrong = limit.max(limits).is_some_and(|max| !limit.unit.allows(max.value));
+        if is_wrong {
+            let message = match limit.unit {
+                Unit::Dollars => "limits cannot be disabled: give an amount above zero",
+                Unit::Count(_) | Unit::Time => "limits cannot be disabled: give a number above zero",
+                Unit::Share(_) => "must be a fraction above 0 and up to 1",
+            };
+            add(Level::Error, &limit.place(), message.to_owned());
         }
-    }
-    let counts = [
-        ("limits.iterations", u64::from(run.iterations)),
-        ("limits.tokens", run.tokens),
-        ("task_limits.attempts", u64::from(task.attempts)),
-        ("task_limits.tokens", task.tokens),
-        ("task_limits.same_failure", u64::from(task.same_failure)),
-    ];
-    for (place, _) in counts.into_iter().filter(|(_, value)| *value == 0) {
-        add(Level::Error, place, "limits cannot be disabled: give a number above zero".to_owned());
-    }
-    if !(run.plan_utilization > 0.0 && run.plan_utilization <= 1.0) {
-        add(
-            Level::Error,
-            "limits.plan_utilization",
-            "must be a fraction of the window, above 0 and up to 1".to_owned(),
-        );
-    }
-    if task.cost_usd > run.cost_usd {
-        let message = "a task may cost more than the whole run; the run's limit applies".to_owned();
-        add(Level::Warning, "task_limits.cost_usd", message);
     }
 }
 
@@ -160,11 +150,11 @@ mod tests {
                     [loop.task_limits]\nattempts = 0\ncost_usd = -1.0";
         let wanted = [
             "loop.limits.cost_usd",
-            "loop.task_limits.cost_usd",
             "loop.limits.iterations",
             "loop.limits.tokens",
-            "loop.task_limits.attempts",
             "loop.limits.plan_utilization",
+            "loop.task_limits.attempts",
+            "loop.task_limits.cost_usd",
         ];
         assert_eq!(errors(text), wanted);
         assert!(parse("[loop.limits]\nwall_time = \"0s\"").is_err());

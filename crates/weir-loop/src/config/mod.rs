@@ -1,7 +1,6 @@
 //! The configuration of the loop: its keys and defaults, how it is read, and how it is checked.
 //!
-//! It is the table `[loop]` of `weir.toml` or `.ralph/config.toml`. There is no unbounded mode: each limit has a
-//! default, and none can be disabled.
+//! It is the table `[loop]` of `weir.toml` or `.ralph/config.toml`. Its limits are in the table of [`crate::limits`].
 
 mod check;
 mod load;
@@ -17,6 +16,8 @@ pub use check::{Finding, Level, check};
 pub use load::{ConfigError, ConfigFile, find, load, parse, schema};
 pub use mode::Mode;
 pub use time::Time;
+
+pub use crate::limits::{Limits, TaskLimits};
 
 /// The table `[loop]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -115,66 +116,6 @@ pub enum AlreadyBroken {
     Fail,
     /// The gate is ignored: it is not the task's fault.
     Accept,
-}
-
-/// Limits of the whole run. The first one reached ends it, after the current task was judged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// Dollars, by the CLI's estimate.
-    pub cost_usd: f64,
-    /// Sessions with the model.
-    pub iterations: u32,
-    /// Tokens, read and written, caches included.
-    pub tokens: u64,
-    /// Time at work. Waiting for a rate limit or for a person does not count.
-    pub wall_time: Time,
-    /// How much of the account's window may be used, if the CLI reports it: 1 is all of it. Above this, the loop waits
-    /// for the next window.
-    pub plan_utilization: f64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            cost_usd: 10.0,
-            iterations: 50,
-            tokens: 200_000_000,
-            wall_time: Time::hours(8),
-            plan_utilization: 0.95,
-        }
-    }
-}
-
-/// Limits of each task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct TaskLimits {
-    /// How often a task is tried. The output of a failed gate goes into the next attempt's prompt.
-    pub attempts: u32,
-    /// Dollars.
-    pub cost_usd: f64,
-    /// Tokens.
-    pub tokens: u64,
-    /// Time at work, over all its sessions and checks. Waiting for a rate limit or for a person does not count.
-    pub wall_time: Time,
-    /// Turns with the model in one session.
-    pub turns: Option<u32>,
-    /// How often the same failure may occur before the task is given up.
-    pub same_failure: u32,
-}
-
-impl Default for TaskLimits {
-    fn default() -> Self {
-        Self {
-            attempts: 3,
-            cost_usd: 3.0,
-            tokens: 50_000_000,
-            wall_time: Time::minutes(90),
-            turns: None,
-            same_failure: 3,
-        }
-    }
 }
 
 /// What happens when a tool is not allowed.

@@ -14,6 +14,11 @@ use weir_base::time::parse_duration;
 pub struct Time(u64);
 
 impl Time {
+    /// This many milliseconds.
+    pub const fn millis(count: u64) -> Self {
+        Self(count)
+    }
+
     /// This many seconds.
     pub const fn seconds(count: u64) -> Self {
         Self(count * 1000)

@@ -1,11 +1,10 @@
 //! The end of an attempt, and of a task.
 
-use weir_base::money::dollars;
-
 use super::{Action, Machine};
 use crate::agent::AgentRun;
 use crate::config::OnDenial;
 use crate::event::LoopEvent;
+use crate::limits::{LimitTable as _, TaskLimits, Unit};
 use crate::outcome::{Failure, GateResult, Inspection, Outcome};
 use crate::state::{Baseline, Receipt, RunEnd, Step, TaskRecord, TaskState};
 use crate::tasks::TaskId;
@@ -134,7 +133,7 @@ impl Machine {
         let tree = tree.filter(|_| failure.outcome == Outcome::Failed);
         if let (Some(tree), false, None) = (tree, is_stuck || record.counted() >= limits.attempts, &over) {
             // Limits are checked only after the attempt was judged.
-            if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
+            if let Some(limit) = self.state.limit_reached() {
                 self.stop(RunEnd::Limit { limit });
             }
             if self.stopping.is_some() {
@@ -234,27 +233,12 @@ impl Machine {
     }
 }
 
-fn over_task_limits(
-    record: &TaskRecord,
-    limits: &crate::config::TaskLimits,
-    outcome: Outcome,
-) -> Option<String> {
-    let (cost, tokens) = (record.cost_usd(), record.tokens());
-    if cost >= limits.cost_usd {
-        return Some(format!(
-            "the task has cost {} of {} (task_limits.cost_usd)",
-            dollars(cost),
-            dollars(limits.cost_usd)
-        ));
-    }
-    if tokens >= limits.tokens {
-        return Some(format!("the task has used {tokens} of {} tokens (task_limits.tokens)", limits.tokens));
-    }
+/// The limit of the task that keeps it from another attempt, if any.
+fn over_task_limits(record: &TaskRecord, limits: &TaskLimits, outcome: Outcome) -> Option<String> {
     // A session that timed out already says so itself.
-    let is_late = record.active_ms >= limits.wall_time.as_millis() && outcome != Outcome::TimedOut;
-    is_late.then(|| {
-        format!("the task has used its working time of {} (task_limits.wall_time)", limits.wall_time)
-    })
+    let counts = |unit| unit != Unit::Time || outcome != Outcome::TimedOut;
+    let (limit, used, max) = limits.reached(record).find(|(limit, ..)| counts(limit.unit))?;
+    Some(limit.reached_words(used, max))
 }
 
 fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[GateResult]) -> Receipt {

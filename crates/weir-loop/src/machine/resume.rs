@@ -50,7 +50,7 @@ impl Machine {
 
     /// Restores a workspace, unless a wait is not over.
     pub(super) fn put_back(&mut self, id: &TaskId) {
-        if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
+        if let Some(limit) = self.state.limit_reached() {
             self.stop(crate::state::RunEnd::Limit { limit });
         }
         let is_waiting = self.state.wait.is_some() || self.stopping.is_some();

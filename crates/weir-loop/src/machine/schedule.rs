@@ -144,7 +144,7 @@ impl Machine {
                 break;
             }
             let Some(id) = self.next_ready() else { break };
-            if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
+            if let Some(limit) = self.state.limit_reached() {
                 self.stop(RunEnd::Limit { limit });
                 break;
             }

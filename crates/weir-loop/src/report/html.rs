@@ -7,7 +7,8 @@ use weir_base::money;
 use weir_base::time::duration_text;
 
 use super::chart::chart;
-use super::{blocked, dollars, ending, given_up_reason, part, state_words, task_words, times};
+use super::{blocked, cost_notes, dollars, ending, given_up_reason, part, state_words, task_words, times};
+use crate::limits::{LimitTable as _, Unit};
 use crate::outcome::Outcome;
 use crate::state::{RunState, TaskRecord, TaskState};
 
@@ -96,48 +97,14 @@ fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
 }
 
 fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
-    let budget = run.budget();
-    let limits = &run.limits;
-    let part =
-        |spent: f64, limit: f64| if limit > 0.0 { (spent / limit * 100.0).clamp(0.0, 100.0) } else { 0.0 };
-    let mut unknown =
-        if budget.unknown_costs > 0 { format!(", {} unknown", budget.unknown_costs) } else { String::new() };
-    if !run.planning.is_empty() {
-        let planned =
-            run.planning.iter().filter_map(|planned| planned.cost_usd).fold(0.0, |all, usd| all + usd);
-        unknown = format!("{unknown}, planning {}", money::dollars(planned));
-    }
-    let cells = [
-        (
-            "cost",
-            money::dollars(budget.cost_usd),
-            format!("of {}{unknown}", money::dollars(limits.cost_usd)),
-            part(budget.cost_usd, limits.cost_usd),
-        ),
-        (
-            "iterations",
-            budget.iterations.to_string(),
-            format!("of {}", limits.iterations),
-            part(f64::from(budget.iterations), f64::from(limits.iterations)),
-        ),
-        (
-            "tokens",
-            super::grouped(budget.tokens),
-            format!("of {}", super::grouped(limits.tokens)),
-            part(budget.tokens as f64, limits.tokens as f64),
-        ),
-        (
-            "time at work",
-            duration_text(budget.active_ms),
-            format!("of {}", duration_text(limits.wall_time.as_millis())),
-            part(budget.active_ms as f64, limits.wall_time.as_millis() as f64),
-        ),
-    ];
     writeln!(out, "<div class=\"totals\">")?;
-    for (name, value, of, percent) in cells {
+    for (limit, used, max) in run.limits.usage(&run.budget()) {
+        let more = if limit.unit == Unit::Dollars { cost_notes(run) } else { String::new() };
+        let percent = max.part(used) * 100.0;
         writeln!(
             out,
-            "<div>{name}<b>{value}</b>{of}<div class=\"meter\" style=\"border:0;padding:0;min-width:0\"><i style=\"width:{percent:.1}%\"></i></div></div>"
+            "<div>{}<b>{used}</b>of {max}{more}<div class=\"meter\" style=\"border:0;padding:0;min-width:0\"><i style=\"width:{percent:.1}%\"></i></div></div>",
+            limit.name
         )?;
     }
     writeln!(out, "</div>")

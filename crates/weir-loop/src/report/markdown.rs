@@ -6,7 +6,8 @@ use std::iter::once_with as once;
 use weir_base::money;
 use weir_base::time::duration_text;
 
-use super::{blocked, dollars, ending, given_up_reason, part, state_words, task_words, times};
+use super::{blocked, cost_notes, dollars, ending, given_up_reason, part, state_words, task_words, times};
+use crate::limits::{LimitTable as _, Unit};
 use crate::state::{RunState, TaskRecord, TaskState};
 
 /// The report of a run as Markdown.
@@ -31,7 +32,6 @@ pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
 }
 
 fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
-    let budget = run.budget();
     writeln!(out, "# Report of run {}\n", run.run_id)?;
     writeln!(out, "It {}. {}\n", times(run), ending(run))?;
     writeln!(
@@ -44,30 +44,11 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
         run.count(TaskState::Pending) + run.count(TaskState::Active),
     )?;
     writeln!(out, "| | spent | limit |\n|---|---:|---:|")?;
-    let unknown = if budget.unknown_costs > 0 {
-        format!(" and {} of unknown cost", budget.unknown_costs)
-    } else {
-        String::new()
-    };
-    writeln!(
-        out,
-        "| cost | {}{unknown} | {} |",
-        money::dollars(budget.cost_usd),
-        money::dollars(run.limits.cost_usd)
-    )?;
-    if !run.planning.is_empty() {
-        let planned =
-            run.planning.iter().filter_map(|planned| planned.cost_usd).fold(0.0, |all, usd| all + usd);
-        writeln!(out, "| of that, planning | {} | |", money::dollars(planned))?;
+    for (limit, used, max) in run.limits.usage(&run.budget()) {
+        let more = if limit.unit == Unit::Dollars { cost_notes(run) } else { String::new() };
+        writeln!(out, "| {} | {used}{more} | {max} |", limit.name)?;
     }
-    writeln!(out, "| iterations | {} | {} |", budget.iterations, run.limits.iterations)?;
-    writeln!(out, "| tokens | {} | {} |", super::grouped(budget.tokens), super::grouped(run.limits.tokens))?;
-    writeln!(
-        out,
-        "| time at work | {} | {} |\n",
-        duration_text(budget.active_ms),
-        duration_text(run.limits.wall_time.as_millis())
-    )?;
+    writeln!(out)?;
     writeln!(
         out,
         "| task | outcome | sessions | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|"

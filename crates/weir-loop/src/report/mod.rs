@@ -119,17 +119,19 @@ fn part(write: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
     text
 }
 
-/// `200,000,000`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+/// What a run's cost does not include, and what it includes apart from tasks.
+fn cost_notes(run: &RunState) -> String {
+    let mut notes = String::new();
+    let unknown = run.budget().unknown_costs;
+    if unknown > 0 {
+        notes.push_str(&format!(", {unknown} of unknown cost"));
     }
-    text
+    if !run.planning.is_empty() {
+        let planned =
+            run.planning.iter().filter_map(|planned| planned.cost_usd).fold(0.0, |all, usd| all + usd);
+        notes.push_str(&format!(", planning {}", money::dollars(planned)));
+    }
+    notes
 }
 
 /// `1 file`, `2 files`.

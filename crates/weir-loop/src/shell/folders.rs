@@ -33,14 +33,9 @@ impl Folders {
         Self { workspace, root }
     }
 
-    /// The state: `run.json`, `budget.json`, `claude-session.json`, locks, live processes.
+    /// The state: the journal, its exports, locks, live processes.
     pub fn state(&self) -> PathBuf {
         self.root.join("state")
-    }
-
-    /// `run.json`.
-    pub fn run_file(&self) -> PathBuf {
-        self.state().join("run.json")
     }
 
     /// The lock of the workspace.

@@ -13,7 +13,7 @@ use super::person::catch_up;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
 use crate::state::{
-    RunEnd, RunState, StateError, StateWriter, Step, absorb, forget_absorbed, keep_aside, load,
+    RunEnd, RunState, StateError, StateWriter, Step, absorb, forget_absorbed, keep_aside, load_for_run,
     stream_atomically,
 };
 use crate::tasks::TaskList;
@@ -110,9 +110,9 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     end_leftover_processes(folders, &mut notes).await?;
     let git = Git::new(&folders.workspace, folders.state(), &config.folder).fenced(options.sandbox);
     git.check().await?;
-    let before = match load(&folders.run_file()) {
-        Err(StateError::OtherVersion { found, path }) if options.new_run => {
-            let kept = keep_aside(&path, &format!("version-{found}"))?;
+    let before = match load_for_run(&folders.state()) {
+        Err(StateError::OtherVersion { found, .. }) if options.new_run => {
+            let kept = keep_aside(&folders.state(), &format!("version-{found}"))?;
             notes.push(format!("a run from another version of weir is kept in {}", kept.display()));
             None
         }
@@ -194,7 +194,7 @@ async fn end_leftover_processes(folders: &Folders, notes: &mut Vec<String>) -> R
     Ok(())
 }
 
-/// Copies the state of a run that is over to where `weir loop replay` and `report` find it. `run.json` stays until the
+/// Copies the state of a run that is over to where `weir loop replay` and `report` find it. The journal stays until the
 /// next run replaces it.
 fn archive(folders: &Folders, run: &RunState) -> Result<(), OpenError> {
     let path = folders.runs().join(format!("{}.json", run.run_id));

@@ -47,7 +47,7 @@ pub enum PersonError {
 
 /// Delivers a person's request to a loop.
 pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
-    let run = load(&folders.run_file())?.ok_or(PersonError::NoRun)?;
+    let run = load(&folders.state())?.ok_or(PersonError::NoRun)?;
     let mail = &addressed(&run, mail)?;
     check(&run, mail)?;
     match Lock::acquire(&folders.lock_file(), "weir loop") {
@@ -58,7 +58,7 @@ pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
         Err(error) => Err(error.into()),
         Ok(_lock) => {
             // The run may have ended meanwhile.
-            let mut run = load(&folders.run_file())?.ok_or(PersonError::NoRun)?;
+            let mut run = load(&folders.state())?.ok_or(PersonError::NoRun)?;
             check(&run, mail)?;
             change(&mut run, mail)?;
             StateWriter::new(folders.state()).write(&run)?;

@@ -175,14 +175,14 @@ impl Planner {
         if last.is_some() {
             return Ok(last);
         }
-        Ok(load(&self.folders.run_file())?.and_then(|run| run.planner_session))
+        Ok(load(&self.folders.state())?.and_then(|run| run.planner_session))
     }
 
     fn record(&self, state: &Path, run: &AgentRun) -> Result<(), PlanError> {
         let path = state.to_owned();
         note_planned(state, Planned::of(run, now_ms()))
             .map_err(|source| PlanError::Write { path: path.clone(), source })?;
-        let known = load(&self.folders.run_file())?;
+        let known = load(&self.folders.state())?;
         export_planner_session(state, known.as_ref(), run.session_id.clone())
             .map_err(|source| PlanError::Write { path, source })
     }

@@ -1,15 +1,15 @@
-//! The journal: what has changed since `run.json` was last written in full, one line per step. Pure.
+//! The journal: the state of a run. Its first line is the whole state as of some step, and each further line is what one
+//! step has changed since then. Pure.
 //!
-//! A line holds everything that one step has changed, so that a step costs the same in a list of ten tasks and of ten
-//! thousand, and is there completely or not at all. Lines are numbered from one, across all files: a task with its own
-//! worktree has its own journal file. Each line names the `run.json` that it follows. Lines that follow another one are
-//! left over from before it was written, and it already contains their changes.
+//! So a step costs the same in a list of ten tasks and of ten thousand, and is there completely or not at all. The lines
+//! of steps are numbered from one. A journal that has become long is replaced as a whole by one with a single line.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{RunState, TaskRecord};
+use super::{RunState, TaskRecord, VERSION};
 use crate::tasks::TaskId;
 
 /// What has changed since a state was last written.
@@ -40,20 +40,24 @@ impl Changed {
         std::mem::take(self)
     }
 
-    /// The task that has changed, if it is the only change.
-    pub(super) fn only_task(&self) -> Option<&TaskId> {
-        match self.tasks.as_slice() {
-            [task] if !self.list => Some(task),
-            _ => None,
-        }
+    /// The tasks that may have changed.
+    pub(super) fn tasks(&self) -> &[TaskId] {
+        &self.tasks
     }
+}
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Whole<'a> {
+    whole: Cow<'a, RunState>,
 }
 
 /// One step.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line<'a> {
-    /// The `run.json` that the line follows.
-    of: Cow<'a, str>,
+pub(super) struct Line<'a> {
+    /// In a journal of version 2: the `run.json` that the line follows.
+    #[serde(default, skip_serializing)]
+    pub(super) of: Cow<'a, str>,
     number: u64,
     updated_at: i64,
     active_ms: u64,
@@ -67,9 +71,29 @@ struct Line<'a> {
     order: Option<Vec<Cow<'a, TaskId>>>,
 }
 
+/// Why the text of a state cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// It is damaged.
+    Damaged(String),
+    /// It has another version.
+    OtherVersion(u64),
+}
+
+impl From<serde_json::Error> for Wrong {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// Writes the first line.
+pub(super) fn write_whole(file: &mut impl Write, run: &RunState) -> io::Result<()> {
+    serde_json::to_writer(&mut *file, &Whole { whole: Cow::Borrowed(run) })?;
+    file.write_all(b"\n")
+}
+
 /// Encodes a step as a line. `head` is the run without its tasks as last written, and is updated.
 pub(super) fn encode(
-    of: &str,
     number: u64,
     run: &RunState,
     changed: &Changed,
@@ -80,7 +104,7 @@ pub(super) fn encode(
     let has_changed = *head != now;
     *head = now;
     let line = Line {
-        of: Cow::Borrowed(of),
+        of: Cow::default(),
         number,
         updated_at: run.updated_at,
         active_ms: run.active_ms,
@@ -93,25 +117,50 @@ pub(super) fn encode(
     Ok(text)
 }
 
-/// Applies the journals to a state. `journals` are the contents of all files. A last line that a kill has cut off was
-/// never acted upon, and is ignored; anything else that is invalid is an error.
-pub(super) fn catch_up(run: &mut RunState, of: &str, journals: &[Vec<u8>]) -> Result<(), String> {
+/// Reads a journal.
+pub(super) fn read(text: &[u8]) -> Result<RunState, Wrong> {
+    #[derive(Deserialize)]
+    struct Head {
+        whole: Version,
+    }
+    #[derive(Deserialize)]
+    struct Version {
+        version: u64,
+    }
+    let cut = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+    let (first, rest) = text.split_at(cut);
+    // The version first: the rest of another version may have any shape.
+    let head: Head = serde_json::from_slice(first)?;
+    if head.whole.version != u64::from(VERSION) {
+        return Err(Wrong::OtherVersion(head.whole.version));
+    }
+    let whole: Whole<'_> = serde_json::from_slice(first)?;
+    let mut run = whole.whole.into_owned();
+    catch_up(&mut run, lines(rest)?)?;
+    Ok(run)
+}
+
+/// The lines of steps. A last line that a kill has cut off was never acted upon, and is ignored; anything else that is
+/// invalid is an error.
+pub(super) fn lines(text: &[u8]) -> Result<Vec<Line<'_>>, Wrong> {
     let mut lines = Vec::new();
-    for text in journals {
-        let mut rest = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).peekable();
-        while let Some(line) = rest.next() {
-            match serde_json::from_slice::<Line<'_>>(line) {
-                Ok(line) if line.of == of => lines.push(line),
-                Ok(_) => {}
-                Err(_) if rest.peek().is_none() => {}
-                Err(error) => return Err(format!("a line of the journal is invalid: {error}")),
-            }
+    let mut rest = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).peekable();
+    while let Some(line) = rest.next() {
+        match serde_json::from_slice(line) {
+            Ok(line) => lines.push(line),
+            Err(_) if rest.peek().is_none() => {}
+            Err(error) => return Err(Wrong::Damaged(format!("a line of the journal is invalid: {error}"))),
         }
     }
+    Ok(lines)
+}
+
+/// Applies steps to a state.
+pub(super) fn catch_up(run: &mut RunState, mut lines: Vec<Line<'_>>) -> Result<(), Wrong> {
     lines.sort_by_key(|line| line.number);
     for (expected, line) in (1..).zip(lines) {
         if line.number != expected {
-            return Err(format!("line {expected} of the journal is missing"));
+            return Err(Wrong::Damaged(format!("line {expected} of the journal is missing")));
         }
         apply(run, line);
     }

@@ -1,13 +1,15 @@
 //! The state of a run: plain data that is saved before anything is done.
 //!
-//! `run.json` with its journal is the source of truth; [`load`] reads both. `budget.json`, `claude-session.json` and
-//! the files of tasks with their own worktree are derived from it, for other readers.
+//! The journal is the state; [`load`] reads it. `run.json`, `budget.json`, `claude-session.json` and the files of tasks
+//! with their own worktree are exports for other readers, and nothing here reads them back, except to take over a run
+//! of the version before ([`load`], too).
 
 mod atomic;
 mod budget;
-mod derived;
+mod export;
 mod file;
 mod journal;
+mod older;
 mod planning;
 mod step;
 #[cfg(test)]
@@ -21,16 +23,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use atomic::{replace_atomically, stream_atomically, write_atomically};
-pub use budget::{Budget, LimitReached};
-pub use derived::{BudgetFile, SessionFile, budget_file, export_planner_session, session_file, worker_file};
-pub use file::{StateError, VERSION, keep_aside, load, parse};
+pub use budget::Budget;
+pub use export::{BudgetFile, SessionFile, budget_file, export_planner_session, session_file, worker_file};
+pub use file::{StateError, VERSION, keep_aside, load, load_archived, load_for_run};
 pub use journal::Changed;
 pub use planning::{Planned, absorb, forget_absorbed, note_planned, planned};
 pub use step::Step;
 pub use write::StateWriter;
 
 use crate::agent::{ModelUse, Setup};
-use crate::config::{Limits, TaskLimits};
+use crate::limits::{LimitReached, Limits, TaskLimits};
 use crate::notification::Notification;
 use crate::outcome::{Failure, GateResult, Outcome};
 use crate::tasks::{Task, TaskId};
@@ -482,10 +484,5 @@ impl RunState {
     /// Number of tasks in a state.
     pub fn count(&self, state: TaskState) -> usize {
         self.tasks.iter().filter(|record| record.state == state).count()
-    }
-
-    /// What was spent.
-    pub fn budget(&self) -> Budget {
-        Budget::of(self)
     }
 }

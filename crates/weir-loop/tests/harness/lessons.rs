@@ -142,10 +142,11 @@ async fn state_of_another_run_does_not_poison_the_next_one() {
     assert_eq!((second.end, second.state.budget().iterations), (RunEnd::Completed, 1));
     assert!(place.has(&format!(".ralph/runs/{}.json", first.state.run_id)));
     // An incomplete state is refused and kept.
-    std::fs::write(place.folders().run_file(), "{\"version\":1,\"run").unwrap();
+    std::fs::write(place.folders().state().join("journal.ndjson"), "{\"whole\":{\"version\":3,\"run")
+        .unwrap();
     let error = open(&place.folders(), &place.config, OpenOptions::default()).await.unwrap_err();
     assert!(matches!(error, OpenError::State(_)), "{error}");
-    assert!(place.has(".ralph/state/run.json.damaged"));
+    assert!(place.has(".ralph/state/journal.ndjson.damaged"));
 }
 
 #[tokio::test]

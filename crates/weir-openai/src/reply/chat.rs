@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, End, Usage, event};
+use crate::body::{ChatAnswer, ChatCall, ChatChoice, ChatCompletion, ChatFunction, ChatUsage, InputDetails};
 use crate::request::{Request, ToolCall};
 
 /// A chat completion in progress.
@@ -16,17 +17,18 @@ pub struct ChatReply {
     has_call: bool,
 }
 
-fn usage_json(usage: Usage) -> Value {
-    json!({
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.total(),
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-    })
+fn used(usage: Usage) -> ChatUsage {
+    ChatUsage {
+        prompt_tokens: usage.input_tokens,
+        completion_tokens: usage.output_tokens,
+        total_tokens: usage.total(),
+        prompt_tokens_details: InputDetails { cached_tokens: usage.cached_tokens },
+    }
 }
 
-fn call_json(call: &ToolCall) -> Value {
-    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
+fn called(call: &ToolCall) -> ChatCall {
+    let ToolCall { id, name, arguments } = call.clone();
+    ChatCall { id, r#type: "function", function: ChatFunction { name, arguments } }
 }
 
 fn reason(end: End, has_call: bool) -> &'static str {
@@ -65,7 +67,7 @@ impl ChatReply {
         if self.include_usage
             && let Some(chunk) = chunk.as_object_mut()
         {
-            chunk.insert("usage".to_owned(), usage.map_or(Value::Null, usage_json));
+            chunk.insert("usage".to_owned(), json!(usage.map(used)));
         }
         event(None, &chunk)
     }
@@ -92,7 +94,7 @@ impl ChatReply {
 
     pub(super) fn call(&mut self, call: &ToolCall) -> String {
         self.has_call = true;
-        let mut value = call_json(call);
+        let mut value = json!(called(call));
         if let Some(value) = value.as_object_mut() {
             value.insert("index".to_owned(), 0.into());
         }
@@ -108,28 +110,23 @@ impl ChatReply {
         events
     }
 
-    pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> Value {
+    pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> ChatCompletion {
         let has_text = answer.call.is_none() && answer.refusal.is_none();
-        let content = has_text.then_some(answer.text.as_str());
-        let mut message = json!({"role": "assistant", "content": content, "refusal": answer.refusal});
-        if let (Some(call), Some(message)) = (&answer.call, message.as_object_mut()) {
-            message.insert("tool_calls".to_owned(), json!([call_json(call)]));
+        let message = ChatAnswer {
+            role: "assistant",
+            content: has_text.then(|| answer.text.clone()),
+            refusal: answer.refusal.clone(),
+            tool_calls: answer.call.as_ref().map(|call| [called(call)]),
+            reasoning_content: answer.reasoning.clone(),
+        };
+        let finish_reason = reason(answer.end, answer.call.is_some());
+        ChatCompletion {
+            id: self.id.clone(),
+            object: "chat.completion",
+            created: self.created,
+            model: self.model.clone(),
+            choices: vec![ChatChoice { index: 0, message, logprobs: None, finish_reason }],
+            usage: used(usage),
         }
-        if let (Some(reasoning), Some(message)) = (&answer.reasoning, message.as_object_mut()) {
-            message.insert("reasoning_content".to_owned(), reasoning.as_str().into());
-        }
-        json!({
-            "id": self.id,
-            "object": "chat.completion",
-            "created": self.created,
-            "model": self.model,
-            "choices": [{
-                "index": 0,
-                "message": message,
-                "logprobs": null,
-                "finish_reason": reason(answer.end, answer.call.is_some()),
-            }],
-            "usage": usage_json(usage),
-        })
     }
 }

@@ -3,8 +3,9 @@
 mod chat;
 mod responses;
 
-use serde_json::Value;
+use serde::Serialize;
 
+use crate::body::ReplyBody;
 use crate::request::{Endpoint, Request, Role, ToolCall, Turn};
 
 /// Token usage of a reply.
@@ -149,16 +150,18 @@ impl Reply {
     }
 
     /// The complete reply.
-    pub fn whole(&self, answer: &Answer, usage: Usage) -> Value {
+    pub fn whole(&self, answer: &Answer, usage: Usage) -> ReplyBody {
         match self {
-            Self::Chat(reply) => reply.whole(answer, usage),
-            Self::Responses(reply) => reply.whole(answer, usage),
+            Self::Chat(reply) => ReplyBody::Chat(reply.whole(answer, usage)),
+            Self::Responses(reply) => ReplyBody::Response(Box::new(reply.whole(answer, usage))),
         }
     }
 }
 
 /// A server-sent event.
-fn event(name: Option<&str>, data: &Value) -> String {
+fn event(name: Option<&str>, data: &impl Serialize) -> String {
+    // Plain data, which always serializes.
+    let data = serde_json::to_string(data).unwrap_or_default();
     match name {
         Some(name) => format!("event: {name}\ndata: {data}\n\n"),
         None => format!("data: {data}\n\n"),

@@ -6,6 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, End, Usage, event};
 use crate::OpenAiError;
+use crate::body::{
+    IncompleteDetails, InputDetails, OutputDetails, ResponseFailure, ResponseItem, ResponseObject,
+    ResponsePart, ResponseUsage, UsedTextOptions,
+};
 use crate::request::{OutputFormat, Request, Role, Turn};
 
 /// A response in progress.
@@ -19,7 +23,7 @@ pub struct ResponsesReply {
     metadata: Map<String, Value>,
     format: Value,
     /// Complete items.
-    items: Vec<Value>,
+    items: Vec<ResponseItem>,
     open: Option<Item>,
     sequence: u64,
 }
@@ -52,25 +56,25 @@ impl Item {
     }
 
     /// The item's only part.
-    fn part(&self) -> Value {
+    fn part(&self) -> ResponsePart {
+        let text = self.text.clone();
         match self.kind {
-            Kind::Message => json!({"type": "output_text", "text": self.text, "annotations": []}),
-            Kind::Refusal => json!({"type": "refusal", "refusal": self.text}),
-            Kind::Reasoning => json!({"type": "summary_text", "text": self.text}),
+            Kind::Message => ResponsePart::OutputText { text, annotations: [] },
+            Kind::Refusal => ResponsePart::Refusal { refusal: text },
+            Kind::Reasoning => ResponsePart::SummaryText { text },
         }
     }
 
     /// The item, without its part if it is not complete.
-    fn value(&self, is_whole: bool) -> Value {
+    fn written(&self, is_whole: bool) -> ResponseItem {
         let parts = if is_whole { vec![self.part()] } else { Vec::new() };
         let status = if is_whole { "completed" } else { "in_progress" };
+        let id = self.id.clone();
         match self.kind {
             Kind::Message | Kind::Refusal => {
-                json!({"id": self.id, "type": "message", "status": status, "role": "assistant", "content": parts})
+                ResponseItem::Message { id, status, role: "assistant", content: parts }
             }
-            Kind::Reasoning => {
-                json!({"id": self.id, "type": "reasoning", "status": status, "summary": parts})
-            }
+            Kind::Reasoning => ResponseItem::Reasoning { id, status, summary: parts },
         }
     }
 
@@ -134,44 +138,50 @@ impl ResponsesReply {
         event(Some(name), &data)
     }
 
-    fn response(&self, end: Option<End>, output: &Value, usage: Option<Usage>, error: &Value) -> Value {
+    fn response(
+        &self,
+        end: Option<End>,
+        output: Vec<ResponseItem>,
+        usage: Option<Usage>,
+        error: Option<ResponseFailure>,
+    ) -> ResponseObject {
         let (status, incomplete) = match end {
-            None if error.is_null() => ("in_progress", None),
+            None if error.is_none() => ("in_progress", None),
             None => ("failed", None),
             Some(End::Stop) => ("completed", None),
-            Some(End::Length) => ("incomplete", Some(json!({"reason": "max_output_tokens"}))),
-            Some(End::Filter) => ("incomplete", Some(json!({"reason": "content_filter"}))),
+            Some(End::Length) => ("incomplete", Some("max_output_tokens")),
+            Some(End::Filter) => ("incomplete", Some("content_filter")),
         };
-        json!({
-            "id": self.id,
-            "object": "response",
-            "created_at": self.created,
-            "status": status,
-            "error": error,
-            "incomplete_details": incomplete,
-            "instructions": self.instructions,
-            "metadata": self.metadata,
-            "model": self.model,
-            "output": output,
-            "parallel_tool_calls": false,
-            "previous_response_id": self.previous,
-            "text": {"format": self.format},
-            "temperature": null,
-            "tool_choice": "auto",
-            "tools": [],
-            "top_p": null,
-            "usage": usage.map(|usage| json!({
-                "input_tokens": usage.input_tokens,
-                "input_tokens_details": {"cached_tokens": usage.cached_tokens},
-                "output_tokens": usage.output_tokens,
-                "output_tokens_details": {"reasoning_tokens": 0},
-                "total_tokens": usage.total(),
-            })),
-        })
+        ResponseObject {
+            id: self.id.clone(),
+            object: "response",
+            created_at: self.created,
+            status,
+            error,
+            incomplete_details: incomplete.map(|reason| IncompleteDetails { reason }),
+            instructions: self.instructions.clone(),
+            metadata: self.metadata.clone(),
+            model: self.model.clone(),
+            output,
+            parallel_tool_calls: false,
+            previous_response_id: self.previous.clone(),
+            text: UsedTextOptions { format: self.format.clone() },
+            temperature: None,
+            tool_choice: "auto",
+            tools: [],
+            top_p: None,
+            usage: usage.map(|usage| ResponseUsage {
+                input_tokens: usage.input_tokens,
+                input_tokens_details: InputDetails { cached_tokens: usage.cached_tokens },
+                output_tokens: usage.output_tokens,
+                output_tokens_details: OutputDetails { reasoning_tokens: 0 },
+                total_tokens: usage.total(),
+            }),
+        }
     }
 
     pub(super) fn start(&mut self) -> String {
-        let response = self.response(None, &json!([]), None, &Value::Null);
+        let response = self.response(None, Vec::new(), None, None);
         [
             self.event("response.created", json!({"response": response})),
             self.event("response.in_progress", json!({"response": response})),
@@ -205,10 +215,10 @@ impl ResponsesReply {
     }
 
     fn begin(&mut self, item: &Item) -> String {
-        let added = json!({"output_index": item.index, "item": item.value(false)});
+        let added = json!({"output_index": item.index, "item": item.written(false)});
         [
             self.event("response.output_item.added", added),
-            self.event(&item.event("added"), item.about("part", &item.part())),
+            self.event(&item.event("added"), item.about("part", &json!(item.part()))),
         ]
         .concat()
     }
@@ -216,12 +226,12 @@ impl ResponsesReply {
     /// Closes the open item.
     fn close(&mut self) -> String {
         let Some(item) = self.open.take() else { return String::new() };
-        let whole = item.value(true);
+        let whole = item.written(true);
         let done = json!({"output_index": item.index, "item": whole});
         let name = if item.kind == Kind::Refusal { "refusal" } else { "text" };
         let events = [
             self.event(&item.event("text.done"), item.about(name, &item.text.as_str().into())),
-            self.event(&item.event("done"), item.about("part", &item.part())),
+            self.event(&item.event("done"), item.about("part", &json!(item.part()))),
             self.event("response.output_item.done", done),
         ];
         self.items.push(whole);
@@ -238,31 +248,31 @@ impl ResponsesReply {
         let last = if is_message { String::new() } else { self.write(Kind::Message, "") };
         let closed = self.close();
         let items = std::mem::take(&mut self.items);
-        let response = self.response(Some(end), &items.into(), Some(usage), &Value::Null);
+        let response = self.response(Some(end), items, Some(usage), None);
         let name = if end == End::Stop { "response.completed" } else { "response.incomplete" };
         last + &closed + &self.event(name, json!({"response": response}))
     }
 
     pub(super) fn fail(&mut self, error: &OpenAiError) -> String {
-        let code = error.code.as_deref().unwrap_or(error.kind);
-        let error = json!({"code": code, "message": error.message});
+        let code = error.code.clone().unwrap_or_else(|| error.kind.to_owned());
+        let error = ResponseFailure { code, message: error.message.clone() };
         let closed = self.close();
         let items = std::mem::take(&mut self.items);
-        let response = self.response(None, &items.into(), None, &error);
+        let response = self.response(None, items, None, Some(error));
         closed + &self.event("response.failed", json!({"response": response}))
     }
 
-    pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> Value {
+    pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> ResponseObject {
         let told = answer.reasoning.iter().map(|text| (Kind::Reasoning, text));
         let said = match &answer.refusal {
             Some(refusal) => (Kind::Refusal, refusal),
             None => (Kind::Message, &answer.text),
         };
         let item = |(index, (kind, text)): (usize, (Kind, &String))| {
-            Item { text: text.clone(), ..Item::new(kind, &self.id, index) }.value(true)
+            Item { text: text.clone(), ..Item::new(kind, &self.id, index) }.written(true)
         };
-        let items: Vec<Value> = told.chain([said]).enumerate().map(item).collect();
-        self.response(Some(answer.end), &items.into(), Some(usage), &Value::Null)
+        let items = told.chain([said]).enumerate().map(item).collect();
+        self.response(Some(answer.end), items, Some(usage), None)
     }
 }
 
@@ -277,6 +287,10 @@ mod tests {
     }
 
     const USAGE: Usage = Usage { input_tokens: 3, cached_tokens: 1, output_tokens: 2 };
+
+    fn whole(reply: &Reply, answer: &Answer) -> serde_json::Value {
+        serde_json::to_value(reply.whole(answer, USAGE)).unwrap()
+    }
 
     #[test]
     fn a_response_is_numbered_and_complete_at_the_end() {
@@ -331,7 +345,7 @@ mod tests {
             (&"So far.".into(), &"\n\nDone.".into())
         );
         let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()), ..Answer::default() };
-        let output = reply.whole(&told, USAGE)["output"].clone();
+        let output = whole(&reply, &told)["output"].clone();
         assert_eq!(
             (&output[0]["type"], &output[1]["content"][0]["text"]),
             (&"reasoning".into(), &"Hi".into())
@@ -363,13 +377,13 @@ mod tests {
         assert_eq!(events[2]["usage"], serde_json::Value::Null);
         assert_eq!(events[3]["usage"]["prompt_tokens"], 3);
         let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()), ..Answer::default() };
-        let message = reply.whole(&told, USAGE)["choices"][0]["message"].clone();
+        let message = whole(&reply, &told)["choices"][0]["message"].clone();
         assert_eq!(
             (&message["content"], &message["reasoning_content"]),
             (&"Hi".into(), &"Bash: ls\n".into())
         );
         let hidden = Answer { text: "Hi".into(), ..Answer::default() };
-        assert_eq!(reply.whole(&hidden, USAGE)["choices"][0]["message"].get("reasoning_content"), None);
+        assert_eq!(whole(&reply, &hidden)["choices"][0]["message"].get("reasoning_content"), None);
     }
 
     fn reply(endpoint: Endpoint) -> Reply {
@@ -383,12 +397,12 @@ mod tests {
     #[test]
     fn an_answer_that_was_cut_off_says_so() {
         let cut = Answer { text: "Hel".into(), end: End::Length, ..Answer::default() };
-        let chat = reply(Endpoint::Chat).whole(&cut, USAGE);
+        let chat = whole(&reply(Endpoint::Chat), &cut);
         assert_eq!(chat["choices"][0]["finish_reason"], "length");
         let mut streamed = reply(Endpoint::Chat);
         let events = data(&[streamed.text("Hel"), streamed.finish(USAGE, End::Length)].concat());
         assert_eq!(events[1]["choices"][0]["finish_reason"], "length");
-        let response = reply(Endpoint::Responses).whole(&cut, USAGE);
+        let response = whole(&reply(Endpoint::Responses), &cut);
         assert_eq!(
             (&response["status"], &response["incomplete_details"]["reason"]),
             (&"incomplete".into(), &"max_output_tokens".into())
@@ -401,13 +415,13 @@ mod tests {
     #[test]
     fn a_refusal_is_not_text() {
         let refused = Answer { refusal: Some("No.".into()), end: End::Filter, ..Answer::default() };
-        let choice = reply(Endpoint::Chat).whole(&refused, USAGE)["choices"][0].clone();
+        let choice = whole(&reply(Endpoint::Chat), &refused)["choices"][0].clone();
         assert_eq!(
             (&choice["message"]["refusal"], &choice["message"]["content"]),
             (&"No.".into(), &None::<String>.into())
         );
         assert_eq!(choice["finish_reason"], "content_filter");
-        let output = reply(Endpoint::Responses).whole(&refused, USAGE)["output"].clone();
+        let output = whole(&reply(Endpoint::Responses), &refused)["output"].clone();
         assert_eq!(output[0]["content"][0], serde_json::json!({"type": "refusal", "refusal": "No."}));
         let mut streamed = reply(Endpoint::Responses);
         let events = data(&[streamed.refusal("No."), streamed.finish(USAGE, End::Filter)].concat());
@@ -426,7 +440,7 @@ mod tests {
     fn a_required_call_is_returned_as_a_call() {
         let call = ToolCall { id: "call_1".into(), name: "User".into(), arguments: "{}".into() };
         let answer = Answer { call: Some(call.clone()), ..Answer::default() };
-        let choice = reply(Endpoint::Chat).whole(&answer, USAGE)["choices"][0].clone();
+        let choice = whole(&reply(Endpoint::Chat), &answer)["choices"][0].clone();
         assert_eq!(choice["message"]["tool_calls"][0]["function"]["name"], "User");
         assert_eq!(
             (&choice["message"]["content"], &choice["finish_reason"]),

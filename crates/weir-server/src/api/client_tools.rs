@@ -8,7 +8,7 @@ use weir_wire::RequestId;
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
-use super::types::{Answered, ToolCall, ToolCallList};
+use super::types::{Answered, ClientToolCall, ToolCallList};
 use crate::auth::Principal;
 use crate::extract::{Json, Path};
 use crate::problem::Details;
@@ -36,9 +36,9 @@ pub(crate) async fn list(State(app): State<App>, Path(id): Path<String>) -> Answ
     answer::ok(ToolCallList { calls: open.into_iter().filter_map(call).collect() })
 }
 
-fn call(request: Request) -> Option<ToolCall> {
+fn call(request: Request) -> Option<ClientToolCall> {
     match request.kind {
-        RequestKind::ClientTool { name, input } => Some(ToolCall {
+        RequestKind::ClientTool { name, input } => Some(ClientToolCall {
             request_id: request.id.to_string(),
             tool_use_id: request.tool.map(|id| id.to_string()),
             name,

@@ -17,7 +17,7 @@ use weir_host::{
 
 use super::errors::session_id;
 use super::sse::{self, Holder};
-use super::types::{ByeEvent, EventFormat, EventParams, RemovedEvent, SessionsEvent};
+use super::types::{ByeEvent, ByeReason, EventFormat, EventParams, RemovedEvent, SessionsEvent};
 use crate::auth::Principal;
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
@@ -190,13 +190,13 @@ impl Observer {
             let event = tokio::select! {
                 biased;
                 reason = self.holder.ended() => return self.bye(reason),
-                _ = phases.wait_for(|phase| *phase == Phase::Closing) => return self.bye("shutdown"),
+                _ = phases.wait_for(|phase| *phase == Phase::Closing) => return self.bye(ByeReason::Shutdown),
                 event = self.watch.next() => event,
                 _ = self.beats.tick() => return sse::event("heartbeat", &HeartbeatEvent { at: now_ms() }),
             };
             self.beats.reset();
             match event {
-                None => return self.bye("shutdown"),
+                None => return self.bye(ByeReason::Shutdown),
                 Some(AllEvent::Session(info)) if self.who.may_see(&info.id) => {
                     return sse::event("session", &info);
                 }
@@ -208,7 +208,7 @@ impl Observer {
         }
     }
 
-    fn bye(&mut self, reason: &'static str) -> Bytes {
+    fn bye(&mut self, reason: ByeReason) -> Bytes {
         self.is_over = true;
         sse::event("bye", &ByeEvent { reason })
     }

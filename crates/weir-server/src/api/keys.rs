@@ -17,7 +17,7 @@ use crate::problem::{Details, Problem};
 use crate::state::App;
 
 /// Shows the session with this key.
-#[utoipa::path(get, path = "/v1/keys/{key}", tag = "sessions",
+#[utoipa::path(get, path = "/v1/keys/{key}", tag = "sessions", operation_id = "show_by_key",
     params(("key" = String, Path, description = "The key, percent-encoded.")),
     responses(
         (status = 200, description = "The session.", body = SessionInfo),
@@ -44,7 +44,7 @@ async fn find(app: &App, who: &Principal, key: &str) -> Result<SessionInfo, Prob
 ///
 /// The response is the same as for a message to a session by id; with `Accept: text/event-stream` it is the message's
 /// stream.
-#[utoipa::path(post, path = "/v1/keys/{key}/messages", tag = "messages",
+#[utoipa::path(post, path = "/v1/keys/{key}/messages", tag = "messages", operation_id = "send_by_key",
     params(("key" = String, Path, description = "The key, percent-encoded."), MessageStreamParams),
     request_body = SendByKey, responses(
         (status = 200, description = "The message's events, if requested.", content_type = "text/event-stream"),

@@ -17,9 +17,10 @@ mod routes;
 mod sessions;
 mod sse;
 mod tokens;
-mod types;
+pub(crate) mod types;
 
+pub(crate) use answer::json;
 pub(crate) use events::stream_slot;
 pub use routes::app;
-pub(crate) use routes::document;
+pub(crate) use routes::{document, own_paths};
 pub(crate) use sessions::may_begin;

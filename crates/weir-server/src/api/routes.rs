@@ -1,30 +1,35 @@
-//! The routes, and the role each one needs.
+//! The routes, and the role each one needs. The OpenAPI document is made from the same declarations.
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use axum::routing::{delete, get, post, put};
+use axum::routing::get;
 use axum::{Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use utoipa::OpenApi;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, events, folders, health, history, keys, messages, sessions, tokens, types,
+    asks, client_tools, control, events, folders, health, history, keys, messages, sessions, tokens,
 };
 use crate::auth::Role;
 use crate::docs;
 use crate::guard::{authenticate, check_origin, limit_time, observe, require};
 use crate::openai;
 use crate::page;
-use crate::problem::{Details, Problem};
+use crate::problem::Problem;
 use crate::state::App;
 
 /// The whole server as a service.
 pub fn app(app: App) -> Router {
     let base = app.settings().base_path.clone();
     let page = get(page::file).layer(CompressionLayer::new());
-    let routes = api(&app).merge(openai::routes(&app)).merge(open(&app));
+    let mut routes = open(&app).merge(openai::in_openai_shape(openai().guarded(&app)));
+    for group in groups() {
+        routes = routes.merge(group.guarded(&app));
+    }
     let routes = if base.is_empty() {
         routes.route("/", page)
     } else {
@@ -41,6 +46,20 @@ pub fn app(app: App) -> Router {
         .with_state(app)
 }
 
+/// The OpenAPI document: this general part, and every route that has an address of its own.
+pub(crate) fn document(general: OpenApi) -> OpenApi {
+    let mut routes = OpenApiRouter::with_openapi(general).merge(health()).merge(openai().routes);
+    for group in groups() {
+        routes = routes.merge(group.routes);
+    }
+    routes.into_openapi()
+}
+
+/// The paths of the API, without those of the OpenAI-compatible front.
+pub(crate) fn own_paths() -> Vec<String> {
+    groups().into_iter().flat_map(|group| group.routes.into_openapi().paths.paths.into_keys()).collect()
+}
+
 /// Routes without authentication.
 fn open(app: &App) -> Router<App> {
     let pages = Router::new()
@@ -48,88 +67,145 @@ fn open(app: &App) -> Router<App> {
         .route("/docs", get(docs::page))
         .route("/openapi.json", get(docs::json))
         .layer(CompressionLayer::new());
-    Router::new()
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
+    Router::from(health())
         .merge(pages)
         .layer(middleware::from_fn_with_state(app.settings().limits.time, limit_time))
 }
 
-/// Routes that need a token, grouped by role.
-fn api(app: &App) -> Router<App> {
-    let limits = &app.settings().limits;
-    let streams = Router::new()
-        .route("/v1/events", get(events::all))
-        .route("/v1/sessions/{id}/events", get(events::session));
-    let in_time = |routes: Router<App>| routes.layer(middleware::from_fn_with_state(limits.time, limit_time));
-    let viewer = streams.merge(in_time(viewer().layer(CompressionLayer::new())));
-    let stop = Router::new()
-        .route("/v1/sessions/{id}/stop", post(control::stop))
-        .layer(middleware::from_fn_with_state(limits.stop_time, limit_time));
-    let send = Router::new()
-        .route("/v1/sessions/{id}/messages", post(messages::send))
-        .route("/v1/keys/{key}/messages", post(keys::send))
-        .route("/v1/sessions/{id}/tool-calls/{request_id}", post(client_tools::give))
-        .layer(DefaultBodyLimit::max(limits.message_bytes));
-    let for_role =
-        |role: Role, routes: Router<App>| routes.route_layer(middleware::from_fn_with_state(role, require));
-    for_role(Role::Viewer, viewer)
-        .merge(for_role(Role::Approver, stop.merge(in_time(approver()))))
-        .merge(for_role(Role::Driver, in_time(driver().merge(send))))
-        .merge(for_role(Role::Admin, in_time(admin())))
-        .layer(DefaultBodyLimit::max(limits.body_bytes))
-        .route_layer(middleware::from_fn_with_state(app.clone(), authenticate))
+fn health() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(health::healthz)).routes(routes!(health::readyz))
 }
 
-fn viewer() -> Router<App> {
-    Router::new()
-        .route("/v1/me", get(tokens::me))
-        .route("/v1/sessions", get(sessions::list))
-        .route("/v1/sessions/{id}", get(sessions::show))
-        .route("/v1/keys/{key}", get(keys::show))
-        .route("/v1/sessions/{id}/messages", get(messages::list))
-        .route("/v1/sessions/{id}/transcript", get(history::transcript))
-        .route("/v1/sessions/{id}/log", get(history::log))
-        .route("/v1/sessions/{id}/export", get(history::export))
-        .route("/v1/sessions/{id}/diff", get(history::diff))
-        .route("/v1/sessions/{id}/tools/{tool_use_id}/output", get(history::tool_output))
-        .route("/v1/sessions/{id}/tools/{tool_use_id}/images/{number}", get(history::tool_image))
-        .route("/v1/sessions/{id}/messages/{message_id}/images/{number}", get(history::message_image))
+/// Routes with the same rules. All of them need a token.
+struct Group {
+    /// What the token must allow.
+    role: Role,
+    time: TimeLimit,
+    /// Whether bodies may be as large as a message with pictures.
+    takes_messages: bool,
+    is_compressed: bool,
+    routes: OpenApiRouter<App>,
 }
 
-fn approver() -> Router<App> {
-    Router::new()
-        .route("/v1/sessions/{id}/interrupt", post(control::interrupt))
-        .route("/v1/sessions/{id}/tasks/{task_id}/stop", post(control::stop_task))
-        .route("/v1/sessions/{id}/permissions/{request_id}", post(asks::permission))
-        .route("/v1/sessions/{id}/permissions/{request_id}/preview", get(asks::preview))
-        .route("/v1/sessions/{id}/questions/{request_id}", post(asks::question))
-        .route("/v1/sessions/{id}/elicitations/{request_id}", post(asks::elicitation))
+/// How long a request may take.
+enum TimeLimit {
+    Usual,
+    /// As long as it takes to stop a process.
+    Stop,
+    /// As long as there are events.
+    None,
 }
 
-fn driver() -> Router<App> {
-    Router::new()
-        .route("/v1/sessions", post(sessions::create))
-        .route("/v1/sessions/{id}", delete(sessions::delete).patch(sessions::change))
-        .route("/v1/sessions/{id}/fork", post(sessions::fork))
-        .route("/v1/sessions/{id}/messages/{message_id}", delete(messages::cancel))
-        .route("/v1/sessions/{id}/resume", post(control::resume))
-        .route("/v1/sessions/{id}/model", put(control::set_model))
-        .route("/v1/sessions/{id}/permission-mode", put(control::set_permission_mode))
-        .route("/v1/sessions/{id}/client-tools", put(client_tools::offer))
-        .route("/v1/sessions/{id}/tool-calls", get(client_tools::list))
-        .route("/v1/sessions/{id}/share", post(tokens::share))
-        .route("/v1/sessions/{id}/files", get(messages::files))
-        .route("/v1/folder", get(folders::show))
-        .route("/v1/folder/trust", put(folders::trust).delete(folders::distrust))
+impl Group {
+    fn new(role: Role, routes: OpenApiRouter<App>) -> Self {
+        Self { role, time: TimeLimit::Usual, takes_messages: false, is_compressed: false, routes }
+    }
+
+    /// The routes behind everything that a request has to pass.
+    fn guarded(self, app: &App) -> Router<App> {
+        let limits = &app.settings().limits;
+        let mut routes = Router::from(self.routes);
+        if self.is_compressed {
+            routes = routes.layer(CompressionLayer::new());
+        }
+        let time = match self.time {
+            TimeLimit::Usual => Some(limits.time),
+            TimeLimit::Stop => Some(limits.stop_time),
+            TimeLimit::None => None,
+        };
+        if let Some(time) = time {
+            routes = routes.layer(middleware::from_fn_with_state(time, limit_time));
+        }
+        let max_bytes = if self.takes_messages { limits.message_bytes } else { limits.body_bytes };
+        routes
+            .layer(DefaultBodyLimit::max(max_bytes))
+            .route_layer(middleware::from_fn_with_state(self.role, require))
+            .route_layer(middleware::from_fn_with_state(app.clone(), authenticate))
+    }
 }
 
-fn admin() -> Router<App> {
-    Router::new()
-        .route("/metrics", get(health::metrics))
-        .route("/v1/tokens", get(tokens::list).post(tokens::create))
-        .route("/v1/tokens/{token}", delete(tokens::revoke))
-        .route("/v1/audit", get(tokens::audit))
+/// Who may use which route.
+fn groups() -> [Group; 7] {
+    [
+        Group { time: TimeLimit::None, ..Group::new(Role::Viewer, streams()) },
+        Group { is_compressed: true, ..Group::new(Role::Viewer, viewer()) },
+        Group { time: TimeLimit::Stop, ..Group::new(Role::Approver, stop()) },
+        Group::new(Role::Approver, approver()),
+        Group { takes_messages: true, ..Group::new(Role::Driver, send()) },
+        Group::new(Role::Driver, driver()),
+        Group::new(Role::Admin, admin()),
+    ]
+}
+
+/// The OpenAI-compatible front.
+fn openai() -> Group {
+    Group { time: TimeLimit::None, takes_messages: true, ..Group::new(Role::Driver, openai::routes()) }
+}
+
+fn streams() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(events::all)).routes(routes!(events::session))
+}
+
+fn viewer() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(tokens::me))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::show))
+        .routes(routes!(keys::show))
+        .routes(routes!(messages::list))
+        .routes(routes!(history::transcript))
+        .routes(routes!(history::log))
+        .routes(routes!(history::export))
+        .routes(routes!(history::diff))
+        .routes(routes!(history::tool_output))
+        .routes(routes!(history::tool_image))
+        .routes(routes!(history::message_image))
+}
+
+fn stop() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(control::stop))
+}
+
+fn approver() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(control::interrupt))
+        .routes(routes!(control::stop_task))
+        .routes(routes!(asks::permission))
+        .routes(routes!(asks::preview))
+        .routes(routes!(asks::question))
+        .routes(routes!(asks::elicitation))
+}
+
+fn send() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(messages::send))
+        .routes(routes!(keys::send))
+        .routes(routes!(client_tools::give))
+}
+
+fn driver() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(sessions::create))
+        .routes(routes!(sessions::change, sessions::delete))
+        .routes(routes!(sessions::fork))
+        .routes(routes!(messages::cancel))
+        .routes(routes!(messages::files))
+        .routes(routes!(control::resume))
+        .routes(routes!(control::set_model))
+        .routes(routes!(control::set_permission_mode))
+        .routes(routes!(client_tools::offer))
+        .routes(routes!(client_tools::list))
+        .routes(routes!(tokens::share))
+        .routes(routes!(folders::show))
+        .routes(routes!(folders::trust, folders::distrust))
+}
+
+fn admin() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(health::metrics))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(tokens::audit))
 }
 
 async fn nothing() -> Problem {
@@ -146,68 +222,4 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text = cause.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| cause.downcast_ref::<&str>().copied());
     Problem::internal(&format_args!("a handler panicked: {}", text.unwrap_or("no message"))).into_response()
-}
-
-/// Everything described by [`document`].
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Weir",
-        description = "Watch, answer and stop agents. Times are milliseconds since 1970. Errors are problem details \
-            (RFC 9457); `code` tells them apart.",
-    ),
-    paths(
-        sessions::create, sessions::list, sessions::show, sessions::change, sessions::delete, sessions::fork,
-        keys::show, keys::send, messages::send, messages::list, messages::cancel, messages::files,
-        control::interrupt, control::stop, control::stop_task, control::resume, control::set_model,
-        control::set_permission_mode, asks::permission, asks::preview, asks::question, asks::elicitation,
-        client_tools::offer, client_tools::list, client_tools::give,
-        history::transcript, history::log, history::export, history::diff, history::tool_output,
-        history::tool_image, history::message_image,
-        folders::show, folders::trust, folders::distrust,
-        events::session, events::all,
-        tokens::me, tokens::share, tokens::list, tokens::create, tokens::revoke, tokens::audit,
-        health::healthz, health::readyz, health::metrics,
-        openai::models, openai::model, openai::chat, openai::responses,
-    ),
-    components(schemas(
-        Details,
-        openai::described::OpenAiProblem,
-        openai::described::ToolsOption,
-        weir_transcript::AgentEvent,
-        weir_transcript::ClassicEvent,
-        types::MessageEventFormat,
-        weir_host::MessageOutcome,
-        types::EventFormat,
-        types::ExportFormat,
-        weir_host::HelloEvent,
-        weir_host::MessageState,
-        weir_host::SessionStatus,
-        weir_host::SnapshotEvent,
-        weir_host::ChangesEvent,
-        weir_host::MessagesEvent,
-        weir_host::HeartbeatEvent,
-        types::ByeEvent,
-        types::SessionsEvent,
-        types::RemovedEvent,
-    )),
-    tags(
-        (name = "sessions", description = "Sessions"),
-        (name = "messages", description = "Messages to the agent"),
-        (name = "answers", description = "Decisions and answers of people"),
-        (name = "client tools", description = "Client tools that the agent calls"),
-        (name = "control", description = "Immediate control of a session"),
-        (name = "folders", description = "Trust in folders"),
-        (name = "events", description = "Streams of server-sent events"),
-        (name = "history", description = "Transcript, log and exports"),
-        (name = "tokens", description = "Tokens, share links and the audit log"),
-        (name = "health", description = "Health and metrics"),
-        (name = "openai", description = "For clients of OpenAI's API"),
-    ),
-)]
-struct Document;
-
-/// The OpenAPI document, as derived.
-pub(crate) fn document() -> utoipa::openapi::OpenApi {
-    Document::openapi()
 }

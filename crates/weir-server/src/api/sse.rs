@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use weir_base::time::now_ms;
 use weir_host::{Cursor, Frame, WatchEvent};
 
-use super::types::ByeEvent;
+use super::types::{ByeEvent, ByeReason};
 use crate::auth::{Principal, Standing, Tokens};
 
 /// A frame as sent over the wire.
@@ -29,7 +29,7 @@ pub(super) fn encode(frame: &Frame) -> Bytes {
         WatchEvent::Messages(event) => write(name, id, event),
         WatchEvent::Message(event) => write(name, id, event),
         WatchEvent::Heartbeat(event) => write(name, id, event),
-        WatchEvent::Bye(reason) => write(name, id, &ByeEvent { reason: reason.as_str() }),
+        WatchEvent::Bye(reason) => write(name, id, &ByeEvent { reason: (*reason).into() }),
     }
 }
 
@@ -102,12 +102,12 @@ impl Holder {
     }
 
     /// Waits until the token is no longer valid, and returns why. Cancel safe.
-    pub(super) async fn ended(&mut self) -> &'static str {
+    pub(super) async fn ended(&mut self) -> ByeReason {
         loop {
             self.changes.borrow_and_update();
             match self.tokens.standing(&self.id, now_ms()) {
-                Standing::Revoked => return "revoked",
-                Standing::Expired => return "expired",
+                Standing::Revoked => return ByeReason::Revoked,
+                Standing::Expired => return ByeReason::Expired,
                 Standing::Good => {}
             }
             tokio::select! {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{ClientTools, Image, MessageInfo, MessageMode, SessionInfo, SessionSpec, SlashCommand};
+use weir_host::{Bye, ClientTools, Image, MessageInfo, MessageMode, SessionInfo, SessionSpec, SlashCommand};
 use weir_transcript::Entry;
 use weir_wire::RuleDestination;
 
@@ -122,12 +122,12 @@ pub(crate) struct SendMessage {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ToolCallList {
     /// The calls.
-    pub(crate) calls: Vec<ToolCall>,
+    pub(crate) calls: Vec<ClientToolCall>,
 }
 
 /// A call of a client tool.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ToolCall {
+pub(crate) struct ClientToolCall {
     /// Id of the call, needed to answer it.
     pub(crate) request_id: String,
     /// The model's id for the call, if known.
@@ -586,8 +586,37 @@ pub(crate) struct SessionDiff {
 /// The last event before the server closes the stream.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ByeEvent {
-    /// Why: `lag`, `shutdown`, `revoked`, `expired`, `deleted` or `failed`.
-    pub(crate) reason: &'static str,
+    /// Why the stream ends.
+    pub(crate) reason: ByeReason,
+}
+
+/// Why the server closes a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ByeReason {
+    /// The client was too slow. It can come back with its cursor.
+    Lag,
+    /// The server is shutting down.
+    Shutdown,
+    /// The token was revoked.
+    Revoked,
+    /// The token has expired.
+    Expired,
+    /// The session was deleted.
+    Deleted,
+    /// The log failed. The client can come back.
+    Failed,
+}
+
+impl From<Bye> for ByeReason {
+    fn from(bye: Bye) -> Self {
+        match bye {
+            Bye::Lag => Self::Lag,
+            Bye::Shutdown => Self::Shutdown,
+            Bye::Deleted => Self::Deleted,
+            Bye::Failed => Self::Failed,
+        }
+    }
 }
 
 /// The sessions that the stream of all sessions starts with.

@@ -1,6 +1,7 @@
 //! API documentation: OpenAPI for programs, a page for people.
 
 mod openapi;
+mod problems;
 mod render;
 
 use axum::extract::State;

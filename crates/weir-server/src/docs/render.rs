@@ -5,8 +5,6 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use weir_base::html::escape;
 
-use super::openapi::{list, text as text_at};
-
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// Renders an OpenAPI document as a page.
@@ -93,6 +91,16 @@ fn schema_name(body: &Value) -> Option<String> {
     let places = ["/schema/$ref", "/schema/oneOf/1/$ref"];
     let reference = places.into_iter().find_map(|place| first.pointer(place)?.as_str());
     reference.and_then(|reference| reference.rsplit('/').next()).map(str::to_owned)
+}
+
+/// The text at a JSON pointer; empty if there is none.
+fn text_at<'v>(value: &'v Value, place: &str) -> &'v str {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The list at a JSON pointer; empty if there is none.
+fn list<'v>(value: &'v Value, place: &str) -> &'v [Value] {
+    value.pointer(place).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// A sentence, with text between backquotes as code.

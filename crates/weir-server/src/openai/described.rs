@@ -1,5 +1,5 @@
-//! The bodies of the OpenAI-compatible front as described in the OpenAPI document: the subset of OpenAI's API that is
-//! supported here. They are read and written by `weir-openai`, which names what it refuses.
+//! The requests of the OpenAI-compatible front as described in the OpenAPI document: the subset of OpenAI's API that is
+//! supported here. They are read by `weir-openai`, which names what it refuses.
 
 #![expect(dead_code, reason = "these types only describe the API; requests are read from JSON")]
 
@@ -115,70 +115,6 @@ pub(crate) struct ImageAddress {
     url: String,
 }
 
-/// A complete answer.
-#[derive(ToSchema)]
-pub(crate) struct ChatCompletion {
-    id: String,
-    /// `chat.completion`.
-    object: String,
-    /// Seconds since 1970.
-    created: i64,
-    model: String,
-    /// Exactly one.
-    choices: Vec<ChatChoice>,
-    usage: ChatUsage,
-}
-
-/// The answer.
-#[derive(ToSchema)]
-pub(crate) struct ChatChoice {
-    index: u32,
-    message: ChatAnswer,
-    /// `stop`, `length` if the answer was cut off, `content_filter` if it was refused, or `tool_calls`.
-    finish_reason: String,
-}
-
-/// The agent's message.
-#[derive(ToSchema)]
-pub(crate) struct ChatAnswer {
-    /// `assistant`.
-    role: String,
-    /// The text; none if the agent refuses or calls a function.
-    content: Option<String>,
-    /// Why the agent refuses.
-    refusal: Option<String>,
-    /// The call of the required function.
-    tool_calls: Option<Vec<ChatCall>>,
-    /// The agent's tools, one per line, if they are reported.
-    reasoning_content: Option<String>,
-}
-
-/// A call of one of the client's functions.
-#[derive(ToSchema)]
-pub(crate) struct ChatCall {
-    id: String,
-    /// `function`.
-    #[schema(rename = "type")]
-    kind: String,
-    function: ChatFunction,
-}
-
-/// A function and its arguments.
-#[derive(ToSchema)]
-pub(crate) struct ChatFunction {
-    name: String,
-    /// JSON that matches the function's schema.
-    arguments: String,
-}
-
-/// Token usage.
-#[derive(ToSchema)]
-pub(crate) struct ChatUsage {
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    total_tokens: u64,
-}
-
 /// A request for a response.
 #[derive(ToSchema)]
 pub(crate) struct ResponseRequest {
@@ -224,79 +160,6 @@ pub(crate) enum ResponseInput {
     Messages(Vec<ChatMessage>),
 }
 
-/// A complete response.
-#[derive(ToSchema)]
-pub(crate) struct ResponseObject {
-    id: String,
-    /// `response`.
-    object: String,
-    /// Seconds since 1970.
-    created_at: i64,
-    /// `completed`, or `incomplete` if it was cut off or refused.
-    status: String,
-    model: String,
-    /// What the agent did, if tools are reported, then a message with the text.
-    output: Vec<ResponseItem>,
-    previous_response_id: Option<String>,
-    usage: ResponseUsage,
-}
-
-/// A message, or what the agent did.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-pub(crate) enum ResponseItem {
-    /// A message.
-    Message(ResponseMessage),
-    /// What the agent did.
-    Reasoning(ResponseReasoning),
-}
-
-/// What the agent did: its tools, one per line.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ResponseReasoning {
-    id: String,
-    /// `reasoning`.
-    #[serde(rename = "type")]
-    kind: String,
-    /// `completed`.
-    status: String,
-    /// One text.
-    summary: Vec<ResponseText>,
-}
-
-/// A message of the agent.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ResponseMessage {
-    id: String,
-    /// `message`.
-    #[serde(rename = "type")]
-    kind: String,
-    /// `completed`.
-    status: String,
-    /// `assistant`.
-    role: String,
-    /// One text.
-    content: Vec<ResponseText>,
-}
-
-/// A text.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ResponseText {
-    /// `output_text`, `refusal`, or `summary_text` for what the agent did.
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    refusal: Option<String>,
-}
-
-/// Token usage.
-#[derive(ToSchema)]
-pub(crate) struct ResponseUsage {
-    input_tokens: u64,
-    output_tokens: u64,
-    total_tokens: u64,
-}
-
 /// Headers that control the session of a request.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
@@ -325,38 +188,4 @@ pub(crate) struct FrontHeaders {
 pub(crate) enum ToolsOption {
     Hidden,
     Reasoning,
-}
-
-/// The models that the server offers.
-#[derive(ToSchema)]
-pub(crate) struct ModelList {
-    /// `list`.
-    object: String,
-    data: Vec<ModelEntry>,
-}
-
-/// A model.
-#[derive(ToSchema)]
-pub(crate) struct ModelEntry {
-    id: String,
-    /// `model`.
-    object: String,
-    created: i64,
-    owned_by: String,
-}
-
-/// An error in OpenAI's format.
-#[derive(ToSchema)]
-pub(crate) struct OpenAiProblem {
-    error: OpenAiProblemDetails,
-}
-
-/// Details of an error.
-#[derive(ToSchema)]
-pub(crate) struct OpenAiProblemDetails {
-    message: String,
-    #[schema(rename = "type")]
-    kind: String,
-    param: Option<String>,
-    code: Option<String>,
 }

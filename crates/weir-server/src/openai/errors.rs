@@ -6,6 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use weir_host::HostError;
 use weir_openai::OpenAiError;
 
+use crate::api::json;
 use crate::problem::{MEDIA_TYPE, Problem};
 
 /// Maximum size of a problem that is converted.
@@ -14,7 +15,7 @@ const MAX_PROBLEM: usize = 64 << 10;
 /// An error as a response.
 pub(super) fn response(error: &OpenAiError) -> Response {
     let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = super::json(status, &error.body());
+    let mut response = json(status, &error.body());
     if let Some(seconds) = error.retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
@@ -36,7 +37,7 @@ pub(super) async fn in_openai_shape(response: Response) -> Response {
     let text = String::from_utf8_lossy(&body);
     let member = |name: &str| problem.get(name).and_then(serde_json::Value::as_str);
     let error = of_status(status, member("code"), member("detail").unwrap_or(&text));
-    let mut shaped = super::json(parts.status, &error.body()).into_response();
+    let mut shaped = json(parts.status, &error.body()).into_response();
     for name in [header::RETRY_AFTER, header::WWW_AUTHENTICATE, header::ALLOW] {
         if let Some(value) = parts.headers.get(&name) {
             shaped.headers_mut().insert(name, value.clone());

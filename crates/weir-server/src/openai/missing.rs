@@ -8,19 +8,12 @@ use axum::response::{IntoResponse as _, Response};
 use weir_openai::OpenAiError;
 
 use super::errors::response;
-use crate::api::document;
+use crate::api::own_paths;
 use crate::problem::Problem;
 
 /// First path segments of the server's own API below `/v1`.
-static OWN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let document = document();
-    let is_own = |item: &utoipa::openapi::PathItem| {
-        let operations = [&item.get, &item.post, &item.put, &item.patch, &item.delete].into_iter().flatten();
-        operations.flat_map(|operation| operation.tags.iter().flatten()).all(|tag| tag != "openai")
-    };
-    let own = document.paths.paths.iter().filter(|(_, item)| is_own(item));
-    own.filter_map(|(path, _)| first_part(path)).map(str::to_owned).collect()
-});
+static OWN: LazyLock<BTreeSet<String>> =
+    LazyLock::new(|| own_paths().iter().filter_map(|path| first_part(path)).map(str::to_owned).collect());
 
 fn first_part(path: &str) -> Option<&str> {
     path.strip_prefix("/v1/")?.split('/').next()

@@ -18,21 +18,21 @@ mod stream;
 mod turn;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{any, get, post};
+use axum::routing::{MethodRouter, any};
 use axum::{Extension, Router, middleware};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};
+use utoipa_axum::routes;
+use weir_openai::body::{ChatCompletion, ModelEntry, ModelList, ResponseObject};
 use weir_openai::{Endpoint, Leniency, OpenAiError};
 
-use crate::api::stream_slot;
-use crate::auth::{Principal, Role};
-use crate::guard::{authenticate, require};
+use crate::api::{json, stream_slot};
+use crate::auth::Principal;
 use crate::state::App;
 use conversation::{Call, Conversation};
-use described::{
-    ChatCompletion, ChatRequest, FrontHeaders, ModelEntry, ModelList, ResponseObject, ResponseRequest,
-};
+use described::{ChatRequest, FrontHeaders, ResponseRequest};
 pub(crate) use front::Front;
 pub use histories::Histories;
 use stream::Writing;
@@ -53,17 +53,19 @@ const DEGRADED: HeaderName = HeaderName::from_static("x-weir-degraded");
 /// Maximum length of our own headers, in characters.
 const MAX_HEADER: usize = 500;
 
-/// The routes, with errors in OpenAI's format, including those of the guards.
-pub(crate) fn routes(app: &App) -> Router<App> {
-    let max = app.settings().limits.message_bytes;
-    Router::new()
-        .route("/v1/models", get(models).fallback(missing::method))
-        .route("/v1/models/{model}", get(model).fallback(missing::method))
-        .route("/v1/chat/completions", post(chat).fallback(missing::method))
-        .route("/v1/responses", post(responses).fallback(missing::method))
-        .layer(DefaultBodyLimit::max(max))
-        .route_layer(middleware::from_fn_with_state(Role::Driver, require))
-        .route_layer(middleware::from_fn_with_state(app.clone(), authenticate))
+/// The routes.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    let elsewhere = |methods: MethodRouter<App>| methods.fallback(missing::method);
+    OpenApiRouter::default()
+        .routes(routes!(models).map(elsewhere))
+        .routes(routes!(model).map(elsewhere))
+        .routes(routes!(chat).map(elsewhere))
+        .routes(routes!(responses).map(elsewhere))
+}
+
+/// The routes with their guards, all errors in OpenAI's format.
+pub(crate) fn in_openai_shape(guarded: Router<App>) -> Router<App> {
+    guarded
         .layer(middleware::map_response(errors::in_openai_shape))
         .route("/v1/{*rest}", any(missing::address))
 }
@@ -73,7 +75,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
     responses((status = 200, description = "The models.", body = ModelList)))]
 pub(crate) async fn models(State(app): State<App>) -> Response {
     let names = app.settings().models.iter().map(String::as_str);
-    json(StatusCode::OK, &weir_openai::models(names, 0))
+    json(StatusCode::OK, &ModelList::new(names))
 }
 
 /// Shows a model that the server offers.
@@ -82,7 +84,7 @@ pub(crate) async fn models(State(app): State<App>) -> Response {
     responses((status = 200, description = "The model.", body = ModelEntry)))]
 pub(crate) async fn model(State(app): State<App>, Path(name): Path<String>) -> Response {
     if app.settings().models.contains(&name) {
-        return json(StatusCode::OK, &weir_openai::model(&name, 0));
+        return json(StatusCode::OK, &ModelEntry::new(&name));
     }
     let message =
         format!("This server does not offer the model '{name}'; /v1/models lists the available ones.");
@@ -96,7 +98,7 @@ pub(crate) async fn model(State(app): State<App>, Path(name): Path<String>) -> R
     params(FrontHeaders),
     request_body = ChatRequest,
     responses((status = 200, description = "The answer, complete or as events.", content(
-        (ChatCompletion = "application/json"), (String = "text/event-stream"),
+        (ChatCompletion = "application/json"), ("text/event-stream"),
     ))))]
 pub(crate) async fn chat(
     State(app): State<App>,
@@ -112,7 +114,7 @@ pub(crate) async fn chat(
     params(FrontHeaders),
     request_body = ResponseRequest,
     responses((status = 200, description = "The response, complete or as events.", content(
-        (ResponseObject = "application/json"), (String = "text/event-stream"),
+        (ResponseObject = "application/json"), ("text/event-stream"),
     ))))]
 pub(crate) async fn responses(
     State(app): State<App>,
@@ -193,8 +195,4 @@ async fn streamed(conversation: Conversation) -> Result<Response, OpenAiError> {
 fn plain(text: &str) -> String {
     let plain = |letter: char| if letter == ' ' || letter.is_ascii_graphic() { letter } else { '?' };
     text.chars().take(MAX_HEADER).map(plain).collect()
-}
-
-fn json(status: StatusCode, value: &serde_json::Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }

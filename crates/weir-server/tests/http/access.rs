@@ -1,5 +1,7 @@
 //! Every operation needs a token with a role.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use weir_server::{NewToken, Rate, Role, openapi};
 
@@ -75,10 +77,11 @@ fn filled(path: &str) -> String {
 #[test]
 fn the_table_has_every_operation() {
     let document: Value = serde_json::from_str(&openapi("")).unwrap();
-    let mut described = Vec::new();
+    let (mut described, mut ids) = (Vec::new(), BTreeSet::new());
     for (path, item) in document["paths"].as_object().unwrap() {
-        for method in item.as_object().unwrap().keys() {
+        for (method, operation) in item.as_object().unwrap() {
             described.push(format!("{} {path}", method.to_uppercase()));
+            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{operation}");
         }
     }
     let mut listed: Vec<String> =
@@ -109,6 +112,19 @@ fn every_schema_reference_resolves() {
         }
     }
     assert!(seen > 50, "{seen}");
+}
+
+#[test]
+fn calls_of_client_tools_are_described_as_they_are_written() {
+    // A tool call of the transcript is something else, and schemas are known by their names alone.
+    let document: Value = serde_json::from_str(&openapi("")).unwrap();
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(
+        schemas["ToolCallList"]["properties"]["calls"]["items"]["$ref"],
+        "#/components/schemas/ClientToolCall"
+    );
+    let fields: Vec<&String> = schemas["ClientToolCall"]["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["input", "name", "request_id", "tool_use_id"]);
 }
 
 #[tokio::test]

@@ -26,7 +26,6 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// What it is for.
-    #[serde(default)]
     pub description: String,
     /// The kind of sub-agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,12 +34,10 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// Whether the session continues while it runs.
-    #[serde(default)]
     pub background: bool,
     /// Its state.
     pub state: AgentState,
     /// What it is doing now, and what it has used.
-    #[serde(default)]
     pub progress: AgentProgress,
     /// A summary of the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,6 +105,5 @@ pub struct BackgroundTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_type: Option<String>,
     /// What it is for.
-    #[serde(default)]
     pub description: String,
 }

@@ -8,7 +8,6 @@ use super::EntryId;
 /// What a session or a turn has cost, by the CLI's estimate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct Cost {
     /// The sum of what the turns cost; absent if no turn reported a cost.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,7 +24,6 @@ pub struct Cost {
 /// What one model used and cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct ModelCost {
     /// The model.
     pub model: String,
@@ -44,7 +42,6 @@ pub struct ModelCost {
 /// Tokens of a message, or of a turn's main loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct TokenUsage {
     /// Tokens read that were not in a cache.
     pub input_tokens: u64,

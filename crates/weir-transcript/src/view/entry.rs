@@ -77,7 +77,6 @@ pub struct UserEntry {
     /// The text of the message.
     pub text: String,
     /// Number of attached images.
-    #[serde(default)]
     pub images: u32,
     /// Who wrote it.
     pub source: UserSource,
@@ -161,7 +160,6 @@ pub struct ThinkingEntry {
     /// Whether more is coming.
     pub state: BlockState,
     /// Whether the text is redacted.
-    #[serde(default)]
     pub redacted: bool,
 }
 
@@ -225,7 +223,6 @@ pub struct UnknownEntry {
     pub bytes: u64,
     /// The number of its line, counted from one over all folded lines but transient ones: the log has it in full
     /// there.
-    #[serde(default)]
     pub line: u64,
 }
 

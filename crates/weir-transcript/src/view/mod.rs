@@ -36,7 +36,6 @@ use serde::{Deserialize, Serialize};
 /// The current state of a session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct View {
     /// The session, with its model, tools and settings.
     pub session: Session,
@@ -62,6 +61,7 @@ pub struct View {
     /// What each message from the model used, in the order in which they began.
     pub usages: Vec<MessageUsage>,
     /// The account's rate limit, as last reported.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub rate_limit: Option<Box<RateLimit>>,
     /// Counts of lines that were not as expected.
     pub oddities: Oddities,

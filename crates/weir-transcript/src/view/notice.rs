@@ -110,10 +110,8 @@ pub struct HookRun {
     /// Id of the run.
     pub id: String,
     /// The hook, such as `PreToolUse:Bash`.
-    #[serde(default)]
     pub name: String,
     /// The event, such as `PreToolUse`.
-    #[serde(default)]
     pub event: String,
     /// `success`, `error` or `cancelled`; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

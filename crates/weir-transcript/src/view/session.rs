@@ -6,7 +6,6 @@ use weir_wire::CliSessionId;
 /// A session, with its model, tools and settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct Session {
     /// The CLI's id for it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +106,6 @@ pub struct RateLimit {
 /// Counts of lines that were not as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct Oddities {
     /// Lines of types that Weir does not know.
     pub unknown_types: u64,

@@ -15,7 +15,6 @@ pub struct ToolCall {
     /// The tool; empty while only its result is known.
     pub name: String,
     /// What it does, in a line: the command, the file, the description.
-    #[serde(default)]
     pub title: String,
     /// The arguments, once they are complete.
     #[serde(default, skip_serializing_if = "OwnedJson::is_null")]
@@ -26,7 +25,6 @@ pub struct ToolCall {
     /// Its state.
     pub state: ToolState,
     /// Whether the API runs it instead of the CLI.
-    #[serde(default)]
     pub server: bool,
     /// The request for permission that it waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,7 +33,6 @@ pub struct ToolCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
     /// Details that depend on the kind of tool.
-    #[serde(default)]
     pub detail: ToolDetail,
     /// Its structured result, if `detail` does not cover it and it is not too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,10 +94,8 @@ pub struct Output {
     pub bytes: u64,
     /// The number of that line, counted from one over all folded lines but transient ones: the log has the full
     /// output there.
-    #[serde(default)]
     pub line: u64,
     /// Number of images in it.
-    #[serde(default)]
     pub images: u32,
 }
 

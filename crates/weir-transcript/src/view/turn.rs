@@ -75,7 +75,6 @@ pub enum TurnState {
 /// The result of a turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct TurnResult {
     /// The CLI's subtype; it may be `success` even if the API failed.
     pub subtype: String,
@@ -85,10 +84,10 @@ pub struct TurnResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Whether the CLI's result was empty and the answer is the turn's streamed text.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub degraded: bool,
     /// Why it failed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
     /// Why it ended, such as `completed`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,10 +111,10 @@ pub struct TurnResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
     /// Tool calls that were not allowed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
     /// The answer in the requested format.
-    #[serde(skip_serializing_if = "Value::is_null")]
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub structured_output: Value,
 }
 

@@ -2,20 +2,31 @@
 
 import type {
   Accepted,
-  ElicitationAnswer,
-  FileDiff,
+  Answered,
+  AnswerElicitation,
+  AnswerPermission,
+  AnswerQuestion,
+  CancelledMessage,
+  ChangeSession,
+  CreateSession,
+  ExportFormat,
+  FileList,
   FilePreview,
   Folder,
-  LogLine,
+  Interrupted,
+  LogEvent,
   Me,
-  NewMessage,
-  NewSession,
-  PermissionAnswer,
   Problem,
-  QuestionAnswer,
+  ResumeReport,
+  SendMessage,
+  SessionDiff,
   SessionInfo,
+  SessionPage,
+  Share,
+  Stopped,
+  StoppedTask,
   TranscriptPage,
-} from "./types.ts";
+} from "./schema.ts";
 
 /** The server refused the request. */
 export class RequestError extends Error {
@@ -83,15 +94,15 @@ export class Client {
     return this.#json("GET", "v1/me");
   }
 
-  sessions(query: Record<string, string>): Promise<{ sessions: SessionInfo[]; next_cursor: string | null }> {
+  sessions(query: Record<string, string>): Promise<SessionPage> {
     return this.#json("GET", `v1/sessions?${new URLSearchParams(query)}`);
   }
 
-  create(session: NewSession): Promise<SessionInfo> {
+  create(session: CreateSession): Promise<SessionInfo> {
     return this.#json("POST", "v1/sessions", session);
   }
 
-  patch(id: string, change: { name?: string; archived?: boolean; pinned?: boolean }): Promise<SessionInfo> {
+  patch(id: string, change: ChangeSession): Promise<SessionInfo> {
     return this.#json("PATCH", at(id), change);
   }
 
@@ -103,31 +114,31 @@ export class Client {
     return this.#json("POST", `${at(id)}/fork`, {});
   }
 
-  send(id: string, message: NewMessage): Promise<Accepted> {
+  send(id: string, message: SendMessage): Promise<Accepted> {
     return this.#json("POST", `${at(id)}/messages`, message);
   }
 
-  cancel(id: string, message: string): Promise<unknown> {
+  cancel(id: string, message: string): Promise<CancelledMessage> {
     return this.#json("DELETE", `${at(id)}/messages/${encodeURIComponent(message)}`);
   }
 
-  interrupt(id: string): Promise<{ interrupted: boolean }> {
+  interrupt(id: string): Promise<Interrupted> {
     return this.#json("POST", `${at(id)}/interrupt`);
   }
 
-  stopTask(id: string, task: string): Promise<unknown> {
+  stopTask(id: string, task: string): Promise<StoppedTask> {
     return this.#json("POST", `${at(id)}/tasks/${encodeURIComponent(task)}/stop`);
   }
 
-  stop(id: string): Promise<{ stopped: boolean }> {
+  stop(id: string): Promise<Stopped> {
     return this.#json("POST", `${at(id)}/stop`);
   }
 
-  resume(id: string): Promise<unknown> {
+  resume(id: string): Promise<ResumeReport> {
     return this.#json("POST", `${at(id)}/resume`);
   }
 
-  answerPermission(id: string, request: string, answer: PermissionAnswer): Promise<{ answered_by: string }> {
+  answerPermission(id: string, request: string, answer: AnswerPermission): Promise<Answered> {
     return this.#json("POST", `${at(id)}/permissions/${encodeURIComponent(request)}`, answer);
   }
 
@@ -136,24 +147,24 @@ export class Client {
     return this.#json("GET", `${at(id)}/permissions/${encodeURIComponent(request)}/preview`);
   }
 
-  answerQuestion(id: string, request: string, answer: QuestionAnswer): Promise<{ answered_by: string }> {
+  answerQuestion(id: string, request: string, answer: AnswerQuestion): Promise<Answered> {
     return this.#json("POST", `${at(id)}/questions/${encodeURIComponent(request)}`, answer);
   }
 
-  answerElicitation(id: string, request: string, answer: ElicitationAnswer): Promise<{ answered_by: string }> {
+  answerElicitation(id: string, request: string, answer: AnswerElicitation): Promise<Answered> {
     return this.#json("POST", `${at(id)}/elicitations/${encodeURIComponent(request)}`, answer);
   }
 
-  setModel(id: string, model: string | null): Promise<unknown> {
+  setModel(id: string, model: string | null): Promise<SessionInfo> {
     return this.#json("PUT", `${at(id)}/model`, { model });
   }
 
-  setPermissionMode(id: string, mode: string): Promise<unknown> {
+  setPermissionMode(id: string, mode: string): Promise<SessionInfo> {
     return this.#json("PUT", `${at(id)}/permission-mode`, { mode });
   }
 
   /** Files of the session's folder whose path contains these letters. */
-  files(id: string, query: string): Promise<{ files: string[] }> {
+  files(id: string, query: string): Promise<FileList> {
     return this.#json("GET", `${at(id)}/files?${new URLSearchParams({ query })}`);
   }
 
@@ -169,16 +180,12 @@ export class Client {
     return this.#json("GET", `${at(id)}/transcript?before=${before}&limit=${limit}`);
   }
 
-  diff(id: string): Promise<{ files: FileDiff[] }> {
+  diff(id: string): Promise<SessionDiff> {
     return this.#json("GET", `${at(id)}/diff`);
   }
 
   async toolOutput(id: string, tool: string): Promise<string> {
-    const response = await this.fetch(`${at(id)}/tools/${encodeURIComponent(tool)}/output`);
-    const text = await response.text();
-    if (response.headers.get("content-type")?.includes("json") !== true) return text;
-    const value = JSON.parse(text) as unknown;
-    return typeof value === "object" && value !== null && "output" in value ? String(value.output) : text;
+    return (await this.fetch(`${at(id)}/tools/${encodeURIComponent(tool)}/output`)).text();
   }
 
   /** Base path of a message's pictures, without their number. */
@@ -195,17 +202,17 @@ export class Client {
     return (await this.fetch(path)).blob();
   }
 
-  async log(id: string, after: number): Promise<LogLine[]> {
+  async log(id: string, after: number): Promise<LogEvent[]> {
     const response = await this.fetch(`${at(id)}/log?after=${after}`);
     const lines = (await response.text()).split("\n").filter((line) => line !== "");
-    return lines.map((line) => JSON.parse(line) as LogLine);
+    return lines.map((line) => JSON.parse(line) as LogEvent);
   }
 
-  share(id: string, expiresInSeconds?: number): Promise<{ token: string; token_id: string; path: string }> {
+  share(id: string, expiresInSeconds?: number): Promise<Share> {
     return this.#json("POST", `${at(id)}/share`, expiresInSeconds ? { expires_in_s: expiresInSeconds } : {});
   }
 
-  async export(id: string, format: "html" | "md" | "ndjson"): Promise<Blob> {
+  async export(id: string, format: ExportFormat): Promise<Blob> {
     return (await this.fetch(`${at(id)}/export?format=${format}`)).blob();
   }
 }
@@ -215,11 +222,12 @@ function at(id: string): string {
 }
 
 async function failure(response: Response): Promise<RequestError> {
-  const fallback: Problem = { title: response.statusText || "The request failed.", status: response.status };
+  const title = response.statusText || "The request failed.";
+  const unknown: Problem = { type: "about:blank", title, status: response.status, detail: "", code: "" };
   try {
     const problem = JSON.parse(await response.text()) as Partial<Problem>;
-    return new RequestError({ ...fallback, ...problem, status: response.status });
+    return new RequestError({ ...unknown, ...problem, status: response.status });
   } catch {
-    return new RequestError(fallback);
+    return new RequestError(unknown);
   }
 }

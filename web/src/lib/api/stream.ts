@@ -1,6 +1,7 @@
 // An event stream that reconnects by itself. It does not know what the events mean.
 
 import { type Client, OfflineError, RequestError } from "./client.ts";
+import type { HelloEvent } from "./schema.ts";
 import { EventParser, type ServerEvent } from "./sse.ts";
 
 export type LinkState = "connecting" | "open" | "waiting" | "refused" | "closed";
@@ -125,7 +126,7 @@ export class EventStream {
 
 function heartbeatOf(data: string): number | null {
   try {
-    const hello = JSON.parse(data) as { heartbeat_ms?: number };
+    const hello = JSON.parse(data) as Partial<HelloEvent>;
     return typeof hello.heartbeat_ms === "number" && hello.heartbeat_ms > 0 ? hello.heartbeat_ms : null;
   } catch {
     return null;

@@ -1,11 +1,10 @@
 // The page as a whole: who is signed in, which sessions are open, and the layout around them.
 
 import { Client, RequestError } from "../api/client.ts";
-import type { Me, NewSession, Role, SessionInfo } from "../api/types.ts";
+import type { CreateSession, Me, Request, Role, SessionInfo } from "../api/schema.ts";
 import { type Refusal, refusalWords } from "../text/access.ts";
 import { sentence } from "../text/format.ts";
 import { revealText } from "../text/reveal.ts";
-import type { Request } from "../view/types.ts";
 import { storedToken, storeToken, takeFragment } from "../api/auth.ts";
 import { Conversation } from "./conversation.svelte.ts";
 import { panesHere, stayWith, stepTo } from "./history.ts";
@@ -157,7 +156,7 @@ export class App {
     if (at >= 0) this.closePane(at);
   }
 
-  async create(session: NewSession): Promise<SessionInfo> {
+  async create(session: CreateSession): Promise<SessionInfo> {
     const info = await this.client.create(session);
     this.sessions.put(info);
     this.open(info.id);

@@ -1,16 +1,30 @@
 // One session as this page knows it: the server's bounded view, older entries that were loaded, and the connection.
 //
-// Changes are applied as they arrive and shown a few times a second. Components read through getters that depend on a
+// ChangesEvent are applied as they arrive and shown a few times a second. Components read through getters that depend on a
 // version, so new text costs one comparison per visible row and a repaint of one.
 
 import { SvelteSet } from "svelte/reactivity";
 import type { Client } from "../api/client.ts";
 import type { ServerEvent } from "../api/sse.ts";
 import { EventStream, type LinkState } from "../api/stream.ts";
-import type { ByeReason, Changes, Hello, QueuedMessage, SessionInfo, Snapshot } from "../api/types.ts";
+import type {
+  Agent,
+  ByeEvent,
+  ByeReason,
+  Change,
+  ChangesEvent,
+  Entry,
+  HelloEvent,
+  MessageInfo,
+  MessagesEvent,
+  Request,
+  SessionInfo,
+  SnapshotEvent,
+  Turn,
+  View,
+} from "../api/schema.ts";
 import { apply, emptyView, placeOf } from "../view/apply.ts";
 import { type Layout, layOut } from "../view/rows.ts";
-import type { Agent, Change, Entry, Request, Turn, View } from "../view/types.ts";
 
 /** Entries per page of older ones. */
 const PAGE = 400;
@@ -19,7 +33,7 @@ const PAUSE_MS = 50;
 /** A page that is slow to draw is drawn less often, so that drawing takes at most one part in this many. */
 const SHARE = 10;
 const MAX_PAUSE_MS = 400;
-/** Changes that affect which rows there are, not only the content of one. */
+/** ChangesEvent that affect which rows there are, not only the content of one. */
 const STRUCTURAL = new Set<Change["change"]>([
   "entry_added",
   "entry_replaced",
@@ -39,7 +53,7 @@ export interface Events {
 export class Conversation {
   readonly id: string;
   info = $state.raw<SessionInfo | null>(null);
-  messages = $state.raw<QueuedMessage[]>([]);
+  messages = $state.raw<MessageInfo[]>([]);
   link = $state<LinkState>("connecting");
   linkSince = $state(Date.now());
   refused = $state<string | null>(null);
@@ -172,25 +186,25 @@ export class Conversation {
   #take(event: ServerEvent): void {
     switch (event.name) {
       case "snapshot":
-        return this.#takeSnapshot(JSON.parse(event.data) as Snapshot);
+        return this.#takeSnapshot(JSON.parse(event.data) as SnapshotEvent);
       case "changes":
-        return this.#takeChanges(JSON.parse(event.data) as Changes);
+        return this.#takeChanges(JSON.parse(event.data) as ChangesEvent);
       case "session":
         this.info = JSON.parse(event.data) as SessionInfo;
         this.#events.session(this.info);
         return;
       case "messages":
-        this.messages = (JSON.parse(event.data) as { messages: QueuedMessage[] }).messages;
+        this.messages = (JSON.parse(event.data) as MessagesEvent).messages;
         return;
       case "bye":
-        this.bye = (JSON.parse(event.data) as { reason: ByeReason }).reason;
+        this.bye = (JSON.parse(event.data) as ByeEvent).reason;
         return;
       case "hello":
-        return this.#takeHello(JSON.parse(event.data) as Hello);
+        return this.#takeHello(JSON.parse(event.data) as HelloEvent);
     }
   }
 
-  #takeHello({ resume, epoch }: Hello): void {
+  #takeHello({ resume, epoch }: HelloEvent): void {
     this.bye = null;
     // Another log: its numbers are unrelated to the known ones.
     if (resume === "gap" || (this.#epoch !== null && this.#epoch !== epoch)) {
@@ -200,7 +214,7 @@ export class Conversation {
     this.#epoch = epoch;
   }
 
-  #takeSnapshot(snapshot: Snapshot): void {
+  #takeSnapshot(snapshot: SnapshotEvent): void {
     const before = this.#view;
     const first = snapshot.view.entries[0]?.id ?? 1;
     // Entries that left the server's window stay, as long as nothing is missing in between.
@@ -218,7 +232,7 @@ export class Conversation {
     this.#show();
   }
 
-  #takeChanges({ seq, changes }: Changes): void {
+  #takeChanges({ seq, changes }: ChangesEvent): void {
     for (const change of changes) {
       if (change.change === "dropped") this.#keepDropped(change.first_entry);
       if (change.change === "request") this.#tellIfAnswered(change);

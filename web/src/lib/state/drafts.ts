@@ -1,6 +1,6 @@
 // Unsent text, which survives a reload and switching sessions.
 
-import type { Picture } from "../api/types.ts";
+import type { Image } from "../api/schema.ts";
 import { inTab, keepInTab, openShelf, recall, remember, type Shelf } from "./keep.ts";
 
 /** The oldest drafts are dropped as newer ones are added. */
@@ -28,7 +28,7 @@ interface Text {
 interface Pictures {
   id: string;
   tab: string;
-  images: Picture[];
+  images: Image[];
 }
 
 /** Maximum number of tabs that keep a draft of one session. */
@@ -70,7 +70,7 @@ export class MessageDraft {
     remember(this.#key, all.length === 0 ? null : all.slice(-MAX_TABS));
   }
 
-  async pictures(): Promise<Picture[]> {
+  async pictures(): Promise<Image[]> {
     const all = await this.#pictures()
       .then((shelf) => shelf.all())
       .catch(() => []);
@@ -81,7 +81,7 @@ export class MessageDraft {
     return found?.images ?? [];
   }
 
-  async keepPictures(images: Picture[]): Promise<void> {
+  async keepPictures(images: Image[]): Promise<void> {
     const key = (tab: string) => `${this.#session} ${tab}`;
     try {
       const shelf = await this.#pictures();

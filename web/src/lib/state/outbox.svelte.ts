@@ -2,14 +2,14 @@
 // harmless.
 
 import { type Client, OfflineError, RequestError } from "../api/client.ts";
-import type { MessageMode, NewMessage, Picture, SlashCommand } from "../api/types.ts";
+import type { Image, MessageMode, SendMessage, SlashCommand } from "../api/schema.ts";
 import { memoryShelf, openShelf, type Shelf } from "./keep.ts";
 
 export interface Outgoing {
   clientId: string;
   session: string;
   text: string;
-  images: Picture[];
+  images: Image[];
   mode: MessageMode;
   /** Files of the session's folder whose content is sent with the text. */
   files?: string[];
@@ -45,7 +45,7 @@ export class Outbox {
   async send(
     session: string,
     text: string,
-    images: Picture[],
+    images: Image[],
     mode: MessageMode,
     more: { command?: SlashCommand; files?: string[] } = {},
   ): Promise<void> {
@@ -112,7 +112,7 @@ export class Outbox {
   async #try(item: Outgoing): Promise<boolean> {
     this.#change(item.clientId, { state: "sending" });
     const content = item.command ? { command: item.command } : { text: item.text };
-    const message: NewMessage = { client_id: item.clientId, mode: item.mode, ...content };
+    const message: SendMessage = { client_id: item.clientId, mode: item.mode, ...content };
     if (item.files && item.files.length > 0) message.files = item.files;
     if (item.images.length > 0) message.images = item.images.map(({ media_type, data }) => ({ media_type, data }));
     try {

@@ -3,7 +3,7 @@
 import type { Client } from "../api/client.ts";
 import type { ServerEvent } from "../api/sse.ts";
 import { EventStream, type LinkState } from "../api/stream.ts";
-import type { SessionInfo } from "../api/types.ts";
+import type { RemovedEvent, SessionInfo, SessionsEvent } from "../api/schema.ts";
 
 export interface SessionEvents {
   /** A session has changed its state. */
@@ -82,7 +82,7 @@ export class Sessions {
 
   #take(event: ServerEvent): void {
     if (event.name === "sessions") {
-      const { sessions } = JSON.parse(event.data) as { sessions: SessionInfo[] };
+      const { sessions } = JSON.parse(event.data) as SessionsEvent;
       const before = new Map(this.all.map((info) => [info.id, info]));
       this.all = byAge(sessions.filter((info) => !info.archived));
       this.loaded = true;
@@ -91,7 +91,7 @@ export class Sessions {
         if (old !== undefined && old.status !== info.status) this.#events.turned(info, old);
       }
     } else if (event.name === "session") this.put(JSON.parse(event.data) as SessionInfo);
-    else if (event.name === "removed") this.drop((JSON.parse(event.data) as { id: string }).id);
+    else if (event.name === "removed") this.drop((JSON.parse(event.data) as RemovedEvent).id);
   }
 }
 

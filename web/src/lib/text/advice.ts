@@ -1,6 +1,6 @@
 // Errors, and what to do about them.
 
-import type { Turn } from "../view/types.ts";
+import type { Turn } from "../api/schema.ts";
 
 export function adviceFor(status: number | null, error: string): string | null {
   if (status === 401 || status === 403 || /authentication|login|api key/i.test(error)) {

@@ -1,6 +1,6 @@
 // Forms of MCP servers: what was entered, whether it is valid, and what is sent. The server validates it again.
 
-import type { FormField } from "../view/types.ts";
+import type { FormField } from "../api/schema.ts";
 
 export type Entered = Record<string, string | boolean | string[]>;
 

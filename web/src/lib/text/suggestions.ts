@@ -1,6 +1,6 @@
 // Rules that the CLI suggests with a permission request: what each one allows, and where it can be stored.
 
-import type { Remember, Role, RuleDestination } from "../api/types.ts";
+import type { Remember, Role, RuleDestination } from "../api/schema.ts";
 
 export interface RuleChoice {
   remember: Remember;

@@ -1,6 +1,6 @@
 // What a tool call is about, in words, and which view fits it.
 
-import type { Request, TodoList, ToolCall } from "../view/types.ts";
+import type { Request, TodoList, ToolCall } from "../api/schema.ts";
 import { relativePath } from "./format.ts";
 
 export type ToolShape = "terminal" | "diff" | "file" | "hits" | "questions" | "plan" | "agent" | "todos" | "plain";

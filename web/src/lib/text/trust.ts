@@ -1,6 +1,6 @@
 // What the settings of a folder do, in words, and what a person should read first.
 
-import type { Folder } from "../api/types.ts";
+import type { Folder } from "../api/schema.ts";
 
 export type Finding = Folder["findings"]["items"][number];
 

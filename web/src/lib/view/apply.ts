@@ -3,7 +3,7 @@
 // The view itself is changed in place. Its contents are replaced, never mutated, so that a component can tell by the
 // identity of an entry whether it must redraw.
 
-import type { BlockState, Change, Entry, EntryBody, View } from "./types.ts";
+import type { BlockState, Change, Entry, EntryBody, View } from "../api/schema.ts";
 
 export function emptyView(): View {
   return {

@@ -1,6 +1,6 @@
 // The rows of the transcript, in order. Entries of a sub-agent are inside the row of the call that started it.
 
-import type { Agent, Entry } from "./types.ts";
+import type { Agent, Entry } from "../api/schema.ts";
 
 export type Row =
   | { key: string; kind: "entry"; entry: number }

@@ -24,7 +24,8 @@ fn a_run_killed_before_any_action_resumes_and_counts_nothing_twice() {
         let first = first.run();
         assert!(first.killed);
         // The next start knows only the saved state; what was done stays done.
-        let state = crate::state::parse(&serde_json::to_string(first.machine.state()).unwrap()).unwrap();
+        let text = serde_json::to_string(first.machine.state()).unwrap();
+        let state: RunState = serde_json::from_str(&text).unwrap();
         let ticked = list_with(&first.commits, list);
         let mut second = World::over(&ticked, config(), Some(state), Wanted::default());
         second.gates = first.gates;

@@ -13,12 +13,16 @@ fn a_cost_limit_fires_and_absent_costs_leave_time_and_iterations() {
     let mut config = config();
     config.limits.cost_usd = 0.15;
     let world = World::new(THREE, config.clone()).run();
-    assert!(matches!(world.end, Some(RunEnd::Limit { limit: LimitReached::Cost { .. } })), "{:?}", world.end);
+    assert!(
+        matches!(world.end, Some(RunEnd::Limit { limit: LimitReached { key: "cost_usd", .. } })),
+        "{:?}",
+        world.end
+    );
     assert_eq!(world.commits.len(), 2);
     config.limits.iterations = 1;
     let free = AgentRun { cost_usd: None, ..good() };
     let world = World::new(THREE, config).script("a", [free]).run();
-    assert!(matches!(world.end, Some(RunEnd::Limit { limit: LimitReached::Iterations { .. } })));
+    assert!(matches!(world.end, Some(RunEnd::Limit { limit: LimitReached { key: "iterations", .. } })));
     assert_eq!(world.machine.state().budget().unknown_costs, 1);
 }
 

@@ -12,5 +12,5 @@ use world::{THREE, World, config, crash, good, limited};
 use super::*;
 use crate::agent::{AgentEnd, AgentRun, DeniedTool, LimitInfo};
 use crate::config::{OnDenial, Time};
+use crate::limits::LimitReached;
 use crate::outcome::Outcome;
-use crate::state::LimitReached;

@@ -25,7 +25,8 @@ fn success_on_the_last_allowed_iteration_is_a_success() {
     assert_eq!(world.end, Some(RunEnd::Completed));
     config.limits.iterations = 2;
     let world = World::new(THREE, config.clone()).run();
-    assert_eq!(world.end, Some(RunEnd::Limit { limit: LimitReached::Iterations { limit: 2 } }));
+    let limit = LimitReached { key: "iterations", used: Some(2.0), max: 2.0 };
+    assert_eq!(world.end, Some(RunEnd::Limit { limit }));
     assert_eq!(world.commits, ["a", "b"]);
     // With a higher limit it resumes where it was.
     config.limits.iterations = 5;

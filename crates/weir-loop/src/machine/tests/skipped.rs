@@ -56,7 +56,8 @@ fn a_requested_skip_survives_a_kill() {
         first.go_for(after);
         first.queue.push_front(skip());
         first.go_for(1 + kill_after);
-        let state = crate::state::parse(&serde_json::to_string(first.machine.state()).unwrap()).unwrap();
+        let text = serde_json::to_string(first.machine.state()).unwrap();
+        let state: RunState = serde_json::from_str(&text).unwrap();
         let record = state.task(&TaskId::new("a")).unwrap();
         if !record.is_unwanted {
             continue;

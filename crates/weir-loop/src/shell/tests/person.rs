@@ -21,7 +21,7 @@ fn a_mail_is_not_lost_whenever_the_run_is_killed() {
         if !place.is_over() {
             place.finish();
         }
-        let run = load(&place.folders().run_file()).unwrap().unwrap();
+        let run = load(&place.folders().state()).unwrap().unwrap();
         let two = run.task(&TaskId::new("two")).unwrap();
         assert_eq!(two.state, TaskState::Skipped, "killed after {after} changes: {killed:?}");
         if killed.is_none() {

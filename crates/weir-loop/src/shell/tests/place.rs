@@ -126,7 +126,7 @@ impl Place {
 
     /// Whether the run has ended and its report is written.
     pub(super) fn is_over(&self) -> bool {
-        let run = load(&self.folders().run_file()).unwrap();
+        let run = load(&self.folders().state()).unwrap();
         run.is_some_and(|run| run.end().is_some() && !run.is_unreported)
     }
 
@@ -144,7 +144,7 @@ impl Place {
     }
 
     pub(super) fn outcome(&self) -> Outcome {
-        let run = load(&self.folders().run_file()).unwrap().unwrap();
+        let run = load(&self.folders().state()).unwrap().unwrap();
         let tasks = run.tasks.iter().map(|record| {
             let failure = record.failure.as_ref().map(|failure| failure.reason.clone());
             let (id, state) = (record.task.id.to_string(), format!("{:?}", record.state));

@@ -1,4 +1,4 @@
-//! The small files for other readers, derived from the state of the run.
+//! The small files for other readers, derived from the state of the run. Nothing reads them back.
 
 use std::path::Path;
 
@@ -104,5 +104,7 @@ pub fn export_planner_session(
         coder_session_id: run.and_then(|run| session_file(run).coder_session_id),
         updated_at: Utc::from_ms(now_ms()).rfc3339(),
     };
-    Replace::new().quick().bytes(&state.join("claude-session.json"), &serde_json::to_vec_pretty(&file)?)
+    // A running loop may write the file as well.
+    let replace = Replace::new().quick().contended();
+    replace.bytes(&state.join("claude-session.json"), &serde_json::to_vec_pretty(&file)?)
 }
