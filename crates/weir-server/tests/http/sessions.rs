@@ -139,7 +139,7 @@ async fn flags_inside_values_are_refused() {
 async fn folders_outside_the_roots_are_refused() {
     let place = Place::new().await;
     let root = place.root();
-    let outside = place.folder.path().join("outside");
+    let outside = place.path("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::create_dir(format!("{root}/inside")).unwrap();
     std::os::unix::fs::symlink(&outside, format!("{root}/link")).unwrap();

@@ -1,5 +1,6 @@
 //! A server without a network, with a token for each role.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,6 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
-use tempfile::TempDir;
 use tower::ServiceExt as _;
 use weir_host::{Actor, Host, HostOptions, NewSession};
 use weir_server::{
@@ -24,7 +24,7 @@ pub(crate) const HERE: &str = "127.0.0.1:8080";
 pub(crate) struct Place {
     pub(crate) router: Router,
     pub(crate) app: App,
-    pub(crate) folder: TempDir,
+    place: weir_testkit::Place,
     secrets: Vec<(Role, Secret)>,
 }
 
@@ -70,18 +70,16 @@ impl Place {
     }
 
     pub(crate) async fn with(change: impl FnOnce(&mut ServerSettings)) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root");
-        std::fs::create_dir(&root).unwrap();
-        let root = root.canonicalize().unwrap();
+        let place = weir_testkit::Place::new().unwrap();
+        let root = place.directory();
         // Nothing is started here.
         let recipe = |_: &_| SessionOptions::new().program("no-such-program");
         let host =
             Host::open(HostOptions::new(Arc::new(MemoryStore::new()), recipe).root(&root)).await.unwrap();
-        let tokens = Tokens::open(folder.path().join("tokens.json")).unwrap();
+        let tokens = Tokens::open(place.path("tokens.json")).unwrap();
         let secrets =
             Role::ALL.map(|role| (role, tokens.add(NewToken::new(role.as_str(), role), 1).unwrap().1));
-        let audit = Audit::open(folder.path().join("audit.ndjson")).unwrap();
+        let audit = Audit::open(place.path("audit.ndjson")).unwrap();
         let mut settings = ServerSettings {
             roots: vec![root],
             heartbeat: Duration::from_millis(50),
@@ -98,11 +96,15 @@ impl Place {
             tls: false,
             histories: Histories::default(),
         });
-        Self { router: app(state.clone()), app: state, folder, secrets: secrets.into() }
+        Self { router: app(state.clone()), app: state, place, secrets: secrets.into() }
     }
 
     pub(crate) fn root(&self) -> String {
-        self.folder.path().join("root").canonicalize().unwrap().display().to_string()
+        self.place.directory().display().to_string()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
     }
 
     pub(crate) fn token(&self, role: Role) -> &str {

@@ -28,7 +28,7 @@ async fn a_secret_is_returned_once() {
     assert!(listed.text().contains(created["id"].as_str().unwrap()));
     assert!(!listed.text().contains(&secret) && !listed.text().contains("hash"));
     for file in ["tokens.json", "audit.ndjson"] {
-        let kept = std::fs::read_to_string(place.folder.path().join(file)).unwrap();
+        let kept = std::fs::read_to_string(place.path(file)).unwrap();
         assert!(!kept.contains(&secret), "{file}");
     }
 }
