@@ -175,9 +175,11 @@ export type ApiError = {
 
 export type ApiMessageId = string;
 
-export type AskRule = PermissionRule & ({
+export type AskRule = {
+  rule_content?: string | null;
   source?: string | null;
-});
+  tool_name: string;
+};
 
 export type AuditEntry = {
   action: string;
@@ -543,6 +545,11 @@ export type Denial = {
   tool_use_id?: ToolUseId | null;
 };
 
+export type DirectoriesUpdate = {
+  destination?: RuleDestination | null;
+  directories: Array<string>;
+};
+
 export type ElicitationAction = "accept" | "decline" | "cancel";
 
 export type Entry = {
@@ -794,6 +801,11 @@ export type MessagesEvent = {
   messages: Array<MessageInfo>;
 };
 
+export type ModeUpdate = {
+  destination?: RuleDestination | null;
+  mode: string;
+};
+
 export type ModelCost = {
   cache_creation_tokens: number;
   cache_read_tokens: number;
@@ -918,8 +930,24 @@ export type PermissionContext = {
 };
 
 export type PermissionRule = {
-  rule_content?: string | null;
-  tool_name: string;
+  ruleContent?: string | null;
+  toolName: string;
+};
+
+export type PermissionUpdate = (RulesUpdate & {
+  type: "addRules";
+}) | (RulesUpdate & {
+  type: "replaceRules";
+}) | (RulesUpdate & {
+  type: "removeRules";
+}) | (ModeUpdate & {
+  type: "setMode";
+}) | (DirectoriesUpdate & {
+  type: "addDirectories";
+}) | (DirectoriesUpdate & {
+  type: "removeDirectories";
+}) | {
+  type?: string;
 };
 
 export type PictureBytes = string;
@@ -984,7 +1012,7 @@ export type RequestKind = ({
   input: unknown;
   kind: "permission";
   reason?: string | null;
-  suggestions: Array<unknown>;
+  suggestions: Array<PermissionUpdate>;
   tool_name: string;
 }) | {
   input: unknown;
@@ -1099,7 +1127,15 @@ export type ResumeReport = {
 
 export type Role = "viewer" | "approver" | "driver" | "admin";
 
+export type RuleBehavior = "allow" | "deny" | "ask";
+
 export type RuleDestination = "session" | "localSettings" | "projectSettings" | "userSettings";
+
+export type RulesUpdate = {
+  behavior: RuleBehavior;
+  destination?: RuleDestination | null;
+  rules: Array<PermissionRule>;
+};
 
 export type SendByKey = {
   message: SendMessage;

@@ -12,6 +12,7 @@ export type {
   MessageInfo as QueuedMessage,
   MessageMode,
   MessageState,
+  PermissionUpdate,
   Remember,
   Role,
   RuleDestination,
