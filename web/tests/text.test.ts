@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { ansiSpans } from "../src/lib/text/ansi.ts";
 import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
 import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
-import { ruleChoices, ruleOf } from "../src/lib/text/suggestions.ts";
+import { describeUpdate, ruleChoices } from "../src/lib/text/suggestions.ts";
 import { outcomeOf, proposedDiff, subjectOf, verbOf } from "../src/lib/text/tools.ts";
-import type { Request, Role, ToolCall } from "../src/lib/api/schema.ts";
+import type { PermissionUpdate, Request, Role, ToolCall } from "../src/lib/api/schema.ts";
 import { byDanger, type Finding } from "../src/lib/text/trust.ts";
 import { mentionAt, mentioned } from "../src/lib/text/mentions.ts";
 import { splitRules } from "../src/lib/text/rules.ts";
@@ -92,16 +92,22 @@ describe("rules that the CLI suggests", () => {
     destination: "localSettings",
     rules: [{ toolName: "Bash", ruleContent: "ls:*" }],
     behavior: "allow",
-  };
-  const mode = { type: "setMode", mode: "acceptEdits", destination: "session" };
+  } as const satisfies PermissionUpdate;
+  const mode = { type: "setMode", mode: "acceptEdits", destination: "session" } as const;
   it("are told exactly", () => {
-    expect(ruleOf(rule)).toBe("Bash(ls:*)");
-    expect(ruleOf({ ...rule, rules: [{ toolName: "mcp__a__b" }] })).toBe("mcp__a__b (every call)");
-    expect(ruleOf({ ...rule, rules: [{ toolName: "Bash", ruleContent: "a\nb" }] })).toBe("Bash(a␊b)");
-    expect(ruleOf(mode)).toBe("Accept all edits");
-    expect(ruleOf({ type: "addDirectories", directories: ["/a", "/b"] })).toBe("Allow access to folder /a, /b");
-    for (const other of [null, "x", { ...rule, behavior: "deny" }, { ...rule, rules: [] }, { type: "removeRules" }])
-      expect(ruleOf(other)).toBe(null);
+    expect(describeUpdate(rule)).toBe("Bash(ls:*)");
+    expect(describeUpdate({ ...rule, rules: [{ toolName: "mcp__a__b" }] })).toBe("mcp__a__b (every call)");
+    expect(describeUpdate({ ...rule, rules: [{ toolName: "Bash", ruleContent: "a\nb" }] })).toBe("Bash(a␊b)");
+    expect(describeUpdate(mode)).toBe("Accept all edits");
+    expect(describeUpdate({ type: "addDirectories", directories: ["/a", "/b"] })).toBe("Allow access to folder /a, /b");
+    for (const other of [
+      null,
+      "x" as unknown as PermissionUpdate,
+      { ...rule, behavior: "deny" },
+      { ...rule, rules: [] },
+      { type: "removeRules" },
+    ])
+      expect(describeUpdate(other)).toBe(null);
   });
   it("are offered to those who may keep them", () => {
     const choices = (role: Role) => ruleChoices([null, rule, mode], role).map(({ remember, file }) => [remember, file]);

@@ -40,7 +40,7 @@ pub struct PermissionRequest {
     /// The path outside the allowed folders, if there is one.
     pub blocked_path: Option<String>,
     /// Rules that would allow it from now on.
-    pub suggestions: Vec<Value>,
+    pub suggestions: Vec<PermissionUpdate>,
     /// What the CLI says about the request beyond the call itself.
     pub context: Box<PermissionContext>,
 }
@@ -203,7 +203,7 @@ impl Ask {
             description: owned(ask.description),
             reason: owned(ask.decision_reason),
             blocked_path: owned(ask.blocked_path),
-            suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
+            suggestions: ask.suggestions(),
             context: Box::new(ask.context()),
         })
     }

@@ -28,6 +28,7 @@ mod id;
 mod json;
 pub mod message;
 mod permission;
+mod permission_update;
 #[cfg(feature = "schema")]
 mod schema;
 mod send;
@@ -39,8 +40,10 @@ pub use frame::{Frame, Framer};
 pub use id::{ApiMessageId, CliSessionId, IdRef, MessageId, RequestId, TaskId, ToolUseId, TurnId};
 pub use json::{Elements, JsonFault, JsonKind, Members, OwnedJson, OwnedText, RawJson, Text};
 pub use message::*;
-pub use permission::{
-    AskRule, McpServerName, PermissionContext, PermissionRule, RuleDestination, Suggestion, SuggestionKind,
+pub use permission::{AskRule, McpServerName, PermissionContext};
+pub use permission_update::{
+    DirectoriesUpdate, ModeUpdate, PermissionRule, PermissionUpdate, RuleBehavior, RuleDestination,
+    RulesUpdate,
 };
 pub use send::*;
 pub use tool::*;

@@ -1,9 +1,8 @@
-//! Permission requests as owned data: what the CLI says about one, and the rule changes that it suggests.
+//! What the CLI says about a permission request apart from the call itself, as owned data.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use crate::send::PermissionUpdate;
+use crate::permission_update::describe_rule;
 
 /// What the CLI says about a permission request apart from the call itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -59,27 +58,15 @@ impl PermissionContext {
 pub struct AskRule {
     /// The settings that contain it, such as `userSettings`.
     pub source: Option<String>,
-    /// The rule.
-    #[serde(flatten)]
-    pub rule: PermissionRule,
-}
-
-/// The calls that a rule applies to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct PermissionRule {
     /// The tool.
     pub tool_name: String,
     /// Which calls of the tool; all if absent.
     pub rule_content: Option<String>,
 }
 
-impl std::fmt::Display for PermissionRule {
+impl std::fmt::Display for AskRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.rule_content {
-            Some(content) => write!(f, "{}({content})", self.tool_name),
-            None => f.write_str(&self.tool_name),
-        }
+        f.write_str(&describe_rule(&self.tool_name, self.rule_content.as_deref()))
     }
 }
 
@@ -91,154 +78,4 @@ pub struct McpServerName {
     pub name: String,
     /// Where its configuration comes from, such as `sdk` or `project`.
     pub source: Option<String>,
-}
-
-/// Where a rule change is stored, with the CLI's own names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum RuleDestination {
-    /// In the memory of the CLI process.
-    Session,
-    /// In the project, for this user: `.claude/settings.local.json`.
-    LocalSettings,
-    /// In the project, for everyone who works on it: `.claude/settings.json`.
-    ProjectSettings,
-    /// For all projects of this user: `~/.claude/settings.json`.
-    UserSettings,
-}
-
-impl RuleDestination {
-    /// All destinations, the shortest-lived first.
-    pub const ALL: [Self; 4] =
-        [Self::Session, Self::LocalSettings, Self::ProjectSettings, Self::UserSettings];
-
-    /// The CLI's name for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::LocalSettings => "localSettings",
-            Self::ProjectSettings => "projectSettings",
-            Self::UserSettings => "userSettings",
-        }
-    }
-}
-
-/// A rule change that the CLI suggests with a permission request, of a kind that allows such calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suggestion {
-    /// What would change.
-    pub kind: SuggestionKind,
-    /// Where the CLI would store it; `None` for a destination that Weir does not know.
-    pub destination: Option<RuleDestination>,
-}
-
-/// What a suggestion would change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SuggestionKind {
-    /// These calls no longer need permission.
-    AllowRules(Vec<PermissionRule>),
-    /// The permission mode changes.
-    SetMode(String),
-    /// The CLI may also work in these folders.
-    AddDirectories(Vec<String>),
-}
-
-impl Suggestion {
-    /// Reads a suggestion of the CLI; `None` for kinds that Weir does not offer, such as deny rules.
-    pub fn read(suggestion: &Value) -> Option<Self> {
-        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        let list = |name: &str| suggestion.get(name).and_then(Value::as_array);
-        let kind = match suggestion.get("type").and_then(Value::as_str)? {
-            "addRules" if text(suggestion, "behavior").as_deref() == Some("allow") => {
-                let rule = |rule: &Value| {
-                    let tool_name = text(rule, "toolName").filter(|name| !name.is_empty())?;
-                    Some(PermissionRule { tool_name, rule_content: text(rule, "ruleContent") })
-                };
-                SuggestionKind::AllowRules(list("rules")?.iter().map(rule).collect::<Option<_>>()?)
-            }
-            "setMode" => SuggestionKind::SetMode(text(suggestion, "mode")?),
-            "addDirectories" => {
-                let folder = |folder: &Value| folder.as_str().map(str::to_owned);
-                SuggestionKind::AddDirectories(
-                    list("directories")?.iter().map(folder).collect::<Option<_>>()?,
-                )
-            }
-            _ => return None,
-        };
-        let is_empty = match &kind {
-            SuggestionKind::AllowRules(rules) => rules.is_empty(),
-            SuggestionKind::SetMode(mode) => mode.is_empty(),
-            SuggestionKind::AddDirectories(folders) => folders.is_empty(),
-        };
-        let destination = suggestion.get("destination").cloned();
-        let destination = destination.and_then(|name| serde_json::from_value(name).ok());
-        (!is_empty).then_some(Self { kind, destination })
-    }
-
-    /// The update that stores the change in this destination.
-    pub fn update(&self, destination: RuleDestination) -> PermissionUpdate {
-        let destination = destination.as_str();
-        match &self.kind {
-            SuggestionKind::AllowRules(rules) => {
-                let rules = rules.iter().map(|rule| {
-                    let mut json = json!({"toolName": rule.tool_name});
-                    if let (Some(content), Some(json)) = (&rule.rule_content, json.as_object_mut()) {
-                        json.insert("ruleContent".into(), json!(content));
-                    }
-                    json
-                });
-                PermissionUpdate::new(json!({
-                    "type": "addRules", "rules": rules.collect::<Vec<_>>(), "behavior": "allow",
-                    "destination": destination,
-                }))
-            }
-            SuggestionKind::SetMode(mode) => PermissionUpdate::set_mode(mode, destination),
-            SuggestionKind::AddDirectories(folders) => {
-                let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
-                PermissionUpdate::add_directories(&folders, destination)
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_suggestion_is_stored_in_the_requested_destination() {
-        let suggested = json!({"type": "addRules", "destination": "localSettings", "behavior": "allow",
-            "rules": [{"toolName": "Bash", "ruleContent": "git push:*"}, {"toolName": "mcp__a__b"}]});
-        let suggestion = Suggestion::read(&suggested).unwrap();
-        assert_eq!(suggestion.destination, Some(RuleDestination::LocalSettings));
-        let update = suggestion.update(RuleDestination::Session);
-        assert_eq!(
-            *update.as_value(),
-            json!({"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "git push:*"},
-                {"toolName": "mcp__a__b"}], "behavior": "allow", "destination": "session"})
-        );
-        assert_eq!(*suggestion.update(RuleDestination::LocalSettings).as_value(), suggested);
-        for destination in RuleDestination::ALL {
-            assert_eq!(json!(destination), json!(destination.as_str()));
-        }
-    }
-
-    #[test]
-    fn suggestions_that_do_not_allow_calls_are_not_offered() {
-        for suggested in [
-            json!({"type": "addRules", "behavior": "deny", "rules": [{"toolName": "Bash"}]}),
-            json!({"type": "addRules", "behavior": "allow", "rules": []}),
-            json!({"type": "addRules", "behavior": "allow", "rules": [{"ruleContent": "x"}]}),
-            json!({"type": "removeRules", "behavior": "allow", "rules": [{"toolName": "Bash"}]}),
-            json!({"type": "setMode"}),
-            json!({"type": "addDirectories", "directories": [7]}),
-            json!({}),
-            json!("setMode"),
-        ] {
-            assert_eq!(Suggestion::read(&suggested), None, "{suggested}");
-        }
-        let elsewhere = json!({"type": "setMode", "mode": "plan", "destination": "cliArg"});
-        assert_eq!(Suggestion::read(&elsewhere).unwrap().destination, None);
-    }
 }

@@ -2,11 +2,16 @@
 
 use std::borrow::Cow;
 
-use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type,
+};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::{OwnedJson, OwnedText, Question, QuestionOption};
+use crate::{
+    DirectoriesUpdate, ModeUpdate, OwnedJson, OwnedText, PermissionUpdate, Question, QuestionOption,
+    RulesUpdate,
+};
 
 fn text(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).description(Some(description))
@@ -73,5 +78,42 @@ impl PartialSchema for Question {
 impl ToSchema for Question {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((QuestionOption::name().into_owned(), QuestionOption::schema()));
+    }
+}
+
+impl PartialSchema for PermissionUpdate {
+    fn schema() -> RefOr<Schema> {
+        let kinds = [
+            ("addRules", RulesUpdate::name()),
+            ("replaceRules", RulesUpdate::name()),
+            ("removeRules", RulesUpdate::name()),
+            ("setMode", ModeUpdate::name()),
+            ("addDirectories", DirectoriesUpdate::name()),
+            ("removeDirectories", DirectoriesUpdate::name()),
+        ];
+        let known = kinds.into_iter().map(|(kind, update)| {
+            let tag = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([kind]));
+            let tagged = ObjectBuilder::new().property("type", tag).required("type");
+            AllOfBuilder::new().item(Ref::from_schema_name(update)).item(tagged)
+        });
+        let other = text("Any other kind of update, which is shown as the CLI wrote it.");
+        let other = ObjectBuilder::new().property("type", other);
+        known
+            .fold(AnyOfBuilder::new(), |all, update| all.item(update))
+            .item(other.additional_properties(Some(AdditionalProperties::FreeForm(true))))
+            .description(Some("A change to what the CLI allows without asking, in the CLI's own JSON."))
+            .into()
+    }
+}
+
+impl ToSchema for PermissionUpdate {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+            schemas.push((T::name().into_owned(), T::schema()));
+            T::schemas(schemas);
+        }
+        add::<RulesUpdate>(schemas);
+        add::<ModeUpdate>(schemas);
+        add::<DirectoriesUpdate>(schemas);
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 use weir_transcript::{RequestKind, reveal, reveal_command};
-use weir_wire::{FieldKind, FormField, Suggestion, SuggestionKind};
+use weir_wire::{FieldKind, FormField, PermissionUpdate};
 
 use crate::engine::{AskKind, Question};
 
@@ -29,18 +29,15 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
                 blocked_path.map(|path| format!("It is outside the allowed folders: {}", code(&path))),
             );
             if let Some(asks) = &context.matched_ask_rule {
-                details.push(format!(
-                    "A rule in the settings requires asking: {}",
-                    code(&asks.rule.to_string())
-                ));
+                details.push(format!("A rule in the settings requires asking: {}", code(&asks.to_string())));
             }
             if context.classifier_approvable == Some(false) {
                 details.push("A safety check requires a person to look at this.".to_owned());
             }
             details.push(arguments(&input));
             let may_remember = !context.suppress_always_allow_rule && !context.default_to_no;
-            let rules: Vec<String> =
-                suggestions.iter().filter(|_| may_remember).filter_map(rule_in_words).collect();
+            let rules = suggestions.iter().filter(|_| may_remember).flat_map(PermissionUpdate::allowed_rules);
+            let rules: Vec<String> = rules.map(|rule| code(&rule.to_string())).collect();
             let always = (!rules.is_empty()).then(|| format!("{} (for this session)", rules.join(", ")));
             AskKind::Permission {
                 tool: reveal(&tool_name).into_owned(),
@@ -118,17 +115,6 @@ pub(super) fn content(
         }
     }
     Ok(content)
-}
-
-/// Describes a rule that allows something. Other suggestions, such as another permission mode, are too far-reaching for
-/// a button in a chat.
-pub(super) fn rule_in_words(suggestion: &Value) -> Option<String> {
-    match Suggestion::read(suggestion)?.kind {
-        SuggestionKind::AllowRules(rules) => {
-            Some(rules.iter().map(|rule| code(&rule.to_string())).collect::<Vec<_>>().join(", "))
-        }
-        _ => None,
-    }
 }
 
 /// A short text as inline code, with invisible characters revealed.

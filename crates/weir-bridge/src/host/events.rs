@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
 use weir_transcript::{AgentEvent, AgentEventKind, RequestKind, RequestState, TurnCause};
-use weir_wire::{MessageId, RequestId, TurnId};
+use weir_wire::{MessageId, PermissionUpdate, RequestId, TurnId};
 
-use super::asking::{kind, other_request, rule_in_words};
+use super::asking::{kind, other_request};
 use crate::engine::{Ask, Report};
 
 /// Converts events to reports.
@@ -24,7 +23,7 @@ pub(super) struct Listener {
 }
 
 /// Rules that would allow a request for the rest of the session, by request.
-pub(super) type Suggestions = Arc<Mutex<HashMap<String, Vec<Value>>>>;
+pub(super) type Suggestions = Arc<Mutex<HashMap<String, Vec<PermissionUpdate>>>>;
 
 impl Listener {
     /// A listener that stores the rules of open requests in `asked`.
@@ -53,7 +52,7 @@ impl Listener {
         std::mem::take(&mut self.pictured)
     }
 
-    fn asked(&self) -> MutexGuard<'_, HashMap<String, Vec<Value>>> {
+    fn asked(&self) -> MutexGuard<'_, HashMap<String, Vec<PermissionUpdate>>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,9 +111,13 @@ impl Listener {
         let how = match state {
             RequestState::Open => {
                 let rules = match request {
-                    RequestKind::Permission { suggestions, .. } => {
-                        suggestions.iter().filter(|rule| rule_in_words(rule).is_some()).cloned().collect()
-                    }
+                    // Other updates, such as another permission mode, are too far-reaching for a button in a chat. A
+                    // chat must not change anyone's settings.
+                    RequestKind::Permission { suggestions, .. } => suggestions
+                        .iter()
+                        .filter(|update| !update.allowed_rules().is_empty())
+                        .map(PermissionUpdate::for_session)
+                        .collect(),
                     _ => Vec::new(),
                 };
                 if self.asked().insert(request_id.clone(), rules).is_some() {

@@ -16,9 +16,7 @@ use weir_host::{
 };
 use weir_session::Decision;
 use weir_transcript::{BackgroundTask, RequestKind};
-use weir_wire::{
-    MessageId, PermissionUpdate, QuestionAnswers, RequestId, RuleDestination, Suggestion, ToolUseId,
-};
+use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RequestId, RuleDestination, ToolUseId};
 
 use crate::channel::{BoxFuture, OutgoingFile};
 use crate::driver::{Engine, EngineError, Prompt};
@@ -54,10 +52,7 @@ impl HostEngine {
     /// The rules that would allow such requests for the rest of the session, as suggested by the CLI.
     fn rules(&self, request: &str) -> Vec<PermissionUpdate> {
         let known = self.suggestions.lock().unwrap_or_else(PoisonError::into_inner);
-        let rules = known.get(request).into_iter().flatten();
-        // A chat must not change anyone's settings.
-        let for_session = |suggestion: Suggestion| suggestion.update(RuleDestination::Session);
-        rules.filter_map(|rule| Suggestion::read(rule).map(for_session)).collect()
+        known.get(request).cloned().unwrap_or_default()
     }
 }
 
@@ -256,7 +251,7 @@ impl Engine for HostEngine {
                 }
                 // By default the CLI returns to the mode before the plan, which may not ask at all.
                 (Answer::Allow { .. }, Some(RequestKind::Plan { .. })) => {
-                    let remember = vec![PermissionUpdate::set_mode("default", "session")];
+                    let remember = vec![PermissionUpdate::set_mode("default", RuleDestination::Session)];
                     Decision::Allow { input: None, remember }
                 }
                 (Answer::Allow { .. }, _) => Decision::allow(),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use weir_session::{Decision, PermissionRequest};
 use weir_transcript::{FileEffect, FilePreview, reveal, reveal_command};
-use weir_wire::{PermissionUpdate, RuleDestination, Suggestion, SuggestionKind};
+use weir_wire::{PermissionUpdate, RuleDestination};
 
 use super::heading;
 use crate::screen::{Style, coloured, plural};
@@ -42,7 +42,7 @@ pub(super) fn choices(ask: &PermissionRequest) -> Vec<Choice> {
         // The mode is always set: otherwise the CLI returns to the mode before the plan.
         let with = |mode: &str| Decision::Allow {
             input: None,
-            remember: vec![PermissionUpdate::set_mode(mode, "session")],
+            remember: vec![PermissionUpdate::set_mode(mode, RuleDestination::Session)],
         };
         return vec![
             choice("Yes, and ask before each edit", with("default")),
@@ -53,32 +53,14 @@ pub(super) fn choices(ask: &PermissionRequest) -> Vec<Choice> {
     let mut choices = vec![choice("Yes", Decision::allow())];
     let may_remember = !ask.context.suppress_always_allow_rule;
     // One choice for each: they differ widely in scope.
-    for suggestion in ask.suggestions.iter().filter(|_| may_remember).filter_map(Suggestion::read) {
-        let destination = suggestion.destination.unwrap_or(RuleDestination::Session);
-        let decision = Decision::Allow { input: None, remember: vec![suggestion.update(destination)] };
-        choices.push(choice(&format!("Yes, and {}", in_words(&suggestion.kind, destination)), decision));
+    for suggestion in ask.suggestions.iter().filter(|update| may_remember && update.allows_calls()) {
+        let destination = suggestion.destination().unwrap_or(RuleDestination::Session);
+        let label = format!("Yes, and {} ({})", suggestion.describe(), destination.describe());
+        let decision = Decision::Allow { input: None, remember: vec![suggestion.stored_in(destination)] };
+        choices.push(choice(&reveal(&label).replace('\n', "␊"), decision));
     }
     choices.push(choice("No", no));
     choices
-}
-
-/// Describes what a suggestion of the CLI would change.
-fn in_words(kind: &SuggestionKind, destination: RuleDestination) -> String {
-    let what = match kind {
-        SuggestionKind::AllowRules(rules) => {
-            let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
-            format!("always allow {}", rules.join(", "))
-        }
-        SuggestionKind::SetMode(mode) => format!("use the permission mode {mode}"),
-        SuggestionKind::AddDirectories(folders) => format!("allow the folder {}", folders.join(", ")),
-    };
-    let kept = match destination {
-        RuleDestination::Session => "in this session",
-        RuleDestination::LocalSettings => "stored in .claude/settings.local.json",
-        RuleDestination::ProjectSettings => "stored in .claude/settings.json",
-        RuleDestination::UserSettings => "stored in ~/.claude/settings.json",
-    };
-    reveal(&format!("{what} ({kept})")).replace('\n', "␊")
 }
 
 /// The text to show.
@@ -114,7 +96,7 @@ fn reasons(ask: &PermissionRequest, style: Style) -> Vec<String> {
     lines.extend(ask.reason.iter().map(|reason| style.faint(&one_line(reason))));
     if let Some(rule) = &ask.context.matched_ask_rule {
         let from = rule.source.as_deref().unwrap_or("settings");
-        lines.push(style.faint(&one_line(&format!("the rule {} of {from} asks for this", rule.rule))));
+        lines.push(style.faint(&one_line(&format!("the rule {rule} of {from} asks for this"))));
     }
     if ask.context.classifier_approvable == Some(false) {
         lines.push(style.careful("a safety check wants a person to look at this"));
@@ -249,7 +231,7 @@ mod tests {
             description: None,
             reason: None,
             blocked_path: None,
-            suggestions,
+            suggestions: suggestions.into_iter().map(PermissionUpdate::from).collect(),
             context: Box::default(),
         }
     }

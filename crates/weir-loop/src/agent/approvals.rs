@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest};
 use weir_transcript::{Request, RequestState};
-use weir_wire::{QuestionAnswers, RequestId};
+use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId};
 
 use super::hooks;
 use super::run::{AgentRun, DeniedTool};
@@ -235,8 +235,9 @@ impl ApprovalHandler {
 
     async fn permission(&self, ask: PermissionRequest) -> Decision {
         let mut denied = DeniedTool::new(&ask.tool_name, ask.input.clone());
-        if let Some(rule) = suggested(&ask.suggestions) {
-            denied.rule = rule;
+        // The rule that the CLI suggests is better than one made of the call.
+        if let Some(rule) = ask.suggestions.iter().flat_map(PermissionUpdate::allowed_rules).next() {
+            denied.rule = rule.to_string();
         }
         if self.approvals.permissions == PermissionPolicy::Ask {
             let asked = Asked::Permission { what: denied.headline(), rule: denied.rule.clone() };
@@ -264,17 +265,4 @@ impl Handler for ApprovalHandler {
             _ => Box::pin(std::future::ready(Decision::deny("no one is available to decide"))),
         }
     }
-}
-
-/// The rule that the CLI suggests.
-fn suggested(suggestions: &[Value]) -> Option<String> {
-    let rule = suggestions
-        .iter()
-        .filter(|suggestion| suggestion.get("type") == Some(&json!("addRules")))
-        .find_map(|suggestion| suggestion.get("rules")?.get(0).cloned())?;
-    let tool = rule.get("toolName").and_then(Value::as_str)?;
-    Some(match rule.get("ruleContent").and_then(Value::as_str) {
-        Some(content) => format!("{tool}({content})"),
-        None => tool.to_owned(),
-    })
 }

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use weir_host::{Decision, HostError, SessionId};
 use weir_transcript::{FilePreview, Request, RequestKind};
-use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId};
+use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId, RuleDestination};
 
 use super::answer::{self, Answer};
 use super::decisions::{ASKS, check_role, check_shape, updates};
@@ -70,7 +70,7 @@ pub(crate) async fn permission(
     let mut said = format!("allow {request}");
     for update in &remember {
         // The audit log also records what else was allowed.
-        said.push_str(&format!(" {}", update.as_value()));
+        said.push_str(&format!(" {}", json!(update)));
     }
     if body.updated_input.is_some() {
         said.push_str(" with other arguments");
@@ -104,7 +104,7 @@ fn remembered(
                 return bad("a plan cannot be carried out in plan mode; deny it to keep planning");
             }
             // Without it the CLI returns to the mode before the plan, which may not ask for anything.
-            Ok(vec![PermissionUpdate::set_mode(mode, "session")])
+            Ok(vec![PermissionUpdate::set_mode(mode, RuleDestination::Session)])
         }
         // The engine reports what this kind of request needs instead.
         _ if body.remember.is_empty() && body.permission_mode.is_none() => Ok(Vec::new()),

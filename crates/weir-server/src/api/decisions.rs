@@ -4,10 +4,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::Value;
-use weir_wire::{
-    PermissionContext, PermissionRule, PermissionUpdate, RuleDestination, Suggestion, SuggestionKind,
-};
+use weir_wire::{PermissionContext, PermissionRule, PermissionUpdate, RuleDestination};
 
 use super::types::{AnswerPermission, Behavior, Remember};
 use crate::auth::Role;
@@ -71,7 +68,7 @@ pub(super) fn check_shape(answer: &AnswerPermission) -> Result<(), Problem> {
 pub(super) fn updates(
     role: Role,
     wanted: &[Remember],
-    suggestions: &[Value],
+    suggestions: &[PermissionUpdate],
     context: &PermissionContext,
     roots: &[PathBuf],
 ) -> Result<Vec<PermissionUpdate>, Problem> {
@@ -88,55 +85,54 @@ pub(super) fn updates(
         let suggestion = suggestions.get(*place).ok_or_else(|| {
             bad(format!("the request has no suggestion {place}; it has {} suggestions", suggestions.len()))
         })?;
-        let suggestion = Suggestion::read(suggestion)
-            .ok_or_else(|| bad(format!("suggestion {place} cannot be accepted")))?;
-        if matches!(suggestion.kind, SuggestionKind::SetMode(_)) && *destination != RuleDestination::Session {
+        if !suggestion.allows_calls() {
+            return Err(bad(format!("suggestion {place} cannot be accepted")));
+        }
+        if suggestion.mode().is_some() && *destination != RuleDestination::Session {
             return Err(bad("a permission mode can only be kept for the session".to_owned()));
         }
-        if role < Role::Admin && reaches_out(&suggestion.kind, roots) {
+        if role < Role::Admin && reaches_out(suggestion, roots) {
             let detail =
                 "a rule for files outside the server's roots needs the role admin; allow this one call";
             return Err(Problem::forbidden("role", detail).with("needs", Role::Admin.as_str()));
         }
-        updates.push(suggestion.update(*destination));
+        updates.push(suggestion.stored_in(*destination));
     }
     Ok(updates)
 }
 
 /// Whether a suggestion is about files outside the roots.
-fn reaches_out(kind: &SuggestionKind, roots: &[PathBuf]) -> bool {
+fn reaches_out(suggestion: &PermissionUpdate, roots: &[PathBuf]) -> bool {
     let is_outside = |path: &Path| {
         let leaves = path.components().any(|part| part == Component::ParentDir);
         leaves || !roots.iter().any(|root| path.starts_with(root))
     };
-    match kind {
-        SuggestionKind::AddDirectories(folders) => folders.iter().any(|folder| is_outside(Path::new(folder))),
-        SuggestionKind::AllowRules(rules) => rules.iter().any(|rule| {
-            let PermissionRule { tool_name, rule_content } = rule;
-            let about_files = FILE_TOOLS.contains(&tool_name.as_str());
-            match rule_content.as_deref() {
-                _ if !about_files => false,
-                // All files anywhere.
-                None => true,
-                // Two leading slashes mean an absolute path; other paths are below the session's folder.
-                Some(content) => match content.strip_prefix("//") {
-                    Some(path) => is_outside(&Path::new("/").join(path.trim_start_matches('/'))),
-                    None => content.starts_with('~') || content.split('/').any(|part| part == ".."),
-                },
-            }
-        }),
-        SuggestionKind::SetMode(_) => false,
+    let reaches = |rule: &PermissionRule| match rule.rule_content.as_deref() {
+        _ if !FILE_TOOLS.contains(&rule.tool_name.as_str()) => false,
+        // All files anywhere.
+        None => true,
+        // Two leading slashes mean an absolute path; other paths are below the session's folder.
+        Some(content) => match content.strip_prefix("//") {
+            Some(path) => is_outside(&Path::new("/").join(path.trim_start_matches('/'))),
+            None => content.starts_with('~') || content.split('/').any(|part| part == ".."),
+        },
+    };
+    match suggestion {
+        PermissionUpdate::AddDirectories(update) => {
+            update.directories.iter().any(|folder| is_outside(Path::new(folder)))
+        }
+        update => update.allowed_rules().iter().any(reaches),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn out(suggestion: &Value) -> bool {
-        reaches_out(&Suggestion::read(suggestion).unwrap().kind, &["/srv/work".into()])
+        reaches_out(&suggestion.clone().into(), &["/srv/work".into()])
     }
 
     fn rule(tool: &str, content: Option<&str>) -> Value {

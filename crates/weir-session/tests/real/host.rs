@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, mpsc};
 use weir_session::{Ask, Deciding, Decision, Handler};
 use weir_testkit::json::Json;
 use weir_testkit::scenario::{Process, Reply};
-use weir_wire::{PermissionUpdate, QuestionAnswers, RawJson};
+use weir_wire::QuestionAnswers;
 
 /// Answers as the scenario specifies.
 #[derive(Clone)]
@@ -74,9 +74,7 @@ fn decision(ask: &Ask, reply: &Reply) -> Decision {
         Reply::AllowWith(input) => Decision::Allow { input: Some(value(input)), remember: Vec::new() },
         Reply::AllowAlways => {
             let Ask::Permission(ask) = ask else { return Decision::allow() };
-            let first = ask.suggestions.first().map(Value::to_string).unwrap_or_default();
-            let remember = RawJson::parse(first.as_bytes()).map(PermissionUpdate::suggested);
-            Decision::Allow { input: None, remember: remember.into_iter().collect() }
+            Decision::Allow { input: None, remember: ask.suggestions.first().cloned().into_iter().collect() }
         }
         Reply::Deny(message) => Decision::deny(*message),
         Reply::DenyAndInterrupt(message) => {

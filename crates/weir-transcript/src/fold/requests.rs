@@ -53,11 +53,7 @@ impl Fold {
                 description: owned(request.description),
                 reason: owned(request.decision_reason),
                 blocked_path: owned(request.blocked_path),
-                suggestions: request
-                    .permission_suggestions
-                    .iter()
-                    .map(weir_wire::RawJson::to_value)
-                    .collect(),
+                suggestions: request.suggestions(),
                 context: Box::new(request.context()),
             },
         };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{FormField, PermissionContext, Question, RequestId, ToolUseId, TurnId};
+use weir_wire::{FormField, PermissionContext, PermissionUpdate, Question, RequestId, ToolUseId, TurnId};
 
 use super::EntryId;
 
@@ -48,7 +48,7 @@ pub enum RequestKind {
         /// The path outside the allowed folders.
         blocked_path: Option<String>,
         /// Rules that would allow such calls from now on. A decision refers to one by its index in this list.
-        suggestions: Vec<Value>,
+        suggestions: Vec<PermissionUpdate>,
         /// What the CLI says about the request apart from the call itself.
         #[serde(default, skip_serializing_if = "PermissionContext::is_empty")]
         context: Box<PermissionContext>,

@@ -4,7 +4,8 @@ use crate::decode::object::{Field, Problems, wire_struct};
 use crate::form::{FormField, form_fields};
 use crate::id::{IdRef, RequestId, ToolUseId};
 use crate::json::{Node, RawJson, Text};
-use crate::permission::{AskRule, McpServerName, PermissionContext, PermissionRule};
+use crate::permission::{AskRule, McpServerName, PermissionContext};
+use crate::permission_update::PermissionUpdate;
 
 wire_struct! {
     /// The CLI asks for something and waits for the answer. Every request must be answered.
@@ -128,6 +129,11 @@ impl Elicitation<'_> {
 }
 
 impl CanUseTool<'_> {
+    /// The updates that the CLI suggests, so that it need not ask again.
+    pub fn suggestions(&self) -> Vec<PermissionUpdate> {
+        self.permission_suggestions.iter().map(|update| update.to_value().into()).collect()
+    }
+
     /// What the CLI says about the request apart from the call itself.
     pub fn context(&self) -> PermissionContext {
         let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
@@ -139,10 +145,8 @@ impl CanUseTool<'_> {
             classifier_approvable: self.classifier_approvable,
             matched_ask_rule: self.matched_ask_rule.as_ref().map(|rule| AskRule {
                 source: owned(rule.origin),
-                rule: PermissionRule {
-                    tool_name: owned(rule.tool_name).unwrap_or_default(),
-                    rule_content: owned(rule.rule_content),
-                },
+                tool_name: owned(rule.tool_name).unwrap_or_default(),
+                rule_content: owned(rule.rule_content),
             }),
             mcp_server: self.mcp_server.as_ref().map(|server| McpServerName {
                 name: owned(server.name).unwrap_or_default(),

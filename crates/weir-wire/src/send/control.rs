@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::id::{MessageId, RequestId, TaskId};
 use crate::json::RawJson;
+use crate::permission_update::{PermissionUpdate, RuleDestination};
 
 /// A request to the CLI. A version that does not know a request answers with an error, or not at all.
 #[derive(Debug, Clone, PartialEq)]
@@ -181,8 +182,11 @@ impl HostAnswer {
             Self::Allow { updated_input, updated_permissions } => {
                 let mut response = json!({"behavior": "allow", "updatedInput": updated_input});
                 if let Some(response) = response.as_object_mut().filter(|_| !updated_permissions.is_empty()) {
-                    let updates = updated_permissions.iter().map(|update| update.0.clone()).collect();
-                    response.insert("updatedPermissions".into(), updates);
+                    let stored = |update: &PermissionUpdate| {
+                        update.stored_in(update.destination().unwrap_or(RuleDestination::Session))
+                    };
+                    let updates: Vec<_> = updated_permissions.iter().map(stored).collect();
+                    response.insert("updatedPermissions".into(), json!(updates));
                 }
                 success(response)
             }
@@ -280,50 +284,4 @@ pub enum AnswerError {
     /// The request has no questions.
     #[error("the request has no questions: allow or deny it instead")]
     NoQuestions,
-}
-
-/// A change to what is allowed without asking.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PermissionUpdate(Value);
-
-impl PermissionUpdate {
-    pub(crate) fn new(update: Value) -> Self {
-        Self(update)
-    }
-
-    /// The change in the CLI's format.
-    pub fn as_value(&self) -> &Value {
-        &self.0
-    }
-
-    /// The permission mode that it sets; `None` for other changes.
-    pub fn mode(&self) -> Option<&str> {
-        let sets = self.0.get("type").and_then(Value::as_str) == Some("setMode");
-        self.0.get("mode").and_then(Value::as_str).filter(|_| sets)
-    }
-
-    /// Takes a suggestion of the CLI unchanged.
-    pub fn suggested(suggestion: RawJson<'_>) -> Self {
-        Self(suggestion.to_value())
-    }
-
-    /// Allows a tool, or those of its calls that match `content`. The destination is `session`,
-    /// `localSettings`, `projectSettings` or `userSettings`.
-    pub fn allow_rule(tool: &str, content: Option<&str>, destination: &str) -> Self {
-        let mut rule = json!({"toolName": tool});
-        if let (Some(content), Some(rule)) = (content, rule.as_object_mut()) {
-            rule.insert("ruleContent".into(), json!(content));
-        }
-        Self(json!({"type": "addRules", "rules": [rule], "behavior": "allow", "destination": destination}))
-    }
-
-    /// Sets the permission mode.
-    pub fn set_mode(mode: &str, destination: &str) -> Self {
-        Self(json!({"type": "setMode", "mode": mode, "destination": destination}))
-    }
-
-    /// Allows working in more folders.
-    pub fn add_directories(directories: &[&str], destination: &str) -> Self {
-        Self(json!({"type": "addDirectories", "directories": directories, "destination": destination}))
-    }
 }

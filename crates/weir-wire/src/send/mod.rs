@@ -6,8 +6,7 @@ mod inert;
 mod user;
 
 pub use control::{
-    AnswerError, HookRegistration, HostAnswer, HostRequest, InitializeRequest, PermissionUpdate,
-    QuestionAnswers,
+    AnswerError, HookRegistration, HostAnswer, HostRequest, InitializeRequest, QuestionAnswers,
 };
 pub use inert::{TextHandling, slash_command};
 pub use user::{OutgoingBlock, OutgoingContent, OutgoingMessage};
@@ -78,7 +77,9 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Body, ControlRequest, Decoder, Message, MessageId, RawJson};
+    use crate::{
+        Body, ControlRequest, Decoder, Message, MessageId, PermissionUpdate, RawJson, RuleDestination,
+    };
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -151,8 +152,8 @@ mod tests {
         let answer = HostAnswer::Allow {
             updated_input: json!({"command": "ls -l"}),
             updated_permissions: vec![
-                PermissionUpdate::allow_rule("Bash", Some("ls *"), "session"),
-                PermissionUpdate::set_mode("acceptEdits", "session"),
+                PermissionUpdate::allow_rule("Bash", Some("ls *"), RuleDestination::Session),
+                PermissionUpdate::set_mode("acceptEdits", RuleDestination::Session),
             ],
         };
         insta::assert_json_snapshot!(value(&Outgoing::Answer { id: "r".into(), answer })["response"]["response"], @r#"

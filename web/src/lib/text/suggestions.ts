@@ -1,6 +1,6 @@
 // Rules that the CLI suggests with a permission request: what each one allows, and where it can be stored.
 
-import type { Remember, Role, RuleDestination } from "../api/schema.ts";
+import type { PermissionUpdate, Remember, Role, RuleDestination } from "../api/schema.ts";
 
 export interface RuleChoice {
   remember: Remember;
@@ -19,46 +19,41 @@ const PLACES: Record<RuleDestination, { where: string; file: string | null }> = 
   userSettings: { where: "In all your projects", file: "~/.claude/settings.json" },
 };
 
-interface Suggested {
-  type?: string;
-  behavior?: string;
-  mode?: string;
-  directories?: unknown[];
-  destination?: string;
-  rules?: { toolName?: unknown; ruleContent?: unknown }[];
-}
+/** The kinds of updates that allow calls. The CLI may suggest others, which are not offered. */
+const OFFERED = ["addRules", "setMode", "addDirectories"] as const;
+type Offered = Extract<PermissionUpdate, { type: (typeof OFFERED)[number] }>;
+
+const isOffered = (update: PermissionUpdate | null): update is Offered =>
+  (OFFERED as readonly unknown[]).includes(update?.type);
+
+/** A rule as people write it in settings. It is shown on one line; a line break in it is part of the rule. */
+export const ruleText = (tool: string, content: string | null | undefined): string =>
+  typeof content === "string" ? `${tool}(${content.replaceAll("\n", "␊")})` : `${tool} (every call)`;
 
 /** What a suggestion would allow; null if it cannot be accepted. */
-export function ruleOf(suggestion: unknown): string | null {
-  if (typeof suggestion !== "object" || suggestion === null) return null;
-  const { type, behavior, mode, directories, rules } = suggestion as Suggested;
-  if (type === "setMode" && mode) return mode === "acceptEdits" ? "Accept all edits" : `Permission mode ${mode}`;
-  if (type === "addDirectories" && directories?.length)
-    return `Allow access to folder ${directories.map(String).join(", ")}`;
-  if (type === "addRules" && behavior === "allow" && rules?.length) {
-    return rules
-      .map(({ toolName, ruleContent }) =>
-        // A rule is shown on one line; a line break in it is part of the rule.
-        typeof ruleContent === "string"
-          ? `${String(toolName)}(${ruleContent.replaceAll("\n", "␊")})`
-          : `${String(toolName)} (every call)`,
-      )
-      .join(", ");
+export function describeUpdate(update: PermissionUpdate | null): string | null {
+  if (!isOffered(update)) return null;
+  switch (update.type) {
+    case "setMode":
+      if (!update.mode) return null;
+      return update.mode === "acceptEdits" ? "Accept all edits" : `Permission mode ${update.mode}`;
+    case "addDirectories":
+      return update.directories?.length ? `Allow access to folder ${update.directories.join(", ")}` : null;
+    case "addRules":
+      if (update.behavior !== "allow" || !update.rules?.length) return null;
+      return update.rules.map(({ toolName, ruleContent }) => ruleText(toolName, ruleContent)).join(", ");
   }
-  return null;
 }
 
 /** What a role can choose: a driver for the session, an admin also where the CLI suggests storing it. */
-export function ruleChoices(suggestions: unknown[], role: Role | undefined): RuleChoice[] {
+export function ruleChoices(suggestions: (PermissionUpdate | null)[], role: Role | undefined): RuleChoice[] {
   if (role !== "driver" && role !== "admin") return [];
-  return suggestions.flatMap((suggestion, at) => {
-    const rule = ruleOf(suggestion);
-    if (rule === null) return [];
-    const { type, destination } = suggestion as Suggested;
+  return suggestions.flatMap((update, at) => {
+    const rule = describeUpdate(update);
+    if (rule === null || !isOffered(update)) return [];
     const places: RuleDestination[] = ["session"];
-    if (role === "admin" && type !== "setMode" && destination !== undefined && destination !== "session") {
-      if (destination in PLACES) places.push(destination as RuleDestination);
-    }
+    const { type, destination } = update;
+    if (role === "admin" && type !== "setMode" && destination && destination !== "session") places.push(destination);
     return places.map((place) => ({ remember: { suggestion: at, destination: place }, rule, ...PLACES[place] }));
   });
 }
