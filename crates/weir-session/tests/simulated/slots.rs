@@ -83,7 +83,7 @@ async fn a_dead_spare_is_not_used() {
     let pool = pool(|_| {});
     let recipe = Arc::clone(&place);
     pool.prewarm(move || options(&recipe));
-    // A spare counts as soon as it is being started; its process comes later.
+    // The process is found by its environment, which it may not have yet.
     until("the spare is started", || pool.live_spares() == 1 && !place.living().is_empty()).await;
     let pid = rustix::process::Pid::from_raw(i32::try_from(place.living()[0]).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
