@@ -99,7 +99,7 @@ impl PartialSchema for PermissionUpdate {
         let other = text("Any other kind of update, which is shown as the CLI wrote it.");
         let other = ObjectBuilder::new().property("type", other);
         known
-            .fold(AnyOfBuilder::new(), |all, update| all.item(update))
+            .fold(AnyOfBuilder::new(), AnyOfBuilder::item)
             .item(other.additional_properties(Some(AdditionalProperties::FreeForm(true))))
             .description(Some("A change to what the CLI allows without asking, in the CLI's own JSON."))
             .into()
