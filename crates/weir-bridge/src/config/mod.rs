@@ -371,8 +371,8 @@ mod tests {
                 .contains("unknown channel \"icq\"")
         );
         assert!(error("[defaults]\nqueue='later'").contains("unknown variant `later`"));
-        let misspelt = error("data_dir='d'\n[defaults]\nworkspace='/w'\nmodle='opus'");
-        assert!(misspelt.contains("unknown field `modle`") && misspelt.contains("line "), "{misspelt}");
+        let misspelt = error("data_dir='d'\n[defaults]\nworkspace='/w'\nmodelname='opus'");
+        assert!(misspelt.contains("unknown field `modelname`") && misspelt.contains("line "), "{misspelt}");
         for (more, expected) in [
             ("[[scopes]]\nchannel='telegram'\nquue='steer'", "unknown field `quue`"),
             ("[[scopes]]\nqueue='steer'", "a scope must name its channel"),

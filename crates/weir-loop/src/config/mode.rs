@@ -129,7 +129,7 @@ mod tests {
         assert_eq!((mode.spec.disallowed_tools.len(), mode.extra_args.len()), (1, 1));
         let session = mode.session(0.5, Some(9));
         assert_eq!((session.max_cost_usd, session.max_turns), (Some(0.5), Some(7)), "the lower limits");
-        let error = parse("[loop.coder]\nmodle = \"m\"").unwrap_err();
-        assert!(error.contains("modle") && error.contains("line 1"), "{error}");
+        let error = parse("[loop.coder]\nmodelname = \"m\"").unwrap_err();
+        assert!(error.contains("modelname") && error.contains("line 1"), "{error}");
     }
 }
