@@ -24,9 +24,9 @@ pub struct ConversationSettings {
     pub name: String,
     /// The working directory.
     pub workspace: String,
-    /// What the session is to be like.
+    /// What the session is to be like. Boxed, because it is large and travels with every command.
     #[serde(flatten)]
-    pub spec: SessionSpec,
+    pub spec: Box<SessionSpec>,
     /// Which pictures of the agent are shown in the chat.
     #[serde(default)]
     pub pictures: Pictures,

@@ -83,7 +83,7 @@ impl Engine for HostEngine {
                 cwd: settings.workspace.clone(),
                 key: Some(settings.key.clone()),
                 name: Some(settings.name.clone()),
-                spec: settings.spec.clone(),
+                spec: (*settings.spec).clone(),
                 origin: "bridge".to_owned(),
                 ..NewSession::default()
             };

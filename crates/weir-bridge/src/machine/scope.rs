@@ -116,7 +116,10 @@ impl Scope {
                 current.map_or("chat", |current| current.title.as_str())
             ),
             workspace: own.unwrap_or_else(|| self.settings.workspace.clone()),
-            spec: SessionSpec { model: self.model().map(str::to_owned), ..self.settings.spec.clone() },
+            spec: Box::new(SessionSpec {
+                model: self.model().map(str::to_owned),
+                ..self.settings.spec.clone()
+            }),
             pictures: self.settings.pictures,
         }
     }

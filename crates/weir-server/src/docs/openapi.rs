@@ -105,7 +105,7 @@ fn join_parts(components: &mut Components, name: &str) {
             RefOr::Ref(target) => {
                 target.ref_location.rsplit('/').next().and_then(|name| components.schemas.get(name))
             }
-            part => Some(part),
+            RefOr::T(_) => Some(part),
         };
         if let Some(RefOr::T(Schema::Object(part))) = part {
             joined.properties.extend(part.properties.clone());
