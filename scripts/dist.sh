@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the release packages into target/dist: a tarball with a static program, a Debian package, npm packages, and
-# checksums of all of them. Packages the crates as well, with the page inside, and compiles them as `cargo install` would.
+# checksums of all of them. On request it also packages the crates, with the page inside, and compiles each as `cargo
+# install` would.
 #
-#   scripts/dist.sh            everything
+#   scripts/dist.sh            tarball, deb and npm
 #   scripts/dist.sh tarball    only the tarball; also: deb, npm (both need the tarball's program), crates
 #
 # DIST_TARGET=x86_64-unknown-linux-gnu builds for another Rust target, where musl's cannot be installed. The program then
@@ -124,7 +125,7 @@ package_crates() {
     say "crates (each is compiled as it would be published)"
     scripts/setup-node.sh
     scripts/setup-web.sh --build
-    cargo package --workspace --exclude weir-bench --exclude weir-soak --exclude weir-matrix --locked --allow-dirty
+    cargo package --workspace --exclude weir-bench --exclude weir-soak --locked --allow-dirty
     tar -tzf "$build/package/weir-server-$version.crate" | grep -q /page/dist/index.html || {
         echo "dist: the crate weir-server has no page in it" >&2
         exit 1
@@ -145,7 +146,6 @@ elif [[ ! -x $stage/weir ]]; then
 fi
 if [[ $wanted == all || $wanted == deb ]]; then make_deb; fi
 if [[ $wanted == all || $wanted == npm ]]; then make_npm; fi
-if [[ $wanted == all ]]; then package_crates; fi
 
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
 say "done:"
