@@ -5,11 +5,12 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { Role, SessionInfo } from "../src/lib/api/schema.ts";
-import { buttonsOf, card, linkTo, openAs, ready, said, screenshot, violations } from "./browser.ts";
+import { buttonsOf, card, linkTo, openAs, PHONE, ready, said, screenshot, violations } from "./browser.ts";
 import { script, until, type WeirServer } from "./server.ts";
 import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
+const touch = { viewport: PHONE, hasTouch: true, isMobile: true };
 const make = (name: string) => ({ tool: "Bash", input: { command: `mkdir ${name}` } });
 
 /** A session that asks, and a page opened with this role. */
@@ -124,6 +125,105 @@ describe("the permission card", () => {
       expect((await log(server, session)).match(/can_use_tool/g)?.length).toBe(1);
     });
   }
+
+  it("lets a driver accept all edits from the card of an edit", async () => {
+    const server = await serve();
+    const session = await server.session();
+    writeFileSync(join(server.root, "a.txt"), "one\ntwo\n");
+    const edit = (old_string: string, new_string: string) => [
+      { tool: "Read", input: { file_path: "a.txt" } },
+      { tool: "Edit", input: { file_path: "a.txt", old_string, new_string } },
+    ];
+    await server.say(session.id, script(...edit("one", "1"), ...edit("two", "2"), { text: "The end." }));
+    const page = await openAs(open(), server, "driver", session.id);
+    const EDIT = "Permission for Edit";
+    await card(page, EDIT).getByText("Edit this file?").waitFor();
+    await card(page, EDIT).locator(".diff .removed", { hasText: "one" }).waitFor();
+    await card(page, EDIT).locator(".diff .added", { hasText: "1" }).waitFor();
+    await press(page, EDIT, "Always allow…");
+    await ready(page, EDIT);
+    await card(page, EDIT)
+      .getByRole("menuitem", { name: /Accept all edits.*For this session/ })
+      .click();
+    await over(server, page, session);
+    expect(readFileSync(join(server.root, "a.txt"), "utf8")).toBe("1\n2\n");
+  });
+
+  for (const [key, opens] of [
+    ["d", /What should it do instead/],
+    ["e", "Command"],
+  ] as const) {
+    it(`opens a field with the key ${key}, and Escape closes only the field`, async () => {
+      const { server, session, page } = await asked("driver", [make("a")]);
+      const field = card(page, BASH).getByRole("textbox", { name: opens });
+      await ready(page, BASH);
+      await page.keyboard.press("r");
+      await page.keyboard.press(key);
+      await field.waitFor();
+      await until("the field has the focus", () => field.evaluate((element) => element.matches(":focus")));
+      await page.keyboard.press("Escape");
+      await field.waitFor({ state: "detached" });
+      await until("the card has the focus", () => card(page, BASH).evaluate((element) => element.matches(":focus")));
+      await ready(page, BASH);
+      await page.keyboard.press("a");
+      await over(server, page, session);
+      expect(existsSync(join(server.root, "a"))).toBe(true);
+    });
+  }
+
+  it("offers the rules with the key s, to be chosen with the arrows", async () => {
+    const { server, session, page } = await asked("admin", [make("a")]);
+    await ready(page, BASH);
+    await page.keyboard.press("r");
+    await page.keyboard.press("s");
+    const menu = card(page, BASH).getByRole("menu", { name: "Always allow" });
+    await menu.waitFor();
+    await page.keyboard.press("Escape");
+    await menu.waitFor({ state: "detached" });
+    await ready(page, BASH);
+    await page.keyboard.press("s");
+    await menu.waitFor();
+    await ready(page, BASH);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await over(server, page, session);
+    const audit = await server.api<{ entries: { detail?: string }[] }>("GET", "v1/audit");
+    expect(audit.entries.some((entry) => entry.detail?.includes('"destination":"session"'))).toBe(true);
+  });
+
+  it("is answered by touch, with each of its buttons", async () => {
+    const server = await serve();
+    const session = await server.session();
+    const steps = ["a", "b", "c", "d"].map(make);
+    await server.say(session.id, script(...steps, { text: "The end." }));
+    const page = await openAs(open(), server, "driver", session.id, touch);
+    // By touch no keys are shown.
+    const tap = async (name: string) => {
+      await ready(page, BASH);
+      await card(page, BASH).getByRole("button", { name, exact: true }).tap();
+    };
+    const asks = (name: string) => card(page, BASH).getByText(`mkdir ${name}`, { exact: true }).first().waitFor();
+    await asks("a");
+    await tap("Allow once");
+    await asks("b");
+    await tap("Deny…");
+    await tap("Deny");
+    await asks("c");
+    await tap("Edit…");
+    await card(page, BASH).getByLabel("Command").last().fill("mkdir edited");
+    await tap("Allow as edited");
+    await asks("d");
+    await tap("Always allow…");
+    await ready(page, BASH);
+    await card(page, BASH)
+      .getByRole("menuitem", { name: /Bash\(mkdir/ })
+      .first()
+      .tap();
+    await over(server, page, session);
+    const made = ["a", "b", "c", "edited", "d"].map((name) => existsSync(join(server.root, name)));
+    expect(made).toEqual([true, false, false, true, true]);
+  });
 
   it("lets an admin store a rule where the card says", async () => {
     const { server, session, page } = await asked("admin", [make("a")]);
@@ -264,6 +364,34 @@ describe("the plan card", () => {
       expect((await server.info(session.id)).permission_mode).toBe("acceptEdits");
     });
   }
+
+  for (const [key, mode] of [
+    ["a", "default"],
+    ["s", "acceptEdits"],
+  ] as const) {
+    it(`is approved with the key ${key}, in the mode ${mode}`, async () => {
+      const { server, session, page } = await planned("driver", "default");
+      await ready(page, PLAN);
+      await page.keyboard.press("r");
+      await page.keyboard.press(key);
+      if (mode === "default") await press(page, "Permission for Write", "Allow once");
+      await over(server, page, session);
+      expect((await server.info(session.id)).permission_mode).toBe(mode);
+    });
+  }
+
+  it("says above a long plan that there is more of it", async () => {
+    const server = await serve();
+    const session = await server.session({ permission_mode: "plan" });
+    const long = Array.from({ length: 60 }, (_, at) => `${at + 1}. Step ${at + 1}`).join("\n");
+    await server.say(session.id, script({ tool: "ExitPlanMode", input: { plan: long } }, { text: "The end." }));
+    const page = await openAs(open(), server, "approver", session.id, touch);
+    const more = card(page, PLAN).getByText("Scroll to read all of it");
+    await more.waitFor();
+    const [told, decide] = [await more.boundingBox(), await card(page, PLAN).getByText("Approve").boundingBox()];
+    expect(told!.y).toBeLessThan(decide!.y);
+    await card(page, PLAN).getByText("Step 60").scrollIntoViewIfNeeded();
+  });
 
   it("lets an approver keep planning with a reason, after going back once", async () => {
     const { server, session, page } = await planned("approver", "default");

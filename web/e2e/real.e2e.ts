@@ -241,16 +241,45 @@ describe("the real CLI", () => {
     await said(page, "Well.").first().waitFor({ timeout: 60_000 });
   });
 
-  it.skipIf(!ready)(`lets an MCP server ask with a form (${version})`, async () => {
+  const ORDER = "Permission for mcp__shop__order";
+  const FORM = "Request from an MCP server";
+  const order = (...then: Record<string, unknown>[]) => script({ tool: "mcp__shop__order", input: {} }, ...then);
+
+  /** A server with an MCP server whose only tool asks with a form. */
+  async function serveShop(): Promise<WeirServer> {
     const server = await serveReal();
     const shop = { type: "stdio", command: process.execPath, args: [resolve(import.meta.dirname, "shop.mjs")] };
     writeFileSync(join(server.folder, "home/.claude.json"), JSON.stringify({ mcpServers: { shop } }));
+    return server;
+  }
+
+  it.skipIf(!ready)(`always allows a tool of an MCP server for the session (${version})`, async () => {
+    const server = await serveShop();
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "driver", id);
+    await server.say(id, order({ text: "Once." }));
+    await press(page, ORDER, "Always allow…");
+    await cardIsReady(page, ORDER);
+    await card(page, ORDER)
+      .getByRole("menuitem", { name: /^mcp__shop__order \(every call\).*For this session/ })
+      .click();
+    await press(page, FORM, "Decline");
+    await said(page, "Once.").first().waitFor({ timeout: 60_000 });
+    // The tool runs at once, so its form is the next request.
+    await server.say(id, order({ text: "Twice." }));
+    await press(page, FORM, "Decline");
+    await said(page, "Twice.").first().waitFor({ timeout: 60_000 });
+    await server.settled(id);
+    const audit = await server.api<{ entries: { detail?: string }[] }>("GET", "v1/audit");
+    expect(audit.entries.filter((entry) => entry.detail?.includes('"destination":"session"'))).toHaveLength(1);
+  });
+
+  it.skipIf(!ready)(`lets an MCP server ask with a form (${version})`, async () => {
+    const server = await serveShop();
     const { id } = await server.session();
     const page = await openAs(open(), server, "approver", id);
-    const order = script({ tool: "mcp__shop__order", input: {} }, { text: "Ordered." });
-    const FORM = "Request from an MCP server";
-    await server.say(id, order);
-    await press(page, "Permission for mcp__shop__order", "Allow once");
+    await server.say(id, order({ text: "Ordered." }));
+    await press(page, ORDER, "Allow once");
     await card(page, FORM).getByText("What should it be?").waitFor({ timeout: 60_000 });
     await card(page, FORM).getByLabel("Size").selectOption("Large");
     await card(page, FORM).getByLabel("Count").fill("3");
