@@ -7,6 +7,7 @@ use crate::checkpoint;
 use crate::core::Core;
 use crate::error::HostError;
 use crate::frame_builder::FrameBuilder;
+use crate::history::History;
 use crate::item::Item;
 use crate::load::walk;
 use crate::log_state::answer_to;
@@ -39,8 +40,7 @@ fn follow(core: &Core, id: &SessionId, message: &MessageId, after: u64) -> Resul
     let mut history = checkpoint::restore(store, query, keep)?;
     let mut frames = FrameBuilder::default();
     let (mut found, mut reasons) = (None, 0);
-    walk(core.source(), id, history.newest(), |event| {
-        history.replay(event, &mut frames);
+    let mut look = |history: &History| {
         // Those that have come to their end are forgotten only when others come, so each is seen.
         if let Some(record) = history.log.messages.get(message) {
             let total = history.view().cost.usd;
@@ -50,10 +50,17 @@ fn follow(core: &Core, id: &SessionId, message: &MessageId, after: u64) -> Resul
                 found = Some(summary::finish(message, record.state, record.failure.clone(), answer, total));
                 // Why nothing came of it is written a few events later.
                 reasons += 1;
-                return Ok(!is_told && reasons < REASON_WITHIN);
+                return !is_told && reasons < REASON_WITHIN;
             }
         }
-        Ok(true)
-    })?;
+        true
+    };
+    // The store may have dropped the message, and kept what became of it.
+    if look(&history) {
+        walk(core.source(), id, history.newest(), |event| {
+            history.replay(event, &mut frames);
+            Ok(look(&history))
+        })?;
+    }
     found.ok_or(HostError::NoSuchMessage)
 }

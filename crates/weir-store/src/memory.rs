@@ -1,6 +1,7 @@
-//! A store that keeps everything in memory, for tests and for data that should not be kept. It is unbounded.
+//! A store in memory, for tests and for data that should not be kept. It keeps everything, or as much of each session
+//! as its budget allows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
@@ -21,6 +22,8 @@ use crate::terms::{Terms, words};
 /// A store in memory. It answers immediately.
 #[derive(Debug)]
 pub struct MemoryStore {
+    /// Maximum number of bytes of a session; none for no limit.
+    budget: Option<usize>,
     epoch: String,
     check: Check,
     state: Mutex<State>,
@@ -41,11 +44,90 @@ struct Kept {
     labels: Vec<String>,
 }
 
+impl Kept {
+    /// Approximate memory it takes.
+    fn size(&self) -> usize {
+        let event = &self.event;
+        let texts = [&event.client_id, &self.text].into_iter().flatten().map(String::len).sum::<usize>();
+        let labels: usize = self.labels.iter().map(String::len).sum();
+        size_of::<Self>() + event.payload.len() + texts + labels
+    }
+}
+
 #[derive(Debug)]
 struct Log {
     facts: StoredSession,
-    events: Vec<Kept>,
+    /// The newest events; all of them without a budget.
+    events: VecDeque<Kept>,
+    /// The client ids of dropped events. They stay known, so that a repeated event is still recognised.
+    dropped_ids: HashMap<String, u64>,
+    /// Oldest first. None is older than the newest dropped event.
     checkpoints: Vec<Checkpoint>,
+    /// Approximate memory that the events and checkpoints take.
+    size: usize,
+}
+
+impl Log {
+    fn new(facts: StoredSession) -> Self {
+        Self { facts, events: VecDeque::new(), dropped_ids: HashMap::new(), checkpoints: Vec::new(), size: 0 }
+    }
+
+    /// The newest event that was dropped; zero if none was.
+    fn dropped(&self) -> u64 {
+        self.events.front().map_or(self.facts.newest, |first| first.event.seq.saturating_sub(1))
+    }
+
+    fn by_client(&self, client_id: &str) -> Option<u64> {
+        let is_it = |kept: &&Kept| kept.event.client_id.as_deref() == Some(client_id);
+        let kept = self.events.iter().find(is_it).map(|kept| kept.event.seq);
+        kept.or_else(|| self.dropped_ids.get(client_id).copied())
+    }
+
+    fn push(&mut self, events: Vec<Kept>) {
+        self.size += events.iter().map(Kept::size).sum::<usize>();
+        self.events.extend(events);
+    }
+
+    fn keep_checkpoint(&mut self, checkpoint: Checkpoint) {
+        // It could not be continued from: events after it are gone.
+        if checkpoint.seq < self.dropped() {
+            return;
+        }
+        let (version, seq) = (checkpoint.version.clone(), checkpoint.seq);
+        self.retain_checkpoints(|kept| kept.version == version && kept.seq != seq);
+        self.size += checkpoint.data.len();
+        self.checkpoints.push(checkpoint);
+        self.checkpoints.sort_by_key(|kept| kept.seq);
+    }
+
+    fn retain_checkpoints(&mut self, keep: impl Fn(&Checkpoint) -> bool) {
+        let size = &mut self.size;
+        self.checkpoints.retain(|kept| {
+            let stays = keep(kept);
+            if !stays {
+                *size -= kept.data.len();
+            }
+            stays
+        });
+    }
+
+    /// Drops the oldest events until the rest fits, but none that is newer than the newest checkpoint: what follows
+    /// from a dropped event must be known to a reader that continues from there.
+    fn shrink(&mut self, budget: usize) {
+        let Some(covered) = self.checkpoints.last().map(|newest| newest.seq) else { return };
+        while self.size > budget
+            && let Some(oldest) = self.events.pop_front_if(|oldest| oldest.event.seq <= covered)
+        {
+            self.size -= oldest.size();
+            if let Some(client_id) = oldest.event.client_id {
+                self.dropped_ids.insert(client_id, oldest.event.seq);
+            }
+            let dropped = self.dropped();
+            if self.checkpoints.first().is_some_and(|kept| kept.seq < dropped) {
+                self.retain_checkpoints(|kept| kept.seq >= dropped);
+            }
+        }
+    }
 }
 
 impl Default for MemoryStore {
@@ -55,14 +137,27 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// An empty store that keeps everything.
     pub fn new() -> Self {
         Self {
+            budget: None,
             epoch: uuid::Uuid::new_v4().simple().to_string(),
             check: Check::random(),
             state: Mutex::default(),
             tails: Tails::new(),
         }
+    }
+
+    /// An empty store that keeps about this many bytes of each session: the newest events, and a checkpoint for those
+    /// before them. Only events that a checkpoint covers are dropped, so a session whose reader saves no checkpoints
+    /// is kept whole.
+    ///
+    /// Event numbers and client ids stay the same. A read of dropped events continues with the oldest one that is
+    /// left, and a cursor before that one is not valid.
+    pub fn with_budget(bytes: usize) -> Self {
+        let mut store = Self::new();
+        store.budget = Some(bytes);
+        store
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -98,14 +193,16 @@ impl State {
         }
         self.check_key(&facts)?;
         facts.revision = self.next_revision();
-        self.conversations.insert(
-            facts.id.clone(),
-            Log { facts: facts.clone(), events: Vec::new(), checkpoints: Vec::new() },
-        );
+        self.conversations.insert(facts.id.clone(), Log::new(facts.clone()));
         Ok(facts)
     }
 
-    fn append(&mut self, append: Append, check: Check) -> Result<Appended, StoreError> {
+    fn append(
+        &mut self,
+        append: Append,
+        check: Check,
+        budget: Option<usize>,
+    ) -> Result<Appended, StoreError> {
         append.check()?;
         let log = self.log(&append.conversation)?;
         let mut facts = log.facts.clone();
@@ -117,8 +214,9 @@ impl State {
         let mut placed = Vec::new();
         for event in append.events {
             let known = event.client_id.as_ref().and_then(|client_id| {
-                let mut all = log.events.iter().chain(&fresh);
-                all.find(|kept| kept.event.client_id.as_ref() == Some(client_id)).map(|kept| kept.event.seq)
+                let mut fresh = fresh.iter().map(|kept: &Kept| &kept.event);
+                let fresh = fresh.find(|event| event.client_id.as_ref() == Some(client_id));
+                log.by_client(client_id).or_else(|| fresh.map(|event| event.seq))
             });
             if let Some(seq) = known {
                 placed.push(Placed { seq, new: false });
@@ -143,7 +241,8 @@ impl State {
         facts.revision = self.next_revision();
         if let Some(log) = self.conversations.get_mut(&append.conversation) {
             log.facts = facts;
-            log.events.extend(fresh);
+            log.push(fresh);
+            budget.into_iter().for_each(|budget| log.shrink(budget));
         }
         Ok(Appended { placed, newest, check })
     }
@@ -303,7 +402,7 @@ impl Store for MemoryStore {
     fn append(&self, append: Append) -> Reply<Appended> {
         let id = append.conversation.clone();
         let mut state = self.lock();
-        let appended = state.append(append, self.check);
+        let appended = state.append(append, self.check, self.budget);
         let revision = state.revision;
         drop(state);
         if let Ok(appended) = &appended {
@@ -327,15 +426,14 @@ impl Store for MemoryStore {
 
     fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>> {
         let state = self.lock();
-        let is_it = |kept: &&Kept| kept.event.client_id.as_ref() == Some(&client_id);
-        let found =
-            state.log(&conversation).map(|log| log.events.iter().find(is_it).map(|kept| kept.event.seq));
-        Reply::ready(found)
+        Reply::ready(state.log(&conversation).map(|log| log.by_client(&client_id)))
     }
 
     fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>> {
         let state = self.lock();
-        let found = state.log(&conversation).map(|log| (1..=log.facts.newest).contains(&seq));
+        // A reader can continue after the newest event that was dropped, but not before it.
+        let found =
+            state.log(&conversation).map(|log| (log.dropped().max(1)..=log.facts.newest).contains(&seq));
         Reply::ready(found.map(|is_there| is_there.then_some(self.check)))
     }
 
@@ -344,16 +442,21 @@ impl Store for MemoryStore {
         let Some(log) = state.conversations.get_mut(&conversation) else {
             return Reply::ready(Err(StoreError::NotFound(conversation)));
         };
-        log.checkpoints.retain(|kept| kept.version == checkpoint.version && kept.seq != checkpoint.seq);
-        log.checkpoints.push(checkpoint);
+        log.keep_checkpoint(checkpoint);
+        self.budget.into_iter().for_each(|budget| log.shrink(budget));
         Reply::ready(Ok(()))
     }
 
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
         let state = self.lock();
-        let kept = state.conversations.get(&query.conversation).map(|log| log.checkpoints.as_slice());
-        let fitting = kept.unwrap_or_default().iter().filter(|kept| query.matches(kept));
-        Reply::ready(Ok(fitting.max_by_key(|kept| kept.seq).cloned()))
+        let Some(log) = state.conversations.get(&query.conversation) else { return Reply::ready(Ok(None)) };
+        let newest = log.checkpoints.iter().rfind(|kept| query.matches(kept));
+        // Nothing older is left to begin with.
+        let oldest = || {
+            let mut all = log.checkpoints.iter().filter(|_| log.dropped() > 0);
+            all.find(|kept| kept.version == query.version)
+        };
+        Reply::ready(Ok(newest.or_else(oldest).cloned()))
     }
 
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
@@ -374,7 +477,7 @@ impl Store for MemoryStore {
     }
 
     fn usage(&self) -> Reply<Usage> {
-        let used = self.lock().conversations.values().map(|log| log.facts.bytes).sum();
+        let used = self.lock().conversations.values().map(|log| log.size as u64).sum();
         Reply::ready(Ok(Usage { used, ..Usage::default() }))
     }
 

@@ -54,7 +54,8 @@ pub trait Store: Debug + Send + Sync {
     /// Saves the state a reader derived from a log. It changes nothing about the session.
     fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()>;
 
-    /// The newest matching checkpoint.
+    /// The newest matching checkpoint. In a store that drops old events, the oldest one where none matches: reading can
+    /// begin nowhere before it.
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>>;
 
     /// Searches the text of events, best hits first.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use weir_host::{Host, SessionId};
+use weir_host::{Host, NewMessage, SessionId};
+use weir_store::{MemoryStore, Store as _};
 
 use crate::faulty::Faulty;
-use crate::place::{Place, ask, says, script, soon, until};
+use crate::place::{Onlooker, Place, ask, me, says, script, send, soon, until};
 
 /// Checkpoints are asked for this often.
 const EVERY: u64 = 16;
@@ -98,4 +99,44 @@ async fn a_host_that_ends_makes_no_more_checkpoints() {
     store.let_one_round_pass();
     until("it ends", || host.metrics().checkpoints_running == 0).await;
     assert_eq!(store.waiting().len(), 0, "what was asked for in the meantime is left out");
+}
+
+#[tokio::test]
+async fn a_store_with_a_budget_stays_small_and_the_session_stays_right() {
+    const BUDGET: usize = 96 << 10;
+    let place = Place::new();
+    let store = Arc::new(MemoryStore::with_budget(BUDGET));
+    let open = async || {
+        let mut options = place.options();
+        options.store = store.clone();
+        (options.checkpoint_every, options.keep_entries) = (EVERY, 20);
+        Host::open(options).await.unwrap()
+    };
+    let host = open().await;
+    let id = place.session(&host).await;
+    let named = |text: String| NewMessage { client_id: Some("first".to_owned()), ..NewMessage::text(text) };
+    let first = soon(host.send(&id, named(says("first")), &me())).await.unwrap();
+    soon(host.finished(&id, &first.message_id)).await.unwrap();
+    let used = || store.usage().wait().unwrap().used;
+    for _ in 0..6 {
+        flood(&host, &id).await;
+        until("what a checkpoint covers is dropped", || used() <= BUDGET as u64).await;
+    }
+    assert!(host.log(&id, 0).await.unwrap().events[0].seq > LINES, "much was dropped");
+    let last = send(&host, &id, says("last")).await;
+    soon(host.finished(&id, &last.message_id)).await.unwrap();
+    let entries = Onlooker::new(&host, &id, None).await.view.entries;
+    let messages = host.messages(&id, None).await.unwrap();
+    soon(host.shut_down(Duration::ZERO)).await;
+
+    // Another host has only what is left in the store.
+    let host = open().await;
+    assert_eq!(Onlooker::new(&host, &id, None).await.view.entries, entries);
+    assert_eq!(host.messages(&id, None).await.unwrap(), messages);
+    let finished = soon(host.finished(&id, &last.message_id)).await.unwrap();
+    assert_eq!((finished.text.as_str(), finished.error), ("last", None));
+    let again = soon(host.send(&id, named(says("first")), &me())).await;
+    assert!(!again.is_ok_and(|accepted| !accepted.duplicate), "a message is never sent twice");
+    assert_eq!(ask(&host, &id, says("more")).await, "more");
+    soon(host.shut_down(Duration::ZERO)).await;
 }

@@ -22,6 +22,11 @@ use super::run::{AgentEnd, AgentRun};
 use super::stop::{StopReason, StopSignal, hurry_reached, overdue, too_long};
 use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
 
+/// How much of a session a host in memory holds.
+const SESSION_BYTES: usize = 16 << 20;
+/// Number of events between two checkpoints there. The store drops only what a checkpoint covers.
+const CHECKPOINT_EVERY: u64 = 512;
+
 /// Makes the options of one session.
 type Recipe = Arc<dyn Fn() -> SessionOptions + Send + Sync>;
 
@@ -95,7 +100,9 @@ impl HostAgent {
         let sessions = LoopSessions::default();
         let known = sessions.clone();
         let recipe = move |settings: &SessionSettings| known.options(settings).unwrap_or_default();
-        let mut options = HostOptions::new(Arc::new(MemoryStore::new()), recipe).root(workspace);
+        let store = Arc::new(MemoryStore::with_budget(SESSION_BYTES));
+        let mut options = HostOptions::new(store, recipe).root(workspace);
+        options.checkpoint_every = CHECKPOINT_EVERY;
         options.pool.max_processes = parallel.max(1);
         let host = Host::open(options).await?;
         Ok(Self { is_shared: false, ..Self::new(host, sessions, factory) })

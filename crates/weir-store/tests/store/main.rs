@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod background;
 #[cfg(test)]
+mod budget;
+#[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
 mod contract;
