@@ -6,15 +6,15 @@
 use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor};
 use weir_transcript::{
-    ApiError, Change, EntryBody, HostEvent, Request, RequestKind, RequestState, Said, Status, Turn,
-    TurnState, View, Vocabularies,
+    ApiError, Change, EntryBody, HostEvent, MessageState, Request, RequestKind, RequestState, Said, Status,
+    Turn, TurnState, View, Vocabularies,
 };
 use weir_wire::{MessageId, TurnId};
 
 use crate::frame_builder::FrameBuilder;
 use crate::info::{SessionStatus, WaitingFor};
 use crate::item::{Item, Note};
-use crate::message::{Failure, FailureKind, MessageState, queued};
+use crate::message::{Failure, FailureKind, queued};
 use crate::message_queue::MessageQueue;
 use crate::summary;
 
@@ -146,7 +146,7 @@ impl LogState {
                     && let Some(id) = &user.message
                 {
                     self.messages.shown(id);
-                    self.messages.delivered(id, MessageState::of(user.delivery), user.error.as_deref());
+                    self.messages.delivered(id, user.delivery, user.error.as_deref());
                 }
             }
             Change::TurnReplaced(turn) if turn.state != TurnState::Running => {

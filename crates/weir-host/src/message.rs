@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_session::Message;
-use weir_transcript::{ApiError, Delivery, HostEvent, Turn};
+use weir_transcript::{ApiError, HostEvent, MessageState, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
 use crate::attachments::AttachedFile;
@@ -90,55 +90,6 @@ pub enum MessageMode {
     Queue,
     /// It is given to the running turn, where the CLI can take it.
     Steer,
-}
-
-/// What has become of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub enum MessageState {
-    /// It is queued here.
-    Queued,
-    /// It was sent to the CLI.
-    Sent,
-    /// A result says that it was answered.
-    Answered,
-    /// It was cancelled.
-    Cancelled,
-    /// It could not be sent, or its turn ended in an error.
-    Failed,
-    /// The CLI ended before it reported the outcome.
-    Indeterminate,
-}
-
-impl MessageState {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sent => "sent",
-            Self::Answered => "answered",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-            Self::Indeterminate => "indeterminate",
-        }
-    }
-
-    /// Whether the state will not change any more.
-    pub fn is_final(self) -> bool {
-        !matches!(self, Self::Queued | Self::Sent)
-    }
-
-    pub(crate) fn of(delivery: Delivery) -> Self {
-        match delivery {
-            Delivery::Queued => Self::Queued,
-            Delivery::Sent | Delivery::Started => Self::Sent,
-            Delivery::Answered => Self::Answered,
-            Delivery::Cancelled => Self::Cancelled,
-            Delivery::Failed => Self::Failed,
-            _ => Self::Indeterminate,
-        }
-    }
 }
 
 /// A message that was accepted: it is in the log.

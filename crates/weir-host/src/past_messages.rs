@@ -1,6 +1,7 @@
 //! Messages of long ago, which only the log knows. Blocks.
 
 use weir_store::{CheckpointQuery, SessionId};
+use weir_transcript::MessageState;
 use weir_wire::MessageId;
 
 use crate::checkpoint;
@@ -11,7 +12,7 @@ use crate::history::History;
 use crate::item::Item;
 use crate::load::walk;
 use crate::log_state::answer_to;
-use crate::message::{Finished, MessageState};
+use crate::message::Finished;
 use crate::summary;
 
 /// The reason for a failure comes within this many events after it.

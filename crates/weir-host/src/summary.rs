@@ -3,13 +3,13 @@
 use weir_base::error::with_causes;
 use weir_session::{SessionError, StartError};
 use weir_store::SessionUpdate;
-use weir_transcript::{Turn, TurnState};
+use weir_transcript::{MessageState, Turn, TurnState};
 use weir_wire::MessageId;
 
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
 use crate::live_session::{Shortage, State};
 use crate::log_state::{LogState, TurnAnswer, answer_to};
-use crate::message::{Failure, FailureKind, Finished, MessageState};
+use crate::message::{Failure, FailureKind, Finished};
 use crate::metrics::{Counters, count};
 
 /// What the session has cost, without what it inherited.

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use weir_store::{CheckpointQuery, SessionId};
-use weir_transcript::{Change, Delivery, Entry, EntryBody, EntryId, ToolCall, ToolState, TurnState, View};
+use weir_transcript::{
+    Change, Entry, EntryBody, EntryId, MessageState, ToolCall, ToolState, TurnState, View,
+};
 use weir_wire::TurnId;
 
 use crate::checkpoint;
@@ -142,7 +144,10 @@ impl Found {
     fn is_any_open(&self) -> bool {
         self.entries.values().any(|entry| match &entry.body {
             EntryBody::User(user) => {
-                let is_open = matches!(user.delivery, Delivery::Queued | Delivery::Sent | Delivery::Started);
+                let is_open = matches!(
+                    user.delivery,
+                    MessageState::Queued | MessageState::Sent | MessageState::Started
+                );
                 is_open && user.message.is_some()
             }
             EntryBody::Tool(tool) => !tool.state.is_settled(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use weir_session::TurnEnd;
 use weir_testkit::scenario::outline;
-use weir_transcript::{Delivery, EntryBody, UserSource, View};
+use weir_transcript::{EntryBody, MessageState, UserSource, View};
 use weir_wire::MessageId;
 
 use crate::place::Place;
@@ -41,7 +41,7 @@ pub(crate) fn view(view: &View, plan: &Plan) -> Result<(), String> {
     for entry in &view.entries {
         if let EntryBody::User(user) = &entry.body
             && user.source == UserSource::Host
-            && matches!(user.delivery, Delivery::Queued | Delivery::Sent | Delivery::Started)
+            && matches!(user.delivery, MessageState::Queued | MessageState::Sent | MessageState::Started)
         {
             return Err(format!("a message is still {:?}: {:?}", user.delivery, user.message));
         }

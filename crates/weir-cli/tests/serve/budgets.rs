@@ -35,7 +35,8 @@ fn ended(served: &Served, sessions: &[String]) -> Vec<Value> {
         all.extend(eventually("the end of all messages", || {
             let list = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
             let list = list["messages"].as_array().unwrap().clone();
-            let is_open = |message: &Value| ["queued", "sent"].contains(&message["state"].as_str().unwrap());
+            let is_open =
+                |message: &Value| ["queued", "sent", "started"].contains(&message["state"].as_str().unwrap());
             (!list.iter().any(is_open)).then_some(list)
         }));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use weir_store::{SessionId, SessionUpdate};
-use weir_transcript::HostEvent;
+use weir_transcript::{HostEvent, MessageState};
 use weir_wire::{MessageId, slash_command};
 
 use super::Host;
@@ -17,7 +17,7 @@ use crate::error::HostError;
 use crate::info::SessionStatus;
 use crate::item::{Item, Note};
 use crate::live_session::{LiveSession, State};
-use crate::message::{Accepted, Finished, MessageInfo, MessageState, NewMessage, PICTURES, StoredMessage};
+use crate::message::{Accepted, Finished, MessageInfo, NewMessage, PICTURES, StoredMessage};
 use crate::message_queue::Record;
 use crate::metrics::count;
 use crate::past_messages;

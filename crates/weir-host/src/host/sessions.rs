@@ -9,8 +9,8 @@ use weir_store::{
     Append, Archived, ListOrder, ListQuery, Lookup, NewEvent, NewStoredSession, Parent, SessionId,
     SessionUpdate, StoredSession,
 };
-use weir_transcript::HostEvent;
 use weir_transcript::lookup::{LineTopics, main_agent_uuid, search_text};
+use weir_transcript::{HostEvent, MessageState};
 use weir_wire::{Decoder, MessageId};
 
 use super::Host;
@@ -23,7 +23,6 @@ use crate::info::{SessionInfo, SessionStatus, kept};
 use crate::item::{Item, message_labels};
 use crate::labels::labels;
 use crate::load::{Source, walk};
-use crate::message::MessageState;
 use crate::pages::{Created, ListSessions, SessionPage};
 use crate::settings::{Actor, Branch, KeptSettings, NewSession};
 use crate::viewer::Bye;

@@ -7,7 +7,7 @@ use serde_json::json;
 use weir_host::{ExportFormat, Host, HostError, SearchQuery, SessionId};
 use weir_session::SessionSpec;
 use weir_store::{Append, CheckpointQuery, NewEvent, ReadQuery, Store};
-use weir_transcript::{Delivery, EntryBody, ToolState};
+use weir_transcript::{EntryBody, MessageState, ToolState};
 
 use crate::place::{Place, ask, id_of, me, says, script, soon, until, with};
 
@@ -118,7 +118,7 @@ async fn an_old_page_tells_how_a_long_turn_ended() {
     let first = page.entries.last().unwrap();
     let EntryBody::User(message) = &first.body else { panic!("{first:?}") };
     // Its entry was dropped from the view long before the turn came to its end.
-    assert_eq!(message.delivery, Delivery::Answered);
+    assert_eq!(message.delivery, MessageState::Answered);
     assert!(first.turn.is_some());
     soon(host.shut_down(Duration::ZERO)).await;
 }

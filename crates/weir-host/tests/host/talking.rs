@@ -4,7 +4,7 @@ use serde_json::json;
 use weir_host::{FailureKind, Host, HostError, Image, MessageMode, MessageState, NewMessage, SessionStatus};
 use weir_session::SessionSpec;
 use weir_store::{Append, NewEvent};
-use weir_transcript::{Delivery, EntryBody};
+use weir_transcript::EntryBody;
 
 use crate::place::{Place, ask, id_of, me, says, script, send, soon, status, with};
 
@@ -226,7 +226,7 @@ async fn a_message_that_the_api_refuses_has_failed_and_says_why() {
         _ => None,
     });
     let entry = entry.unwrap();
-    assert_eq!(entry.delivery, Delivery::Failed);
+    assert_eq!(entry.delivery, MessageState::Failed);
     assert!(entry.error.is_some_and(|error| error.contains("too much of everything")));
     soon(host.shut_down(std::time::Duration::ZERO)).await;
 }

@@ -157,8 +157,7 @@ pub(crate) async fn list(
 }
 
 fn state_named(word: &str) -> Result<MessageState, Problem> {
-    use MessageState::{Answered, Cancelled, Failed, Indeterminate, Queued, Sent};
-    let all = [Queued, Sent, Answered, Cancelled, Failed, Indeterminate];
+    let all = MessageState::ALL;
     all.into_iter().find(|state| state.as_str() == word).ok_or_else(|| {
         let words = all.map(MessageState::as_str).join(", ");
         Problem::bad_request("state", format!("state must be one of {words}"))

@@ -191,7 +191,7 @@ async fn stop_once(app: &App, session: &SessionId, message: &MessageId, by: &Act
     let open: Vec<_> = messages.iter().filter(|message| !message.state.is_final()).collect();
     let ours = open.iter().find(|open| open.message_id == *message).map(|open| open.state);
     match ours {
-        Some(MessageState::Sent) => host.interrupt(session, by).await.map(drop),
+        Some(MessageState::Sent | MessageState::Started) => host.interrupt(session, by).await.map(drop),
         // It waits for a process. With nothing else to do, the whole session can be stopped.
         Some(_) if open.len() == 1 => host.stop(session, by).await,
         _ => Ok(()),

@@ -31,7 +31,7 @@ pub use sink::Sink;
 pub use watchdog::Phase;
 
 use weir_transcript::{
-    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Status, Turn, TurnState, UserEntry, View,
+    Change, EntryBody, Fold, HostEvent, MessageState, RequestState, Status, Turn, TurnState, UserEntry, View,
 };
 use weir_wire::{Line, MessageId, RequestId};
 
@@ -77,8 +77,8 @@ impl Noticed {
             Change::EntryReplaced(entry) => {
                 if let EntryBody::User(UserEntry { message: Some(id), delivery, .. }) = &entry.body {
                     match delivery {
-                        Delivery::Started => self.begun.push(id.clone()),
-                        Delivery::Cancelled => self.cancelled.push(id.clone()),
+                        MessageState::Started => self.begun.push(id.clone()),
+                        MessageState::Cancelled => self.cancelled.push(id.clone()),
                         _ => {}
                     }
                 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weir_session::{SessionError, SessionOptions};
-use weir_transcript::{Delivery, EntryBody, TurnState};
+use weir_transcript::{EntryBody, MessageState, TurnState};
 use weir_wire::TaskId;
 
 use crate::played::{asking, quiet, session, soon};
@@ -24,7 +24,7 @@ async fn an_interrupt_before_the_cli_is_ready_cancels_the_message() {
     assert_eq!(asked.await.unwrap().unwrap().text, "2");
     let view = session.view().await.unwrap();
     let EntryBody::User(user) = &view.entries[0].body else { panic!("a message") };
-    assert_eq!((user.text.as_str(), user.delivery), ("one", Delivery::Cancelled));
+    assert_eq!((user.text.as_str(), user.delivery), ("one", MessageState::Cancelled));
     session.stop().await;
 }
 

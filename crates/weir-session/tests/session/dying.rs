@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_session::{SessionError, SessionOptions, StartError};
-use weir_transcript::{Delivery, EntryBody, View};
+use weir_transcript::{EntryBody, MessageState, View};
 
 use crate::played::{SESSION, asking, quiet, session, soon};
 
 /// The delivery of each of our messages, in order.
-fn deliveries(view: &View) -> Vec<Delivery> {
+fn deliveries(view: &View) -> Vec<MessageState> {
     let of = |body: &EntryBody| match body {
         EntryBody::User(user) => Some(user.delivery),
         _ => None,
@@ -46,7 +46,7 @@ async fn a_message_sent_while_a_process_dies_goes_to_the_next() {
     stage.ready().await.turn("two", "2").await;
     assert_eq!(soon(asked).await.unwrap().unwrap().text, "2");
     soon(started).await.unwrap().unwrap();
-    assert_eq!(deliveries(&session.view().await.unwrap()), [Delivery::Answered, Delivery::Answered]);
+    assert_eq!(deliveries(&session.view().await.unwrap()), [MessageState::Answered, MessageState::Answered]);
     session.stop().await;
 }
 
@@ -78,7 +78,7 @@ async fn a_message_that_was_never_written_goes_to_the_next_process() {
     let asked = asking(&session, "two");
     stage.ready().await.turn("two", "2").await;
     assert_eq!(soon(asked).await.unwrap().unwrap().text, "2");
-    assert_eq!(deliveries(&session.view().await.unwrap()), [Delivery::Answered, Delivery::Answered]);
+    assert_eq!(deliveries(&session.view().await.unwrap()), [MessageState::Answered, MessageState::Answered]);
     session.stop().await;
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use weir_session::{Observer, Origin, SessionError, SessionOptions};
 use weir_transcript::{
-    Delivery, EntryBody, Fold, FoldOptions, HostEvent, RequestState, Status, ToolState, TurnState, View,
+    EntryBody, Fold, FoldOptions, HostEvent, MessageState, RequestState, Status, ToolState, TurnState, View,
 };
 use weir_wire::{CliSessionId, Decoder, MessageId};
 
@@ -86,7 +86,7 @@ impl Observer for Log {
     }
 }
 
-fn delivery(view: &View, id: &str) -> Option<Delivery> {
+fn delivery(view: &View, id: &str) -> Option<MessageState> {
     view.entries.iter().find_map(|entry| match &entry.body {
         EntryBody::User(user) if user.message == Some(MessageId::new(id)) => Some(user.delivery),
         _ => None,
@@ -110,9 +110,9 @@ async fn open_requests_and_turns_end_and_queued_messages_wait() {
             .iter()
             .any(|entry| matches!(&entry.body, EntryBody::Tool(tool) if tool.state == ToolState::Unknown))
     );
-    assert_eq!(delivery(&view, "m1"), Some(Delivery::Answered));
-    assert_eq!(delivery(&view, "m2"), Some(Delivery::Indeterminate));
-    assert_eq!(delivery(&view, "m3"), Some(Delivery::Queued));
+    assert_eq!(delivery(&view, "m1"), Some(MessageState::Answered));
+    assert_eq!(delivery(&view, "m2"), Some(MessageState::Indeterminate));
+    assert_eq!(delivery(&view, "m3"), Some(MessageState::Queued));
     assert!(soon(session.settled()).await.is_ok(), "nothing is running");
     session.stop().await;
 }
@@ -141,7 +141,7 @@ async fn numbers_and_costs_continue_and_the_log_gives_the_same_view_again() {
     assert_eq!(end.turn.id.0, 3);
     assert_eq!(end.total_cost_usd, Some(0.4), "counted once");
     let view = soon(session.view()).await.unwrap();
-    assert_eq!(delivery(&view, "m3"), Some(Delivery::Answered));
+    assert_eq!(delivery(&view, "m3"), Some(MessageState::Answered));
     assert!(!view.session.forked);
     assert!(view.entries.len() >= before.entries.len());
     for (place, entry) in view.entries.iter().enumerate() {

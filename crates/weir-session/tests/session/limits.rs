@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 use weir_session::{LeaveOpen, Limits, Phase, SessionError, SessionOptions};
-use weir_transcript::{Delivery, TurnState};
+use weir_transcript::{MessageState, TurnState};
 use weir_wire::RequestId;
 
 use crate::played::{Answer, Cli, asking, quiet, result, session, soon};
@@ -251,7 +251,7 @@ async fn the_cost_limit_counts_across_turns_and_fails_queued_messages() {
     assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");
     cli.hears_nothing_yet().await;
     let view = session.view().await.unwrap();
-    assert_eq!(deliveries(&view)[2], ("three", Delivery::Failed));
+    assert_eq!(deliveries(&view)[2], ("three", MessageState::Failed));
     session.stop().await;
 }
 

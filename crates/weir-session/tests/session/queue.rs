@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weir_session::{SessionError, SessionOptions};
-use weir_transcript::Delivery;
+use weir_transcript::MessageState;
 
 use crate::played::{asking, quiet, session, soon};
 use crate::turns::deliveries;
@@ -89,7 +89,11 @@ async fn a_queued_message_can_be_cancelled() {
     soon(first.answer()).await.unwrap();
     soon(third.answer()).await.unwrap();
     let view = session.view().await.unwrap();
-    let expected = [("one", Delivery::Answered), ("two", Delivery::Cancelled), ("three", Delivery::Answered)];
+    let expected = [
+        ("one", MessageState::Answered),
+        ("two", MessageState::Cancelled),
+        ("three", MessageState::Answered),
+    ];
     assert_eq!(deliveries(&view), expected);
     session.stop().await;
 }
@@ -118,7 +122,7 @@ async fn a_sent_message_is_cancelled_if_the_cli_confirms_it() {
         assert!(matches!(soon(second.answer()).await, Err(SessionError::Cancelled)));
         cli.result("1", &[&one]).await;
         assert_eq!(soon(first.answer()).await.unwrap().text, "1");
-        assert_eq!(deliveries(&session.view().await.unwrap())[1], ("two", Delivery::Cancelled));
+        assert_eq!(deliveries(&session.view().await.unwrap())[1], ("two", MessageState::Cancelled));
         session.stop().await;
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weir_session::{SessionError, SessionOptions};
-use weir_transcript::{Delivery, EntryBody, TurnState, View};
+use weir_transcript::{EntryBody, MessageState, TurnState, View};
 
 use crate::played::{SESSION, asking, result, session, soon};
 
@@ -160,7 +160,7 @@ async fn a_message_that_was_written_is_never_written_again() {
     assert_eq!(soon(second.answer()).await.unwrap().text, "2");
     cli.hears_nothing_yet().await;
     let view = session.view().await.unwrap();
-    assert_eq!(deliveries(&view), [("one", Delivery::Indeterminate), ("two", Delivery::Answered)]);
+    assert_eq!(deliveries(&view), [("one", MessageState::Indeterminate), ("two", MessageState::Answered)]);
     session.stop().await;
 }
 
@@ -179,7 +179,7 @@ async fn a_duplicate_message_id_is_refused_and_the_first_is_still_answered() {
 }
 
 /// Our messages, and what has become of them.
-pub(crate) fn deliveries(view: &View) -> Vec<(&str, Delivery)> {
+pub(crate) fn deliveries(view: &View) -> Vec<(&str, MessageState)> {
     let messages = view.entries.iter().filter_map(|entry| match &entry.body {
         EntryBody::User(user) => Some((user.text.as_str(), user.delivery)),
         _ => None,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use weir_wire::{CommandLifecycleMessage, CommandState, IdRef, MessageId, Text, ToolUseId, TurnId};
 
 use super::{Fold, Sink};
-use crate::view::{Change, Delivery, Entry, EntryBody, EntryId, UserEntry, UserSource};
+use crate::view::{Change, Entry, EntryBody, EntryId, MessageState, UserEntry, UserSource};
 
 /// The messages that we know of.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -47,12 +47,6 @@ impl Messages {
     }
 }
 
-impl Delivery {
-    fn is_open(self) -> bool {
-        matches!(self, Self::Queued | Self::Sent | Self::Started)
-    }
-}
-
 impl Fold {
     pub(super) fn add_user_entry(
         &mut self,
@@ -63,7 +57,7 @@ impl Fold {
         source: UserSource,
         sink: &mut Sink<'_>,
     ) {
-        let delivery = if source == UserSource::Host { Delivery::Queued } else { Delivery::Sent };
+        let delivery = if source == UserSource::Host { MessageState::Queued } else { MessageState::Sent };
         let body = EntryBody::User(UserEntry {
             message: message.clone(),
             text,
@@ -84,7 +78,7 @@ impl Fold {
         if self.messages.is_known(id) {
             // It is waiting again: no process took it, or the sender is gone.
             self.messages.waiting.retain(|waiting| waiting != id);
-            self.set_delivery(id, Delivery::Queued, sink);
+            self.set_delivery(id, MessageState::Queued, sink);
         } else {
             self.add_user_entry(None, Some(id.clone()), text.to_owned(), images, UserSource::Host, sink);
         }
@@ -93,12 +87,12 @@ impl Fold {
     pub(super) fn message_sent(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
         self.messages.known_from_host = true;
         self.messages.wait(id);
-        self.set_delivery(id, Delivery::Sent, sink);
+        self.set_delivery(id, MessageState::Sent, sink);
     }
 
     pub(super) fn message_cancelled(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
         self.stop_waiting(id);
-        self.set_delivery(id, Delivery::Cancelled, sink);
+        self.set_delivery(id, MessageState::Cancelled, sink);
     }
 
     /// No turn will take this message. An interrupt that was meant for it must not hit the next turn.
@@ -112,7 +106,7 @@ impl Fold {
     /// A message has no answer and will not get one.
     pub(super) fn message_failed(&mut self, id: &MessageId, error: &str, sink: &mut Sink<'_>) {
         self.stop_waiting(id);
-        self.set_delivery_and_error(id, Delivery::Failed, Some(error), sink);
+        self.set_delivery_and_error(id, MessageState::Failed, Some(error), sink);
     }
 
     /// The CLI echoes a message that was sent to it. In a recording, the echo is the only trace of the message.
@@ -125,7 +119,7 @@ impl Fold {
     ) {
         let id = uuid.map(MessageId::from);
         if let Some(id) = id.as_ref().filter(|id| self.messages.is_known(id)) {
-            return self.set_delivery(&id.clone(), Delivery::Started, sink);
+            return self.set_delivery(&id.clone(), MessageState::Started, sink);
         }
         self.add_user_entry(None, id.clone(), text.to_owned(), images, UserSource::Host, sink);
         let Some(id) = id else { return };
@@ -135,7 +129,7 @@ impl Fold {
             Some(turn) => self.add_message_to(turn, &id, sink),
             None => self.messages.wait(&id),
         }
-        self.set_delivery(&id, Delivery::Started, sink);
+        self.set_delivery(&id, MessageState::Started, sink);
     }
 
     pub(super) fn command_lifecycle(&mut self, line: &CommandLifecycleMessage<'_>, sink: &mut Sink<'_>) {
@@ -145,7 +139,7 @@ impl Fold {
             CommandState::Queued => {}
             CommandState::Started => {
                 self.turn_answers([line.command_uuid].into_iter(), sink);
-                self.set_delivery(&id, Delivery::Started, sink);
+                self.set_delivery(&id, MessageState::Started, sink);
             }
             // The result came first and said more: the messages of a failed turn end in one of these states.
             CommandState::Completed
@@ -156,7 +150,7 @@ impl Fold {
             // Its turn had begun and was interrupted. It does not count as cancelled: something may have been
             // done.
             CommandState::Cancelled if self.is_answered(&id) => {}
-            CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
+            CommandState::Completed => self.set_delivery(&id, MessageState::Answered, sink),
             CommandState::Cancelled => self.message_cancelled(&id, sink),
             CommandState::Discarded => {
                 self.message_failed(&id, "the CLI discarded the message without answering it", sink);
@@ -168,32 +162,32 @@ impl Fold {
 
     fn has_failed(&self, id: &MessageId) -> bool {
         let body = self.message_entry(id).map(|entry| &entry.body);
-        matches!(body, Some(EntryBody::User(user)) if user.delivery == Delivery::Failed)
+        matches!(body, Some(EntryBody::User(user)) if user.delivery == MessageState::Failed)
     }
 
-    pub(super) fn set_delivery(&mut self, id: &MessageId, delivery: Delivery, sink: &mut Sink<'_>) {
+    pub(super) fn set_delivery(&mut self, id: &MessageId, delivery: MessageState, sink: &mut Sink<'_>) {
         self.set_delivery_and_error(id, delivery, None, sink);
     }
 
     fn set_delivery_and_error(
         &mut self,
         id: &MessageId,
-        delivery: Delivery,
+        delivery: MessageState,
         error: Option<&str>,
         sink: &mut Sink<'_>,
     ) {
         let Some(entry) = self.message_entry(id) else { return };
         let EntryBody::User(user) = &entry.body else { return };
-        let is_over = matches!(user.delivery, Delivery::Answered | Delivery::Failed);
-        let is_step_back = delivery == Delivery::Started && is_over;
+        let is_over = matches!(user.delivery, MessageState::Answered | MessageState::Failed);
+        let is_step_back = delivery == MessageState::Started && is_over;
         if user.delivery == delivery || is_step_back {
             return;
         }
         let mut entry = entry.clone();
-        if delivery == Delivery::Started {
+        if delivery == MessageState::Started {
             entry.turn = entry.turn.or(self.turns.current());
         }
-        if matches!(delivery, Delivery::Queued | Delivery::Sent) {
+        if matches!(delivery, MessageState::Queued | MessageState::Sent) {
             entry.turn = None;
         }
         if let EntryBody::User(user) = &mut entry.body {
@@ -206,7 +200,7 @@ impl Fold {
     /// Whether a result has answered this message, successfully or with an error.
     pub(super) fn is_answered(&self, id: &MessageId) -> bool {
         let body = self.message_entry(id).map(|entry| &entry.body);
-        matches!(body, Some(EntryBody::User(user)) if matches!(user.delivery, Delivery::Answered | Delivery::Failed))
+        matches!(body, Some(EntryBody::User(user)) if matches!(user.delivery, MessageState::Answered | MessageState::Failed))
     }
 
     /// The entry of a message, in the view or dropped from it.
@@ -257,19 +251,19 @@ impl Fold {
         let unsure = dropped.chain(&self.view.entries).filter_map(|entry| match &entry.body {
             EntryBody::User(UserEntry {
                 message: Some(id),
-                delivery: Delivery::Sent | Delivery::Started,
+                delivery: MessageState::Sent | MessageState::Started,
                 ..
             }) => Some(id.clone()),
             _ => None,
         });
         let unsure: Vec<MessageId> = unsure.collect();
         for id in unsure {
-            self.set_delivery(&id, Delivery::Indeterminate, sink);
+            self.set_delivery(&id, MessageState::Indeterminate, sink);
         }
     }
 }
 
 /// Whether it is a message whose delivery is still open.
 fn is_open(entry: &Entry) -> bool {
-    matches!(&entry.body, EntryBody::User(user) if user.delivery.is_open())
+    matches!(&entry.body, EntryBody::User(user) if !user.delivery.is_final())
 }

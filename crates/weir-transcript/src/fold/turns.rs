@@ -11,8 +11,8 @@ use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, T
 use super::messages::MAX_MESSAGES;
 use super::{Fold, Sink};
 use crate::view::{
-    Change, Delivery, Denial, Entry, EntryBody, EntryId, McpServer, Notice, Plugin, Said, Session, TextEntry,
-    TokenUsage, ToolState, Turn, TurnCause, TurnResult, TurnState,
+    Change, Denial, Entry, EntryBody, EntryId, McpServer, MessageState, Notice, Plugin, Said, Session,
+    TextEntry, TokenUsage, ToolState, Turn, TurnCause, TurnResult, TurnState,
 };
 
 /// Maximum number of turns that wait for their result at once; beyond that, the oldest will not get one.
@@ -155,7 +155,7 @@ impl Fold {
         self.turns.open.push(OpenTurn { id, interrupted, began_at: self.next_entry, said: None });
         self.emit(Change::TurnAdded(Box::new(turn)), sink);
         if let Some(message) = message {
-            self.set_delivery(&message, Delivery::Started, sink);
+            self.set_delivery(&message, MessageState::Started, sink);
         }
     }
 
@@ -338,7 +338,7 @@ impl Fold {
             (false, false) => said,
         };
         for message in taken.into_iter().rev().filter(|message| !answered.contains(message)) {
-            self.set_delivery(&message, Delivery::Sent, sink);
+            self.set_delivery(&message, MessageState::Sent, sink);
             self.messages.waiting.push_front(message);
         }
         self.messages.waiting.retain(|waiting| !answered.contains(waiting));
@@ -346,7 +346,7 @@ impl Fold {
             self.set_turn(message, id, sink);
             match error {
                 Some(error) => self.message_failed(message, error, sink),
-                None => self.set_delivery(message, Delivery::Answered, sink),
+                None => self.set_delivery(message, MessageState::Answered, sink),
             }
         }
         self.update_turn(id, sink, |turn| {

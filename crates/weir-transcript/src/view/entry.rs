@@ -81,7 +81,7 @@ pub struct UserEntry {
     /// Who wrote it.
     pub source: UserSource,
     /// Its delivery state.
-    pub delivery: Delivery,
+    pub delivery: MessageState,
     /// Why it has no answer, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -101,12 +101,11 @@ pub enum UserSource {
     Cli,
 }
 
-/// The delivery state of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What has become of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Delivery {
+pub enum MessageState {
     /// It is waiting, in the host or in the CLI.
     Queued,
     /// It was written to the CLI.
@@ -121,6 +120,37 @@ pub enum Delivery {
     Failed,
     /// The CLI ended without saying what became of it.
     Indeterminate,
+}
+
+impl MessageState {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Queued,
+        Self::Sent,
+        Self::Started,
+        Self::Answered,
+        Self::Cancelled,
+        Self::Failed,
+        Self::Indeterminate,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sent => "sent",
+            Self::Started => "started",
+            Self::Answered => "answered",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Indeterminate => "indeterminate",
+        }
+    }
+
+    /// Whether the state will not change any more.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Queued | Self::Sent | Self::Started)
+    }
 }
 
 /// Text from the model.

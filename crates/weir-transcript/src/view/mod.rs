@@ -19,7 +19,7 @@ pub use agent::{Agent, AgentProgress, AgentState, BackgroundTask};
 pub use change::Change;
 pub use cost::{Cost, MessageUsage, ModelCost, TokenUsage};
 pub use entry::{
-    ApiError, BlockState, CodeBlock, Delivery, Entry, EntryBody, EntryId, TextEntry, ThinkingEntry,
+    ApiError, BlockState, CodeBlock, Entry, EntryBody, EntryId, MessageState, TextEntry, ThinkingEntry,
     UnknownEntry, UnknownReason, UserEntry, UserSource,
 };
 pub use notice::{HookRun, Notice};

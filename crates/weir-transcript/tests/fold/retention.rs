@@ -1,7 +1,7 @@
 //! A bounded view stays bounded and correct.
 
 use serde_json::json;
-use weir_transcript::{Change, Delivery, EntryBody, FoldOptions, HostEvent, ToolState};
+use weir_transcript::{Change, EntryBody, FoldOptions, HostEvent, MessageState, ToolState};
 
 use crate::support::TestSession;
 
@@ -186,7 +186,7 @@ fn echoes_without_an_end_are_bounded() {
 }
 
 /// The last reported delivery of a message.
-fn last_delivery(talk: &TestSession, id: &str) -> Option<Delivery> {
+fn last_delivery(talk: &TestSession, id: &str) -> Option<MessageState> {
     talk.changes.iter().rev().find_map(|change| match change {
         Change::EntryAdded(entry) | Change::EntryReplaced(entry) => match &entry.body {
             EntryBody::User(user) if user.message.as_ref()?.as_str() == id => Some(user.delivery),
@@ -210,9 +210,9 @@ fn dropped_message() -> TestSession {
 #[test]
 fn a_message_whose_entry_was_dropped_is_still_answered() {
     let mut talk = dropped_message();
-    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Started));
+    assert_eq!(last_delivery(&talk, "m"), Some(MessageState::Started));
     talk.result("done");
-    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Answered));
+    assert_eq!(last_delivery(&talk, "m"), Some(MessageState::Answered));
     // And only once.
     let changes = talk.changes.len();
     talk.host(&HostEvent::MessageCancelled { message: "m".into() });
@@ -224,7 +224,7 @@ fn a_message_whose_entry_was_dropped_is_still_answered() {
 fn a_message_whose_entry_was_dropped_is_still_lost_with_its_process() {
     let mut talk = dropped_message();
     talk.exits(None, Some(9), "");
-    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Indeterminate));
+    assert_eq!(last_delivery(&talk, "m"), Some(MessageState::Indeterminate));
     talk.view();
 }
 
@@ -232,8 +232,8 @@ fn a_message_whose_entry_was_dropped_is_still_lost_with_its_process() {
 fn a_message_whose_entry_was_dropped_can_wait_again() {
     let mut talk = dropped_message();
     talk.host(&HostEvent::MessageQueued { message: "m".into(), text: "work".into(), images: 0 });
-    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Queued));
+    assert_eq!(last_delivery(&talk, "m"), Some(MessageState::Queued));
     talk.host(&HostEvent::MessageCancelled { message: "m".into() });
-    assert_eq!(last_delivery(&talk, "m"), Some(Delivery::Cancelled));
+    assert_eq!(last_delivery(&talk, "m"), Some(MessageState::Cancelled));
     talk.view();
 }

@@ -1,11 +1,11 @@
 //! Turns: which messages they answer, and how they end.
 
 use serde_json::json;
-use weir_transcript::{Delivery, EntryBody, HostEvent, Notice, Status, ToolState, TurnCause, TurnState};
+use weir_transcript::{EntryBody, HostEvent, MessageState, Notice, Status, ToolState, TurnCause, TurnState};
 
 use crate::support::TestSession;
 
-fn deliveries(talk: &TestSession) -> Vec<(String, Delivery)> {
+fn deliveries(talk: &TestSession) -> Vec<(String, MessageState)> {
     let messages = talk.view().entries.iter().filter_map(|entry| match &entry.body {
         EntryBody::User(user) => Some((user.text.clone(), user.delivery)),
         _ => None,
@@ -17,13 +17,13 @@ fn deliveries(talk: &TestSession) -> Vec<(String, Delivery)> {
 fn without_ids_messages_are_answered_in_order() {
     let mut talk = TestSession::new();
     talk.sends("a", "A").sends("b", "B");
-    assert_eq!(deliveries(&talk), [("A".into(), Delivery::Sent), ("B".into(), Delivery::Sent)]);
+    assert_eq!(deliveries(&talk), [("A".into(), MessageState::Sent), ("B".into(), MessageState::Sent)]);
     talk.init();
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Started);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Started);
     talk.says("m", "to A").result("to A");
-    assert_eq!(deliveries(&talk), [("A".into(), Delivery::Answered), ("B".into(), Delivery::Sent)]);
+    assert_eq!(deliveries(&talk), [("A".into(), MessageState::Answered), ("B".into(), MessageState::Sent)]);
     talk.init().says("n", "to B").result("to B");
-    assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+    assert_eq!(deliveries(&talk)[1].1, MessageState::Answered);
     assert!(
         talk.view().turns.iter().all(|turn| turn.cause == TurnCause::Message && turn.messages.len() == 1)
     );
@@ -36,7 +36,7 @@ fn a_result_says_by_ids_which_messages_it_answers() {
     talk.sends("a", "A").sends("b", "B").sends("c", "C").init();
     talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "num_turns": 1, "user_message_uuids": ["a", "c"]}));
     let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
-    assert_eq!(states, [Delivery::Answered, Delivery::Sent, Delivery::Answered]);
+    assert_eq!(states, [MessageState::Answered, MessageState::Sent, MessageState::Answered]);
     assert_eq!(talk.view().turns[0].messages.len(), 2);
 }
 
@@ -50,9 +50,9 @@ fn an_unasked_turn_answers_no_message() {
     talk.sends("b", "B").init().says("o", "woke up");
     talk.json(&json!({"type": "result", "subtype": "success", "result": "woke up", "num_turns": 1, "origin": {"kind": "task-notification"}}));
     assert_eq!(talk.view().turns[2].cause, TurnCause::Unasked { origin: Some("task-notification".into()) });
-    assert_eq!(deliveries(&talk)[1].1, Delivery::Sent);
+    assert_eq!(deliveries(&talk)[1].1, MessageState::Sent);
     talk.init().says("p", "to B").result("to B");
-    assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+    assert_eq!(deliveries(&talk)[1].1, MessageState::Answered);
 }
 
 #[test]
@@ -63,9 +63,9 @@ fn an_empty_result_after_a_resume_answers_no_message() {
         &json!({"type": "result", "subtype": "success", "result": "No response requested.", "num_turns": 0}),
     );
     assert_eq!(talk.view().turns[0].state, TurnState::Empty);
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Sent);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Sent);
     talk.init().says("m", "to A").result("to A");
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Answered);
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn an_empty_result_after_text_is_the_answer() {
     assert_eq!(talk.view().turns[0].state, TurnState::Succeeded);
     let result = talk.view().turns[0].result.clone().unwrap();
     assert_eq!((result.text.as_deref(), result.degraded), (Some("Error: No messages to compact"), true));
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Answered);
     // The CLI's empty answer after a resume is not an answer, even if it comes as text.
     let mut talk = TestSession::new();
     talk.sends("a", "A").init().says("m", "No response requested.").json(&empty);
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Sent);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Sent);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn when_the_cli_dies_everything_that_was_open_ends() {
     assert_eq!(view.agents[0].state, weir_transcript::AgentState::Unknown);
     assert_eq!(view.requests[0].state, weir_transcript::RequestState::Cancelled);
     let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
-    assert_eq!(states, [Delivery::Indeterminate, Delivery::Indeterminate, Delivery::Queued]);
+    assert_eq!(states, [MessageState::Indeterminate, MessageState::Indeterminate, MessageState::Queued]);
     let last = &view.entries.last().unwrap().body;
     assert!(
         matches!(last, EntryBody::Notice { notice: Notice::ProcessEnded { signal: Some(9), stderr, .. } } if stderr == "out of memory")
@@ -146,7 +146,7 @@ fn a_session_continues_in_a_new_process() {
     assert_eq!(talk.view().turns[0].state, TurnState::Lost);
     talk.sends("b", "B").init().says("m", "to B").result("to B");
     assert_eq!(talk.view().status, Status::Idle);
-    assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+    assert_eq!(deliveries(&talk)[1].1, MessageState::Answered);
 }
 
 #[test]
@@ -158,9 +158,9 @@ fn lifecycle_lines_report_the_state_of_a_message() {
     talk.json(&lifecycle("a", "queued")).json(&lifecycle("a", "started")).json(&lifecycle("b", "cancelled"));
     let states =
         |talk: &TestSession| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
-    assert_eq!(states(&talk), [Delivery::Started, Delivery::Cancelled]);
+    assert_eq!(states(&talk), [MessageState::Started, MessageState::Cancelled]);
     talk.json(&lifecycle("a", "completed"));
-    assert_eq!(states(&talk), [Delivery::Answered, Delivery::Cancelled]);
+    assert_eq!(states(&talk), [MessageState::Answered, MessageState::Cancelled]);
 }
 
 #[test]
@@ -190,10 +190,10 @@ fn a_message_that_was_taken_by_order_and_not_answered_waits_again() {
     talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "num_turns": 1, "user_message_uuids": ["b"]}));
     let states =
         |talk: &TestSession| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
-    assert_eq!(states(&talk), [Delivery::Sent, Delivery::Answered]);
+    assert_eq!(states(&talk), [MessageState::Sent, MessageState::Answered]);
     assert_eq!(talk.view().entries[1].turn.unwrap().0, 1);
     talk.init().result("y");
-    assert_eq!(states(&talk), [Delivery::Answered, Delivery::Answered]);
+    assert_eq!(states(&talk), [MessageState::Answered, MessageState::Answered]);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_process_that_starts_ends_what_the_one_before_left_open() {
     talk.sends("a", "A").init().says("m", "half").host(&HostEvent::ProcessStarted { resumes: None });
     talk.sends("b", "B").init().says("n", "to B").result("to B");
     let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
-    assert_eq!(states, [Delivery::Indeterminate, Delivery::Answered]);
+    assert_eq!(states, [MessageState::Indeterminate, MessageState::Answered]);
     assert_eq!(talk.view().turns[0].state, TurnState::Degraded);
 }
 
@@ -232,7 +232,7 @@ fn an_echo_in_a_recording_belongs_to_the_turn() {
         .line(r#"{"type":"user","message":{"content":"hello"},"uuid":"a","isReplay":true}"#)
         .says("m", "hi")
         .result("hi");
-    assert_eq!(deliveries(&talk), [("hello".into(), Delivery::Answered)]);
+    assert_eq!(deliveries(&talk), [("hello".into(), MessageState::Answered)]);
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn one_result_for_a_turn_and_for_the_one_that_the_cli_began_meanwhile() {
         let states: Vec<_> = talk.view().turns.iter().map(|turn| turn.state).collect();
         assert_eq!(states, [TurnState::Succeeded, TurnState::Succeeded]);
         if is_known {
-            assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+            assert_eq!(deliveries(&talk)[0].1, MessageState::Answered);
             assert_eq!(talk.view().turns[0].messages.len(), 1);
         }
         let spent: f64 = talk.view().turns.iter().filter_map(|turn| turn.cost_usd).sum();
@@ -307,12 +307,12 @@ fn discarded_and_refused_messages_end_with_a_reason() {
         let mut talk = TestSession::new();
         talk.sends("a", "A");
         talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": state}));
-        assert_eq!(deliveries(&talk)[0].1, Delivery::Failed);
+        assert_eq!(deliveries(&talk)[0].1, MessageState::Failed);
         let EntryBody::User(user) = &talk.view().entries[0].body else { panic!("a message") };
         assert!(user.error.as_deref().unwrap().contains(reason));
         // It does not take the turn of another message.
         talk.sends("b", "B").init().says("m", "to B").result("to B");
-        assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+        assert_eq!(deliveries(&talk)[1].1, MessageState::Answered);
     }
 }
 
@@ -344,7 +344,7 @@ fn a_completely_empty_result_is_an_error() {
     let turn = &talk.view().turns[0];
     assert_eq!(turn.state, TurnState::Failed);
     assert!(turn.result.as_ref().unwrap().error().contains("without an answer"));
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Failed);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Failed);
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn an_interrupted_turn_does_not_cancel_its_message() {
     );
     talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": "cancelled"}));
     assert_eq!(talk.view().turns[0].state, TurnState::Interrupted);
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Answered);
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_compaction_that_was_interrupted_is_not_a_failure() {
     let turn = &talk.view().turns[0];
     assert_eq!(turn.state, TurnState::Interrupted);
     assert!(turn.result.as_ref().unwrap().errors.is_empty());
-    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Answered);
 }
 
 #[test]
