@@ -238,8 +238,7 @@ impl LogState {
         if self.is_stopped {
             return SessionStatus::Idle;
         }
-        let last = view.turns.last().map(|turn| turn.state);
-        let has_failed = matches!(last, Some(TurnState::Failed | TurnState::Degraded | TurnState::Lost));
+        let has_failed = view.turns.last().is_some_and(|turn| turn.state.is_error());
         if self.failure.is_some() || has_failed { SessionStatus::Failed } else { SessionStatus::Idle }
     }
 
@@ -261,7 +260,7 @@ impl LogState {
     pub(crate) fn closing(&self, view: &View) -> Vec<Item> {
         let status = &view.status;
         let silent = self.messages.handed_and_silent();
-        let turn = is_at_work(status) && *status != Status::Background || !silent.is_empty();
+        let turn = status.is_in_turn() || !silent.is_empty();
         let unseen = self.messages.accepted_only().map(|record| Item::Host(queued(&record.message)));
         let mut items: Vec<Item> = unseen.collect();
         items.extend(silent.into_iter().map(|message| Item::Host(HostEvent::MessageSent { message })));
@@ -284,7 +283,7 @@ impl LogState {
 
     /// Whether something is running that would be cut off if the host ended.
     pub(crate) fn is_at_work(&self, view: &View) -> bool {
-        is_at_work(&view.status) || self.messages.is_any_in_flight()
+        view.status.is_in_turn() || view.status == Status::Background || self.messages.is_any_in_flight()
     }
 }
 
@@ -313,15 +312,6 @@ pub(crate) struct TurnAnswer {
     pub(crate) api_error: Option<ApiError>,
     pub(crate) rate_limit_resets_at: Option<u64>,
     pub(crate) turn: Option<Turn>,
-}
-
-/// Whether a turn runs, asked for or not.
-pub(crate) fn is_turn_running(view: &View) -> bool {
-    matches!(view.status, Status::Running | Status::Compacting | Status::WaitingForPerson)
-}
-
-fn is_at_work(status: &Status) -> bool {
-    matches!(status, Status::Running | Status::Compacting | Status::WaitingForPerson | Status::Background)
 }
 
 impl Tally {

@@ -16,7 +16,7 @@ use crate::error::HostError;
 use crate::info::{SessionInfo, SessionStatus};
 use crate::item::{Item, Note};
 use crate::live_session::LiveSession;
-use crate::log_state::{STOP, is_turn_running};
+use crate::log_state::STOP;
 use crate::message::{MessageMode, StoredMessage};
 use crate::message_queue::Record;
 use crate::pages::ResumeReport;
@@ -39,7 +39,7 @@ impl Host {
         let (session, on_their_way, next) = {
             let mut state = live.lock();
             let on_their_way = state.log.messages.interrupt();
-            let has_turn = !on_their_way.is_empty() || is_turn_running(&state.view);
+            let has_turn = !on_their_way.is_empty() || state.view.status.is_in_turn();
             let next = if has_turn { None } else { state.log.messages.claim_first() };
             (state.session.clone(), on_their_way, next)
         };

@@ -86,6 +86,13 @@ pub enum Status {
     Ended,
 }
 
+impl Status {
+    /// Whether a turn is running, asked for or not.
+    pub fn is_in_turn(&self) -> bool {
+        matches!(self, Self::Running | Self::Compacting | Self::WaitingForPerson)
+    }
+}
+
 /// The account's rate limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
