@@ -21,42 +21,25 @@ const WAKE_UP: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Life {
     state: State,
+    plan: Plan,
     /// The session to resume at first, if one was given.
     resume: Option<CliSessionId>,
     /// Whether one of our processes has reported the session id. From then on that is the one to resume.
     is_named: bool,
-    /// The session that the starting process resumes directly, rather than as a fork.
-    spawning: Option<CliSessionId>,
-    /// Whether the process has reported that it is ready, or was not asked.
-    has_answered: bool,
     /// Callers waiting for the process to be ready. Those that came while one was ending wait for the next.
     starting: Vec<(Ticket, Waits)>,
     /// Callers waiting until nothing is running.
     settling: Vec<Ticket>,
     /// Callers waiting for the process to end.
     closing: Vec<Ticket>,
-    /// Whether the process is to end after its turn.
-    close: bool,
-    /// Whether the process is to be replaced once nothing is running, not even in the background.
-    renew: bool,
-    /// Why the process must end. Boxed, as it is rare and large.
-    failure: Option<Box<SessionError>>,
     /// The newest entry when the process was started: later ones come from this process.
     started_after: Option<EntryId>,
-    /// Whether the process was told to end on request, and not because something went wrong.
-    is_end_wanted: bool,
     /// An error that the process reported in a result that answers no message.
     complaint: Option<Box<str>>,
-    /// Whether the session is to end.
-    stop: bool,
-    /// Whether it is to end without waiting for anything.
-    kill: bool,
     /// The unexpected working directory that was already reported.
     reported_cwd: Option<String>,
     /// When the process is ended even if its turn has not.
     escalate_at: Option<Instant>,
-    /// Whether the process is being ended because its turn did not end in time.
-    has_ignored_interrupt: bool,
     /// Until when the CLI may begin a turn by itself.
     wakes_until: Option<Instant>,
 }
@@ -70,47 +53,80 @@ pub(super) enum Waits {
     ForNextProcess,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The state of the process, with what is only true in that state.
+#[derive(Debug)]
 enum State {
     Absent,
     /// It is being started.
-    Starting,
+    Starting {
+        /// The session that it resumes directly, rather than as a fork.
+        resumes: Option<CliSessionId>,
+    },
     /// Running and asked whether it is ready.
     Initialising,
+    /// It has reported that it is ready, or was not asked.
     Ready,
     /// Its input is closed, or it is being killed.
-    Ending,
+    Ending(Ending),
+    /// The session is over: there will be no other process.
     Over,
+}
+
+/// The end of a process that still runs.
+#[derive(Debug)]
+struct Ending {
+    cause: EndCause,
+    /// Whether it has reported that it is ready, or was not asked.
+    has_answered: bool,
+    /// Whether it is ended because its turn did not end in time.
+    has_ignored_interrupt: bool,
+}
+
+/// Why a process ends.
+#[derive(Debug)]
+enum EndCause {
+    /// On request.
+    Requested,
+    /// By itself, or because it took too long.
+    Unwanted,
+    /// Because of this failure. Boxed, as it is rare and large.
+    Failed(Box<SessionError>),
+}
+
+/// What is to become of the process. Each plan includes the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Plan {
+    Keep,
+    /// Replace it once nothing is running, not even in the background.
+    Renew,
+    /// End it after its turn.
+    Close,
+    /// End it and the session.
+    Stop,
+    /// End it and the session without waiting for anything.
+    Kill,
 }
 
 impl Life {
     pub(super) fn new(resume: Option<CliSessionId>) -> Self {
         Self {
             state: State::Absent,
+            plan: Plan::Keep,
             resume,
             is_named: false,
-            spawning: None,
-            has_answered: false,
             starting: Vec::new(),
             settling: Vec::new(),
             closing: Vec::new(),
-            close: false,
-            renew: false,
-            failure: None,
             started_after: None,
-            is_end_wanted: false,
             complaint: None,
-            stop: false,
-            kill: false,
             reported_cwd: None,
             escalate_at: None,
-            has_ignored_interrupt: false,
             wakes_until: None,
         }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.state == State::Over
+        matches!(self.state, State::Over)
     }
 
     pub(super) fn has_process(&self) -> bool {
@@ -118,37 +134,41 @@ impl Life {
     }
 
     pub(super) fn is_starting(&self) -> bool {
-        matches!(self.state, State::Starting | State::Initialising)
+        matches!(self.state, State::Starting { .. } | State::Initialising)
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        self.state == State::Ready
+        matches!(self.state, State::Ready)
     }
 
     /// Whether there is a process that is not being ended.
     pub(super) fn is_alive(&self) -> bool {
-        matches!(self.state, State::Starting | State::Initialising | State::Ready)
+        matches!(self.state, State::Starting { .. } | State::Initialising | State::Ready)
     }
 
     pub(super) fn is_ending(&self) -> bool {
-        self.state == State::Ending
+        matches!(self.state, State::Ending(_))
     }
 
     pub(super) fn has_ignored_interrupt(&self) -> bool {
-        self.has_ignored_interrupt
+        matches!(&self.state, State::Ending(ending) if ending.has_ignored_interrupt)
     }
 
     /// Whether messages can be written.
     pub(super) fn takes_messages(&self) -> bool {
-        self.is_ready() && !self.close && !self.renew && !self.stop && self.escalate_at.is_none()
+        self.is_ready() && self.plan == Plan::Keep && self.escalate_at.is_none()
     }
 
     pub(super) fn has_answered(&self) -> bool {
-        self.has_answered
+        match &self.state {
+            State::Ready => true,
+            State::Ending(ending) => ending.has_answered,
+            State::Absent | State::Starting { .. } | State::Initialising | State::Over => false,
+        }
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.stop
+        self.plan >= Plan::Stop
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -157,7 +177,7 @@ impl Life {
 
     /// Whether it is to end without waiting.
     pub(super) fn is_killing(&self) -> bool {
-        self.kill
+        self.plan == Plan::Kill
     }
 
     pub(super) fn escalate_at(&mut self, at: Instant) {
@@ -181,18 +201,38 @@ impl Life {
 
     /// Why the process must end, if it must.
     pub(super) fn failure(&self) -> Option<&SessionError> {
-        self.failure.as_deref()
+        match &self.state {
+            State::Ending(Ending { cause: EndCause::Failed(error), .. }) => Some(error),
+            _ => None,
+        }
     }
 
     /// Which process a new caller waits for.
     pub(super) fn waits(&self) -> Waits {
-        if self.state == State::Ending { Waits::ForNextProcess } else { Waits::ForThisProcess }
+        if self.is_ending() { Waits::ForNextProcess } else { Waits::ForThisProcess }
     }
 
     /// The process no longer reads. Messages from now on are for the next one.
     pub(super) fn process_is_ending(&mut self) {
         if self.is_alive() {
-            self.state = State::Ending;
+            self.begin_ending(EndCause::Unwanted, false);
+        }
+    }
+
+    fn begin_ending(&mut self, cause: EndCause, has_ignored_interrupt: bool) {
+        let has_answered = self.has_answered();
+        self.state = State::Ending(Ending { cause, has_answered, has_ignored_interrupt });
+    }
+
+    /// Adopts a plan, unless there is one that includes it.
+    fn plan(&mut self, plan: Plan) {
+        self.plan = self.plan.max(plan);
+    }
+
+    /// Forgets the plans for a process that is gone. A session that is to end still is.
+    fn forget_plan(&mut self) {
+        if !self.is_stopping() {
+            self.plan = Plan::Keep;
         }
     }
 
@@ -202,7 +242,7 @@ impl Life {
 
     pub(super) fn close(&mut self, ticket: Ticket) {
         self.closing.push(ticket);
-        self.close = true;
+        self.plan(Plan::Close);
     }
 
     /// Until when the CLI may begin a turn by itself.
@@ -217,13 +257,13 @@ impl Life {
 
     /// Ends an idle process; the next message starts another one.
     pub(super) fn end_quietly(&mut self) {
-        self.close = true;
+        self.plan(Plan::Close);
     }
 }
 
 impl Machine {
     pub(super) fn start(&mut self, ticket: Ticket) {
-        if self.life.stop {
+        if self.life.is_stopping() {
             return self.reply(ticket, Err(SessionError::Stopped));
         }
         let waits = self.life.waits();
@@ -233,7 +273,7 @@ impl Machine {
     /// The process ended because it does not know the handshake. No caller has to fail: the next one is started
     /// without it.
     pub(super) fn too_old(&mut self) {
-        self.life.close = true;
+        self.life.plan(Plan::Close);
         self.watchdog.take_fired();
     }
 
@@ -249,7 +289,9 @@ impl Machine {
         let fork_at = self.settings.fork_at.take();
         self.fold.set_options(settings.fold.clone());
         self.settings = MachineSettings { resume, fork, fork_at, ..settings };
-        self.life.renew = replace && self.life.is_alive();
+        if self.life.plan <= Plan::Renew {
+            self.life.plan = if replace && self.life.is_alive() { Plan::Renew } else { Plan::Keep };
+        }
         if self.phase() == Phase::Idle {
             // A caller that reconfigures a session is about to use it.
             self.watchdog.restart(now.instant);
@@ -258,14 +300,14 @@ impl Machine {
 
     pub(super) fn stop(&mut self, ticket: Ticket, sink: &mut dyn Sink) {
         self.life.closing.push(ticket);
-        self.life.stop = true;
+        self.life.plan(Plan::Stop);
         self.drop_queue(&SessionError::Stopped, true, sink);
     }
 
     /// Like `stop`, but at once: no turn is interrupted first.
     pub(super) fn kill(&mut self, now: Now, ticket: Ticket, sink: &mut dyn Sink) {
         self.stop(ticket, sink);
-        self.life.kill = true;
+        self.life.plan(Plan::Kill);
         self.life.escalate_at(now.instant);
     }
 
@@ -282,18 +324,18 @@ impl Machine {
 
     /// The end of that time, if anything depends on it.
     pub(super) fn wake_up_deadline(&self) -> Option<Instant> {
-        let does_matter = !self.life.settling.is_empty() || self.life.renew || !self.settings.keep_process;
+        let does_matter =
+            !self.life.settling.is_empty() || self.life.plan == Plan::Renew || !self.settings.keep_process;
         self.life.wakes_until.filter(|_| does_matter && !self.is_busy())
     }
 
     pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut dyn Sink) {
-        self.life.state = State::Initialising;
-        self.life.has_answered = false;
+        let starting = std::mem::replace(&mut self.life.state, State::Initialising);
+        let resumes = if let State::Starting { resumes } = starting { resumes } else { None };
         // What the previous process reported about itself does not apply to this one.
         self.asks.set_introduction(serde_json::Value::Null);
         self.watchdog.restart(now.instant);
         self.life.started_after = self.view().entries.last().map(|entry| entry.id);
-        let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);
         match self.settings.greeting.request().filter(|_| !too_old) {
             Some(request) => self.ask_cli(now, Purpose::Initialize, HostRequest::Initialize(request)),
@@ -315,16 +357,16 @@ impl Machine {
 
     /// The CLI answered, or cannot be asked.
     pub(super) fn ready(&mut self) {
-        self.life.has_answered = true;
-        if self.life.state != State::Initialising {
-            return;
+        match &mut self.life.state {
+            State::Initialising => self.life.state = State::Ready,
+            State::Ending(ending) => ending.has_answered = true,
+            State::Absent | State::Starting { .. } | State::Ready | State::Over => {}
         }
-        self.life.state = State::Ready;
     }
 
     /// Replies to callers waiting for a process, unless it is about to be replaced.
     fn tell_started(&mut self) {
-        if !self.life.renew {
+        if self.life.plan != Plan::Renew {
             for (ticket, _) in std::mem::take(&mut self.life.starting) {
                 self.reply(ticket, Ok(Reply::Done));
             }
@@ -333,33 +375,32 @@ impl Machine {
 
     /// Starts a process if one is needed, and ends one that is not.
     pub(super) fn start_or_end(&mut self, now: Now, sink: &mut dyn Sink) {
-        if self.life.state == State::Absent {
+        if matches!(self.life.state, State::Absent) {
             // No process is started for messages that will not be sent.
             self.drop_exhausted_queue(sink);
         }
-        match self.life.state {
-            State::Absent if self.life.stop => {
+        match &self.life.state {
+            State::Absent if self.life.is_stopping() => {
                 self.life.state = State::Over;
                 self.tell_ended();
             }
             State::Absent if self.messages.has_queued() || !self.life.starting.is_empty() => {
-                self.life.state = State::Starting;
-                self.life.close = false;
+                self.life.forget_plan();
                 self.watchdog.restart(now.instant);
                 let spawn = self.next_spawn();
-                self.life.spawning = spawn.resume.clone().filter(|_| !spawn.fork);
+                self.life.state = State::Starting { resumes: spawn.resume.clone().filter(|_| !spawn.fork) };
                 self.actions.push(Action::Spawn(spawn));
             }
             State::Absent => {
-                self.life.close = false;
+                self.life.forget_plan();
                 self.tell_ended();
             }
-            State::Starting | State::Initialising => self.end_if_wanted(now, sink),
+            State::Starting { .. } | State::Initialising => self.end_if_wanted(now, sink),
             State::Ready => {
                 self.tell_started();
                 self.end_if_wanted(now, sink);
             }
-            State::Ending => {}
+            State::Ending(_) => {}
             State::Over => self.tell_ended(),
         }
     }
@@ -372,10 +413,10 @@ impl Machine {
             && self.is_settled()
         {
             // It has had its message; the next one gets another process.
-            self.life.close = true;
+            self.life.plan(Plan::Close);
         }
-        if self.life.renew && self.life.is_ready() && self.is_settled() {
-            self.life.close = true;
+        if self.life.plan == Plan::Renew && self.life.is_ready() && self.is_settled() {
+            self.life.plan(Plan::Close);
         }
         let is_busy = self.is_busy();
         if self.life.escalate_at.is_some() && !is_busy && !self.life.is_starting() {
@@ -383,14 +424,14 @@ impl Machine {
             self.life.escalate_at = None;
             self.watchdog.take_fired();
         }
-        let wants_end = self.life.stop || self.life.close;
+        let wants_end = self.life.plan >= Plan::Close;
         let must_end = is_due && (is_busy || self.life.is_starting());
         if must_end || wants_end && (!is_busy || self.life.is_starting()) {
-            self.life.has_ignored_interrupt = must_end;
-            self.life.state = State::Ending;
-            self.life.is_end_wanted = wants_end && !self.watchdog.has_fired();
+            let is_requested = wants_end && !self.watchdog.has_fired();
+            let cause = if is_requested { EndCause::Requested } else { EndCause::Unwanted };
+            self.life.begin_ending(cause, must_end);
             self.actions.push(Action::End);
-        } else if self.life.stop && self.life.escalate_at.is_none() {
+        } else if self.life.is_stopping() && self.life.escalate_at.is_none() {
             self.stop_turn(now, sink);
         }
     }
@@ -418,9 +459,7 @@ impl Machine {
 
     /// Whether anything is running that a message would disturb.
     pub(super) fn is_busy(&self) -> bool {
-        use weir_transcript::Status;
-        self.messages.has_unanswered()
-            || matches!(self.view().status, Status::Running | Status::Compacting | Status::WaitingForPerson)
+        self.messages.has_unanswered() || self.view().status.is_in_turn()
     }
 
     /// Whether nothing is running, not even in the background, and nothing is about to.

@@ -8,7 +8,7 @@ use weir_transcript::{Entry, EntryBody, HostEvent, Notice};
 use super::super::action::Action;
 use super::super::event::Ticket;
 use super::super::{Machine, Sink};
-use super::{State, Waits};
+use super::{EndCause, Plan, State, Waits};
 use crate::error::SessionError;
 
 /// Maximum number of plain text lines used to explain why a process ended.
@@ -29,24 +29,27 @@ impl Machine {
 
     /// Ends the process, for this reason.
     pub(in crate::machine) fn fail_process(&mut self, error: SessionError) {
-        if !self.life.has_process() {
-            return;
-        }
-        self.life.failure.get_or_insert_with(|| Box::new(error));
-        if self.life.is_alive() {
-            self.life.state = State::Ending;
-            self.actions.push(Action::End);
+        let cause = EndCause::Failed(Box::new(error));
+        match &mut self.life.state {
+            State::Absent | State::Over => {}
+            State::Starting { .. } | State::Initialising | State::Ready => {
+                self.life.begin_ending(cause, false);
+                self.actions.push(Action::End);
+            }
+            // The first failure counts.
+            State::Ending(ending) if matches!(ending.cause, EndCause::Failed(_)) => {}
+            State::Ending(ending) => ending.cause = cause,
         }
     }
 
     pub(in crate::machine) fn start_failed(&mut self, error: SessionError, sink: &mut dyn Sink) {
-        let error = match (self.life.stop, self.watchdog.take_fired()) {
+        let error = match (self.life.is_stopping(), self.watchdog.take_fired()) {
             (true, _) => SessionError::Stopped,
             (false, Some((phase, after))) => SessionError::TimedOut { phase, after, stderr: String::new() },
-            (false, None) => self.life.failure.take().map_or(error, |failure| *failure),
+            (false, None) => self.life.failure().cloned().unwrap_or(error),
         };
         // If it was closed on request before it started, callers waiting for a process need not fail.
-        if self.life.stop || !self.life.close {
+        if self.life.plan != Plan::Close {
             self.give_up(&error, true, sink);
         }
         self.process_is_gone();
@@ -64,26 +67,23 @@ impl Machine {
 
     pub(super) fn process_is_gone(&mut self) {
         self.life.escalate_at = None;
-        self.life.has_ignored_interrupt = false;
         self.life.wakes_until = None;
-        self.life.close = false;
-        self.life.renew = false;
-        self.life.failure = None;
         self.life.complaint = None;
-        self.life.is_end_wanted = false;
+        self.life.forget_plan();
         for (_, waits) in &mut self.life.starting {
             *waits = Waits::ForThisProcess;
         }
-        self.life.state = if self.life.stop { State::Over } else { State::Absent };
+        self.life.state = if self.life.is_stopping() { State::Over } else { State::Absent };
         self.messages.process_is_gone();
         self.tell_ended();
     }
 
     pub(in crate::machine) fn process_exited(&mut self, exit: Exit, stderr: String, sink: &mut dyn Sink) {
-        let has_failed = self.life.failure.is_some();
+        let has_failed = self.life.failure().is_some();
         let stderr = if stderr.trim().is_empty() { self.plain_text_of_process() } else { stderr };
         let error = self.end_of_process(exit, &stderr);
-        let wanted = self.life.is_end_wanted && !has_failed;
+        let wanted =
+            matches!(&self.life.state, State::Ending(ending) if matches!(ending.cause, EndCause::Requested));
         let event = HostEvent::ProcessExited { code: exit.code, signal: exit.signal, stderr, wanted };
         self.messages.process_ends_with(error.clone());
         self.record(event, sink);
@@ -92,8 +92,8 @@ impl Machine {
         self.forget_asks();
         // A CLI that ends by itself before it takes a message would do so again, forever. One that we ended on
         // request is no reason to fail callers waiting for the next.
-        let all = self.life.stop || has_failed;
-        if all || !self.life.close && !self.messages.has_sent() {
+        let all = self.life.is_stopping() || has_failed;
+        if all || self.life.plan != Plan::Close && !self.messages.has_sent() {
             self.give_up(&error, all, sink);
         }
         self.process_is_gone();
@@ -120,11 +120,11 @@ impl Machine {
         if let Some((phase, after)) = self.watchdog.take_fired() {
             return SessionError::TimedOut { phase, after, stderr: stderr.to_owned() };
         }
-        if self.life.stop {
+        if self.life.is_stopping() {
             return SessionError::Stopped;
         }
-        if let Some(failure) = self.life.failure.take() {
-            return *failure;
+        if let Some(failure) = self.life.failure() {
+            return failure.clone();
         }
         SessionError::Died { exit, reason: self.life.complaint.take(), stderr: stderr.to_owned(), text: None }
     }
