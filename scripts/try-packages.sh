@@ -52,7 +52,12 @@ apt-get install --yes --no-install-recommends ./weir_*.deb systemd >"$place/apt.
 check /usr/bin/weir
 [[ $(stat -c '%U %a' /var/lib/weir) == "weir 700" ]] || fail "/var/lib/weir: $(stat -c '%U %a' /var/lib/weir)"
 [[ $(stat -c '%G %a' /etc/default/weir) == "weir 640" ]] || fail "/etc/default/weir is readable by others"
-systemd-analyze verify weir.service
+# It would ask man for the pages, which a bare system does not have.
+systemd-analyze verify --man=no weir.service
+for page in weir weir-serve; do
+    dpkg --listfiles weir | grep -x "/usr/share/man/man1/$page.1.gz" >/dev/null ||
+        fail "the package lacks the manual page $page(1)"
+done
 # As the unit starts it, but without a manager: with its user, folder and options.
 install -d -o weir -g weir "$place/run"
 chmod 755 "$place"
