@@ -15,6 +15,9 @@ pub struct SessionInfo {
     pub key: Option<String>,
     /// Display name.
     pub name: Option<String>,
+    /// What to call it without a name: the CLI's title for it, or the beginning of its first message.
+    #[serde(default)]
+    pub title: Option<String>,
     /// Where it works.
     pub cwd: String,
     /// The model.
@@ -152,6 +155,7 @@ impl SessionInfo {
             id: row.id.to_string(),
             key: row.key.clone(),
             name: row.title.clone(),
+            title: kept.title.clone(),
             cwd: row.cwd.clone().unwrap_or_default(),
             model: row.model.clone().filter(|model| !model.is_empty()),
             permission_mode: kept.spec.permission_mode.clone(),

@@ -168,6 +168,9 @@ pub struct KeptSettings {
     /// What the session that it was forked from had cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inherited_usd: Option<f64>,
+    /// What to call it without a name. The entry it comes from may have left the view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,

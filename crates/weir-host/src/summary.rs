@@ -3,7 +3,7 @@
 use weir_base::error::with_causes;
 use weir_session::{SessionError, StartError};
 use weir_store::SessionUpdate;
-use weir_transcript::{MessageState, Turn, TurnState};
+use weir_transcript::{EntryBody, MessageState, Turn, TurnState, UserSource};
 use weir_wire::MessageId;
 
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
@@ -11,6 +11,9 @@ use crate::live_session::{Shortage, State};
 use crate::log_state::{LogState, TurnAnswer, answer_to};
 use crate::message::{Failure, FailureKind, Finished};
 use crate::metrics::{Counters, count};
+
+/// How many characters of the first message become the title.
+const MAX_TITLE: usize = 80;
 
 /// What the session has cost, without what it inherited.
 pub(crate) fn cost(state: &State) -> Option<f64> {
@@ -32,6 +35,7 @@ pub(crate) fn info(state: &State) -> SessionInfo {
     let mode = view.session.permission_mode.clone().filter(|_| log.has_process());
     SessionInfo {
         name: stored.name.or_else(|| view.session.title.clone()),
+        title: title(state),
         model: stored.model.or_else(|| view.session.model.clone()),
         permission_mode: mode.or_else(|| state.kept.spec.permission_mode.clone()),
         status,
@@ -50,6 +54,29 @@ pub(crate) fn info(state: &State) -> SessionInfo {
         last_error: last_error(state, status),
         ..stored
     }
+}
+
+/// The CLI's own title, or the beginning of the first message.
+fn title(state: &State) -> Option<String> {
+    let view = &state.view;
+    let first_message = || {
+        view.entries.iter().find_map(|entry| match &entry.body {
+            EntryBody::User(user) if user.source == UserSource::Host => first_words(&user.text),
+            _ => None,
+        })
+    };
+    view.session.title.clone().or_else(|| state.kept.title.clone()).or_else(first_message)
+}
+
+/// The first line with text, shortened.
+fn first_words(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let mut letters = line.chars();
+    let mut words: String = letters.by_ref().take(MAX_TITLE).collect();
+    if letters.next().is_some() {
+        words.push('…');
+    }
+    Some(words)
 }
 
 /// Whether the session ended with its process, because nothing of it is kept.
@@ -93,6 +120,7 @@ pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<SessionUpd
     state.kept.queued = info.queued;
     state.kept.permissions = info.waiting_for.permissions;
     state.kept.questions = info.waiting_for.questions;
+    state.kept.title.clone_from(&info.title);
     state.kept.last_error.clone_from(&info.last_error);
     if state.kept != state.stored {
         state.stored = state.kept.clone();

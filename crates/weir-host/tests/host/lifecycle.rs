@@ -439,3 +439,23 @@ async fn a_stop_that_was_wanted_is_not_a_failure() {
     assert_eq!(info.last_error, None);
     soon(host.shut_down(Duration::ZERO)).await;
 }
+
+#[tokio::test]
+async fn a_session_without_a_name_is_called_after_its_first_message() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    assert_eq!(host.info(&id).await.unwrap().title, None);
+    let long = format!("\n  Speed up the search {}\nIt is slow.\n{}", "x".repeat(80), says("Done."));
+    ask(&host, &id, long).await;
+    ask(&host, &id, format!("Now the tests {}", says("Done."))).await;
+    let title = format!("Speed up the search {}…", "x".repeat(60));
+    assert_eq!(host.info(&id).await.unwrap().title.as_deref(), Some(title.as_str()));
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+    // The list does not read the log.
+    let host = place.host().await;
+    let listed = host.list(ListSessions::default()).await.unwrap().sessions;
+    assert_eq!(listed[0].title.as_deref(), Some(title.as_str()));
+    assert_eq!(listed[0].name, None);
+}
