@@ -4,7 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::ask::{Ask, Decision, PermissionRequest};
+use weir_transcript::{PermissionRequest, RequestKind};
+
+use crate::ask::{Ask, Decision};
 use crate::handler::{Deciding, DenyAll, Handler};
 
 /// Tools that change files, each with the argument that holds the path.
@@ -51,8 +53,8 @@ impl<H> AcceptEdits<H> {
 
 impl<H: Handler> Handler for AcceptEdits<H> {
     fn decide(&self, ask: Ask) -> Deciding<'_> {
-        match &ask {
-            Ask::Permission(permission) if self.accepts(permission) => {
+        match ask.kind() {
+            Some(RequestKind::Permission(permission)) if self.accepts(permission) => {
                 Box::pin(std::future::ready(Decision::allow()))
             }
             _ => self.otherwise.decide(ask),

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::ask::{Ask, Decision, PermissionRequest};
+use weir_transcript::{PermissionRequest, RequestKind};
+
+use crate::ask::{Ask, Decision};
 
 /// A decision in progress.
 pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
@@ -25,7 +27,7 @@ pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 /// fn takes(_: impl Handler) {}
 /// takes(|ask: Ask| async move {
 ///     match ask {
-///         Ask::Permission(ask) if ask.tool_name == "Read" => Decision::allow(),
+///         Ask::Request(request) if request.kind.tool_name() == Some("Read") => Decision::allow(),
 ///         _ => Decision::deny("only reading is allowed"),
 ///     }
 /// });
@@ -72,7 +74,7 @@ impl Handler for LeaveOpen {
     }
 }
 
-/// Allows some tools by name, wherever they act, and leaves the rest to another handler, including requests
+/// Allows some tools by name, wherever they act, and leaves the rest to another handler, including plans and requests
 /// that the CLI wants a person to decide.
 #[derive(Debug, Clone)]
 pub struct AllowTools<H = DenyAll> {
@@ -96,10 +98,13 @@ impl<H> AllowTools<H> {
 
 impl<H: Handler> Handler for AllowTools<H> {
     fn decide(&self, ask: Ask) -> Deciding<'_> {
-        match &ask {
-            Ask::Permission(PermissionRequest { tool_name, blocked_path: None, context, .. })
-                if !context.needs_a_person() && self.tools.iter().any(|tool| tool == tool_name) =>
-            {
+        match ask.kind() {
+            Some(RequestKind::Permission(PermissionRequest {
+                tool_name,
+                blocked_path: None,
+                context,
+                ..
+            })) if !context.needs_a_person() && self.tools.iter().any(|tool| tool == tool_name) => {
                 Box::pin(std::future::ready(Decision::allow()))
             }
             _ => self.otherwise.decide(ask),
@@ -157,13 +162,17 @@ impl Handler for AskChannel {
 /// The answer if there is no one to give one.
 pub(crate) fn denied(ask: &Ask) -> Decision {
     match ask {
-        Ask::Permission(ask) => {
-            Decision::deny(format!("{} is not allowed here, and no one is available to ask.", ask.tool_name))
-        }
-        Ask::Question(_) => Decision::deny("No one is available to answer. Continue with what you know."),
+        Ask::Request(request) => match (&request.kind, request.kind.tool_name()) {
+            (RequestKind::Question { .. }, _) => {
+                Decision::deny("No one is available to answer. Continue with what you know.")
+            }
+            (_, Some(tool)) => {
+                Decision::deny(format!("{tool} is not allowed here, and no one is available to ask."))
+            }
+            (_, None) => Decision::deny("declined"),
+        },
         // A hook without an opinion.
         Ask::Hook(_) => Decision::Value(Value::Object(serde_json::Map::new())),
         Ask::Mcp(ask) => Decision::Error(format!("no MCP server {} here", ask.server)),
-        Ask::Elicitation(_) => Decision::deny("declined"),
     }
 }

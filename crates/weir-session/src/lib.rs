@@ -32,9 +32,7 @@ mod tools;
 pub mod transcripts;
 
 pub use arguments::FLAGS;
-pub use ask::{
-    Ask, Decision, ElicitationRequest, HookRequest, McpRequest, PermissionRequest, QuestionRequest,
-};
+pub use ask::{Ask, Decision, HookRequest, McpRequest};
 pub use driver::Facts;
 pub use edits::AcceptEdits;
 pub use error::{SessionError, StartError};

@@ -5,24 +5,24 @@
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use weir::{Ask, Decision, QuestionAnswers, Session, SessionOptions};
+use weir::{Ask, Decision, QuestionAnswers, RequestKind, Session, SessionOptions};
 
 async fn decide(ask: Ask) -> Decision {
-    match ask {
-        Ask::Permission(ask) if ask.tool_name == "Bash" => {
+    match ask.kind() {
+        Some(RequestKind::Permission(ask)) if ask.tool_name == "Bash" => {
             println!(
                 "? Bash {}",
                 ask.input.get("command").and_then(serde_json::Value::as_str).unwrap_or_default()
             );
             Decision::deny("Commands are not allowed. Use the other tools.")
         }
-        Ask::Permission(ask) => {
+        Some(RequestKind::Permission(ask)) => {
             println!("? {} {}", ask.tool_name, ask.input);
             Decision::allow()
         }
-        Ask::Question(ask) => {
+        Some(RequestKind::Question { questions, .. }) => {
             let mut answers = QuestionAnswers::new();
-            for question in &ask.questions {
+            for question in questions {
                 let options = question.options.as_deref().unwrap_or_default();
                 let first = options.first().map_or("whatever you like", |option| option.label.as_str());
                 println!("? {} {first}", question.question);

@@ -33,7 +33,7 @@ pub use weir_session::{
     Observer, Origin, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent, Session, SessionError,
     SessionOptions, TurnEnd, Update, Updates, query,
 };
-pub use weir_transcript::{Change, Turn, TurnState, View};
+pub use weir_transcript::{Change, PermissionRequest, Request, RequestKind, Turn, TurnState, View};
 pub use weir_wire::{
     CliSessionId, MessageId, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId, ToolUseId,
 };

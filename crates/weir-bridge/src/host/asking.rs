@@ -3,7 +3,7 @@
 //! Pure: values in, values out.
 
 use serde_json::{Map, Value};
-use weir_transcript::{RequestKind, reveal, reveal_command};
+use weir_transcript::{PermissionRequest, RequestKind, reveal, reveal_command};
 use weir_wire::{FieldKind, FormField, PermissionUpdate};
 
 use crate::engine::{AskKind, Question};
@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 1_500;
 /// The request for a person to answer, or `None` if it is not for a person.
 pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
     Some(match request {
-        RequestKind::Permission {
+        RequestKind::Permission(PermissionRequest {
             tool_name,
             input,
             description,
@@ -22,7 +22,7 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
             blocked_path,
             suggestions,
             context,
-        } => {
+        }) => {
             let told = description.into_iter().chain(reason);
             let mut details: Vec<String> = told.map(|text| reveal(&text).into_owned()).collect();
             details.extend(
@@ -186,15 +186,13 @@ mod tests {
 
     #[test]
     fn invisible_characters_in_details_are_revealed() {
-        let request = RequestKind::Permission {
+        let request = RequestKind::Permission(PermissionRequest {
             tool_name: "Write".to_owned(),
             input: json!({"file_path": "/w/\u{202e}a", "content": "x"}),
             description: Some("a \u{200b}file".to_owned()),
-            reason: None,
             blocked_path: Some("/w/\u{202e}a".to_owned()),
-            suggestions: Vec::new(),
-            context: Default::default(),
-        };
+            ..PermissionRequest::default()
+        });
         let Some(AskKind::Permission { details, .. }) = kind(request) else { panic!("not a permission") };
         assert!(!details.contains(['\u{202e}', '\u{200b}']), "{details}");
         assert!(details.starts_with("a ⟨U+200B⟩file") && details.contains("/w/⟨U+202E⟩a"), "{details}");

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_transcript::{AgentEvent, AgentEventKind, RequestKind, RequestState, TurnCause};
+use weir_transcript::{AgentEvent, AgentEventKind, PermissionRequest, RequestKind, RequestState, TurnCause};
 use weir_wire::{MessageId, PermissionUpdate, RequestId, TurnId};
 
 use super::asking::{kind, other_request};
@@ -113,7 +113,7 @@ impl Listener {
                 let rules = match request {
                     // Other updates, such as another permission mode, are too far-reaching for a button in a chat. A
                     // chat must not change anyone's settings.
-                    RequestKind::Permission { suggestions, .. } => suggestions
+                    RequestKind::Permission(PermissionRequest { suggestions, .. }) => suggestions
                         .iter()
                         .filter(|update| !update.allowed_rules().is_empty())
                         .map(PermissionUpdate::for_session)

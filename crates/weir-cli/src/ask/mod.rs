@@ -16,11 +16,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tokio::sync::Mutex;
-use weir_session::{
-    Ask, Deciding, Decision, ElicitationRequest, Handler, PermissionRequest, QuestionRequest, file_preview,
-};
-use weir_transcript::reveal;
-use weir_wire::QuestionAnswers;
+use weir_session::{Ask, Deciding, Decision, Handler, file_preview};
+use weir_transcript::{PermissionRequest, RequestKind, reveal};
+use weir_wire::{FormField, Question, QuestionAnswers};
 
 use crate::screen::Style;
 pub(crate) use lines::StdinLines;
@@ -75,11 +73,19 @@ impl<S: Stage> PersonHandler<S> {
         };
         // Also released if the CLI withdraws the request and this future is dropped.
         let _held = Held::new(&self.stage);
-        match ask {
-            Ask::Permission(ask) => permission(&mut person, &ask, &self.cwd).await,
-            Ask::Question(ask) => questions(&mut person, &ask).await,
-            Ask::Elicitation(ask) => elicitation(&mut person, &ask).await,
-            _ => Decision::Error("this kind of request cannot be answered here".into()),
+        let unknown = || Decision::Error("this kind of request cannot be answered here".into());
+        let Ask::Request(request) = ask else { return unknown() };
+        if let Some(ask) = request.kind.permission() {
+            return permission(&mut person, &ask, &self.cwd).await;
+        }
+        match request.kind {
+            RequestKind::Question { questions: asked, .. } => questions(&mut person, &asked).await,
+            RequestKind::Elicitation { server, message, url, form } => {
+                let heading = heading(&format!("{server} asks: {message}"), person.style());
+                person.say(&heading).await;
+                elicitation(&mut person, url.as_deref(), form.as_deref()).await
+            }
+            _ => unknown(),
         }
     }
 }
@@ -128,9 +134,9 @@ async fn permission(person: &mut Person, ask: &PermissionRequest, cwd: &Path) ->
     }
 }
 
-async fn questions(person: &mut Person, ask: &QuestionRequest) -> Decision {
+async fn questions(person: &mut Person, questions: &[Question]) -> Decision {
     let mut answers = QuestionAnswers::new();
-    for asked in &ask.questions {
+    for asked in questions {
         person.say(&question::text(asked, person.style())).await;
         let chosen = loop {
             let Some(answer) = person.ask(question::prompt(asked)).await else {
@@ -151,17 +157,16 @@ async fn questions(person: &mut Person, ask: &QuestionRequest) -> Decision {
 }
 
 /// Answers an MCP server: field by field, or by opening a link.
-async fn elicitation(person: &mut Person, ask: &ElicitationRequest) -> Decision {
+async fn elicitation(person: &mut Person, url: Option<&str>, form: Option<&[FormField]>) -> Decision {
     let style = person.style();
-    person.say(&heading(&format!("{} asks: {}", ask.server, ask.message), style)).await;
     let decline = Decision::deny("declined");
-    if let Some(url) = &ask.url {
+    if let Some(url) = url {
         person.say(&format!("  {}\n", reveal(url))).await;
         let answer = person.ask("open the link, then answer yes, or answer no > ").await;
         let has_done = answer.is_some_and(|answer| matches!(answer.trim(), "y" | "yes"));
         return if has_done { Decision::Value(json!({"action": "accept"})) } else { decline };
     }
-    let Some(fields) = &ask.form else {
+    let Some(fields) = form else {
         person.say("This kind of form is not supported here, so it was declined.\n").await;
         return decline;
     };

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use weir_session::{Decision, PermissionRequest};
-use weir_transcript::{FileEffect, FilePreview, reveal, reveal_command};
+use weir_session::Decision;
+use weir_transcript::{FileEffect, FilePreview, PermissionRequest, reveal, reveal_command};
 use weir_wire::{PermissionUpdate, RuleDestination};
 
 use super::heading;
@@ -224,15 +224,10 @@ mod tests {
 
     fn ask(tool: &str, input: Value, suggestions: Vec<Value>) -> PermissionRequest {
         PermissionRequest {
-            id: "r".into(),
             tool_name: tool.to_owned(),
             input,
-            tool_use_id: None,
-            description: None,
-            reason: None,
-            blocked_path: None,
             suggestions: suggestions.into_iter().map(PermissionUpdate::from).collect(),
-            context: Box::default(),
+            ..PermissionRequest::default()
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_store::{Cursor, Resume, SessionId};
-use weir_transcript::{FilePreview, Request, RequestKind, RequestState, View};
+use weir_transcript::{FilePreview, PermissionRequest, Request, RequestKind, RequestState, View};
 use weir_wire::RequestId;
 
 use super::Host;
@@ -52,7 +52,9 @@ impl Host {
         let cwd = PathBuf::from(&live.info().cwd);
         let found = live.lock().view.request(request).cloned();
         let open = found.filter(|request| request.state == RequestState::Open);
-        let Some(RequestKind::Permission { tool_name, input, .. }) = open.map(|request| request.kind) else {
+        let Some(RequestKind::Permission(PermissionRequest { tool_name, input, .. })) =
+            open.map(|request| request.kind)
+        else {
             return Err(HostError::NoSuchRequest);
         };
         drop(live);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weir_host::{Actor, Decision, HostError, SessionStatus};
-use weir_transcript::{RequestKind, RequestState};
+use weir_transcript::{PermissionRequest, RequestKind, RequestState};
 use weir_wire::QuestionAnswers;
 
 use crate::place::{Onlooker, Place, me, script, send, soon, status};
@@ -24,7 +24,9 @@ async fn the_first_answer_wins_and_the_second_hears_who_was_first() {
     let request = onlooker.view.requests[0].clone();
     assert_eq!(host.open_requests(&id).await.unwrap(), std::slice::from_ref(&request));
     assert_eq!(host.view(&id).await.unwrap().requests, std::slice::from_ref(&request));
-    assert!(matches!(&request.kind, RequestKind::Permission { tool_name, .. } if tool_name == "Write"));
+    assert!(
+        matches!(&request.kind, RequestKind::Permission(PermissionRequest { tool_name, .. }) if tool_name == "Write")
+    );
     let (alice, bob) = (Actor::new("alice"), Actor::new("bob"));
     let (first, second) = tokio::join!(
         host.answer(&id, &request.id, Decision::allow(), &alice),

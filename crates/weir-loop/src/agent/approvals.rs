@@ -3,15 +3,16 @@
 //! The session waits. The other end of the channel (the loop, for a mailbox, a page or a chat) replies. Without a reply
 //! in time, or if the policy is not to wait, the request is denied.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
-use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest};
-use weir_transcript::{Request, RequestState};
-use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId};
+use weir_session::{Ask, Deciding, Decision, Handler};
+use weir_transcript::{PermissionRequest, Request, RequestKind, RequestState};
+use weir_wire::{PermissionUpdate, Question, QuestionAnswers, RequestId};
 
 use super::hooks;
 use super::run::{AgentRun, DeniedTool};
@@ -189,9 +190,8 @@ pub(super) struct ApprovalHandler {
 }
 
 impl ApprovalHandler {
-    async fn question(&self, ask: QuestionRequest) -> Decision {
-        let asked: Vec<AskedQuestion> = ask
-            .questions
+    async fn question(&self, id: RequestId, questions: Vec<Question>) -> Decision {
+        let asked: Vec<AskedQuestion> = questions
             .iter()
             .map(|question| AskedQuestion {
                 question: question.question.clone(),
@@ -209,7 +209,7 @@ impl ApprovalHandler {
         let reply = match (answers, self.approvals.questions.0) {
             (Some(answers), _) if !answers.is_empty() => Some(Reply::Answers(answers)),
             (_, QuestionPolicy::Wait) => {
-                self.approvals.ask(&ask.id, Asked::Questions { questions: asked.clone() }).await
+                self.approvals.ask(&id, Asked::Questions { questions: asked.clone() }).await
             }
             (_, QuestionPolicy::Skip) => None,
         };
@@ -233,7 +233,7 @@ impl ApprovalHandler {
         Decision::Deny { message, interrupt: true }
     }
 
-    async fn permission(&self, ask: PermissionRequest) -> Decision {
+    async fn permission(&self, id: RequestId, ask: PermissionRequest) -> Decision {
         let mut denied = DeniedTool::new(&ask.tool_name, ask.input.clone());
         // The rule that the CLI suggests is better than one made of the call.
         if let Some(rule) = ask.suggestions.iter().flat_map(PermissionUpdate::allowed_rules).next() {
@@ -241,7 +241,7 @@ impl ApprovalHandler {
         }
         if self.approvals.permissions == PermissionPolicy::Ask {
             let asked = Asked::Permission { what: denied.headline(), rule: denied.rule.clone() };
-            if self.approvals.ask(&ask.id, asked).await == Some(Reply::Allow) {
+            if self.approvals.ask(&id, asked).await == Some(Reply::Allow) {
                 return Decision::allow();
             }
         }
@@ -255,8 +255,13 @@ impl ApprovalHandler {
 impl Handler for ApprovalHandler {
     fn decide(&self, ask: Ask) -> Deciding<'_> {
         match ask {
-            Ask::Question(ask) => Box::pin(self.question(ask)),
-            Ask::Permission(ask) => Box::pin(self.permission(ask)),
+            Ask::Request(request) => match (request.kind.permission().map(Cow::into_owned), request.kind) {
+                (Some(permission), _) => Box::pin(self.permission(request.id, permission)),
+                (None, RequestKind::Question { questions, .. }) => {
+                    Box::pin(self.question(request.id, questions))
+                }
+                _ => Box::pin(std::future::ready(Decision::deny("no one is available to decide"))),
+            },
             Ask::Hook(ask) => Box::pin(std::future::ready(Decision::Value(self.rules.judge(&ask.input)))),
             Ask::Mcp(ask) => {
                 let why = format!("no MCP server {} here", ask.server);

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use weir_host::{Decision, HostError, SessionId};
-use weir_transcript::{FilePreview, Request, RequestKind};
+use weir_transcript::{FilePreview, PermissionRequest, Request, RequestKind};
 use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId, RuleDestination};
 
 use super::answer::{self, Answer};
@@ -88,10 +88,10 @@ fn remembered(
 ) -> Result<Vec<PermissionUpdate>, Problem> {
     let bad = |detail: &str| Err(Problem::unprocessable("bad_answer", detail));
     match &asked.kind {
-        RequestKind::Permission { .. } if body.permission_mode.is_some() => bad(
+        RequestKind::Permission(_) if body.permission_mode.is_some() => bad(
             "only the approval of a plan can have a permission_mode; use remember to accept a suggested mode",
         ),
-        RequestKind::Permission { suggestions, context, .. } => {
+        RequestKind::Permission(PermissionRequest { suggestions, context, .. }) => {
             let roots = &app.host().options().roots;
             let updates = updates(who.role, &body.remember, suggestions, context, roots)?;
             updates.iter().filter_map(PermissionUpdate::mode).try_for_each(|mode| check_mode(app, mode))?;

@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use weir_transcript::{HostEvent, RequestAnswer};
+use weir_transcript::{HostEvent, PermissionRequest, RequestAnswer, RequestKind};
 use weir_wire::{
-    ControlRequest, ControlRequestMessage, HostAnswer, Outgoing, RawJson, RequestId, check_form,
+    ControlRequest, ControlRequestMessage, FormField, HostAnswer, Outgoing, RawJson, RequestId, check_form,
 };
 
 use super::action::{Action, Reply};
 use super::event::{Now, Ticket};
 use super::{Machine, Sink};
-use crate::ask::{Ask, Decision, ElicitationRequest};
+use crate::ask::{Ask, Decision};
 use crate::error::SessionError;
 
 /// How many answered requests are remembered, so that a late answer can be told who was first.
@@ -82,7 +82,7 @@ impl Machine {
         if id.as_str().is_empty() || self.asks.open.iter().any(|open| *open.ask.id() == id) {
             return;
         }
-        let Some(ask) = Ask::read(message) else {
+        let Some(ask) = Ask::read(message, self.view()) else {
             let subtype = match &message.request {
                 ControlRequest::Unknown { subtype: Some(subtype), .. } => subtype.to_str().into_owned(),
                 _ => "without a subtype".to_owned(),
@@ -189,7 +189,9 @@ impl Machine {
             let answer = match &answer {
                 HostAnswer::Allow { updated_input, .. } => {
                     let answers = updated_input.get("answers").cloned();
-                    RequestAnswer::Allow { answers: answers.filter(|_| matches!(ask, Ask::Question(_))) }
+                    RequestAnswer::Allow {
+                        answers: answers.filter(|_| matches!(ask.kind(), Some(RequestKind::Question { .. }))),
+                    }
                 }
                 HostAnswer::Deny { message, .. } => RequestAnswer::Deny { message: message.clone() },
                 HostAnswer::Error(message) => RequestAnswer::Deny { message: message.clone() },
@@ -253,13 +255,13 @@ fn is_decline(answer: &Value) -> bool {
 }
 
 /// Checks and converts the answer to an elicitation.
-fn elicited(ask: &ElicitationRequest, answer: Value) -> Result<HostAnswer, String> {
+fn elicited(form: Option<&[FormField]>, url: Option<&str>, answer: Value) -> Result<HostAnswer, String> {
     match answer.get("action").and_then(Value::as_str) {
         Some("decline" | "cancel") => return Ok(HostAnswer::Success(answer)),
         Some("accept") => {}
         _ => return Err("the action must be accept, decline or cancel".to_owned()),
     }
-    match (&ask.form, &ask.url, answer.get("content")) {
+    match (form, url, answer.get("content")) {
         (Some(fields), _, Some(Value::Object(content))) => {
             check_form(fields, content)?;
             Ok(HostAnswer::Success(answer))
@@ -279,29 +281,42 @@ fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
         Decision::Error(message) => Ok(HostAnswer::Error(message)),
         _ => Err("this decision does not match the request".to_owned()),
     };
-    match (ask, decision) {
+    const NEEDS_ANSWERS: &str = "a question needs answers: allowing it would answer nothing";
+    let kind = match (ask, decision) {
+        (Ask::Hook(_), Decision::Value(value)) => return Ok(HostAnswer::Hook(value)),
+        (Ask::Hook(hook), Decision::Deny { message, .. }) => return Ok(hook_denial(&hook.input, message)),
+        (Ask::Mcp(_), Decision::Value(value)) => return Ok(HostAnswer::Mcp(value)),
+        (Ask::Mcp(_), Decision::Deny { message, .. }) => return Ok(HostAnswer::Error(message)),
+        (Ask::Hook(_) | Ask::Mcp(_), decision) => return refused(decision),
+        (Ask::Request(request), decision) => (&request.kind, decision),
+    };
+    match kind {
         // A question in a form that Weir does not know: allowing it would give an empty answer.
-        (Ask::Permission(ask), Decision::Allow { input: None, .. }) if ask.tool_name == "AskUserQuestion" => {
-            Err("a question needs answers: allowing it would answer nothing".to_owned())
+        (RequestKind::Permission(asked), Decision::Allow { input: None, .. })
+            if asked.tool_name == "AskUserQuestion" =>
+        {
+            Err(NEEDS_ANSWERS.to_owned())
         }
-        (Ask::Permission(ask), Decision::Allow { input, remember }) => Ok(HostAnswer::Allow {
-            updated_input: input.unwrap_or_else(|| ask.input.clone()),
+        (RequestKind::Question { .. }, Decision::Allow { .. }) => Err(NEEDS_ANSWERS.to_owned()),
+        (
+            RequestKind::Permission(PermissionRequest { input: asked, .. })
+            | RequestKind::Plan { input: asked, .. },
+            Decision::Allow { input, remember },
+        ) => Ok(HostAnswer::Allow {
+            updated_input: input.unwrap_or_else(|| asked.clone()),
             updated_permissions: remember,
         }),
-        (Ask::Question(ask), Decision::Answers(answers)) => {
-            let input = ask.input.to_string();
+        (RequestKind::Question { input, .. }, Decision::Answers(answers)) => {
+            let input = input.to_string();
             let input = RawJson::parse(input.as_bytes()).map_err(|fault| fault.to_string())?;
             HostAnswer::questions(input, &answers).map_err(|error| error.to_string())
         }
-        (Ask::Question(_), Decision::Allow { .. }) => {
-            Err("a question needs answers: allowing it would answer nothing".to_owned())
+        (RequestKind::Elicitation { form, url, .. }, Decision::Value(value)) => {
+            elicited(form.as_deref(), url.as_deref(), value)
         }
-        (Ask::Hook(_), Decision::Value(value)) => Ok(HostAnswer::Hook(value)),
-        (Ask::Mcp(_), Decision::Value(value)) => Ok(HostAnswer::Mcp(value)),
-        (Ask::Elicitation(ask), Decision::Value(value)) => elicited(ask, value),
-        (Ask::Hook(hook), Decision::Deny { message, .. }) => Ok(hook_denial(&hook.input, message)),
-        (Ask::Mcp(_), Decision::Deny { message, .. }) => Ok(HostAnswer::Error(message)),
-        (Ask::Elicitation(_), Decision::Deny { .. }) => Ok(HostAnswer::Success(json!({"action": "decline"}))),
+        (RequestKind::Elicitation { .. }, Decision::Deny { .. }) => {
+            Ok(HostAnswer::Success(json!({"action": "decline"})))
+        }
         (_, decision) => refused(decision),
     }
 }

@@ -129,11 +129,10 @@ impl Machine {
     /// Background agents are not part of it.
     pub(super) fn is_interrupted(&self, ask: &Ask) -> bool {
         let tool = match (&self.brake, ask) {
-            (Brake::On, Ask::Permission(ask)) => ask.tool_use_id.as_ref(),
-            (Brake::On, Ask::Question(ask)) => ask.tool_use_id.as_ref(),
+            (Brake::On, Ask::Request(request)) if request.kind.tool_name().is_some() => &request.tool,
             _ => return false,
         };
-        !tool.is_some_and(|tool| self.is_in_background(tool))
+        !tool.as_ref().is_some_and(|tool| self.is_in_background(tool))
     }
 
     fn is_in_background(&self, tool: &ToolUseId) -> bool {

@@ -7,6 +7,7 @@ use tokio::sync::{Mutex, mpsc};
 use weir_session::{Ask, Deciding, Decision, Handler};
 use weir_testkit::json::Json;
 use weir_testkit::scenario::{Process, Reply};
+use weir_transcript::RequestKind;
 use weir_wire::QuestionAnswers;
 
 /// Answers as the scenario specifies.
@@ -44,8 +45,9 @@ impl Host {
 
     fn answer(&self, ask: &Ask) -> Decision {
         let tool = match ask {
-            Ask::Permission(ask) => ask.tool_name.as_str(),
-            Ask::Question(_) => "AskUserQuestion",
+            Ask::Request(request) if request.kind.tool_name().is_some() => {
+                request.kind.tool_name().unwrap_or_default()
+            }
             Ask::Hook(hook) => {
                 let hooks = self.process.hooks.iter().enumerate();
                 let called = hooks.into_iter().find(|(place, _)| hook_name(*place) == hook.callback);
@@ -73,7 +75,7 @@ fn decision(ask: &Ask, reply: &Reply) -> Decision {
         Reply::Allow => Decision::allow(),
         Reply::AllowWith(input) => Decision::Allow { input: Some(value(input)), remember: Vec::new() },
         Reply::AllowAlways => {
-            let Ask::Permission(ask) = ask else { return Decision::allow() };
+            let Some(RequestKind::Permission(ask)) = ask.kind() else { return Decision::allow() };
             Decision::Allow { input: None, remember: ask.suggestions.first().cloned().into_iter().collect() }
         }
         Reply::Deny(message) => Decision::deny(*message),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use weir_session::{AllowTools, Ask, AskChannel, Decision, LeaveOpen, Session, SessionError, SessionOptions};
-use weir_transcript::{RequestState, Status};
+use weir_transcript::{RequestKind, RequestState, Status};
 use weir_wire::{QuestionAnswers, RequestId};
 
 use crate::played::{Cli, asking, quiet, session, soon};
@@ -238,7 +238,7 @@ async fn a_channel_gets_requests_and_their_withdrawal() {
     let (session, mut cli) = running(SessionOptions::new().handler(handler)).await;
     cli.asks_for("r1", "Bash").await;
     let open = soon(asks.recv()).await.unwrap();
-    assert!(matches!(&open.ask, Ask::Permission(ask) if ask.tool_name == "Bash"));
+    assert_eq!(open.ask.kind().and_then(RequestKind::tool_name), Some("Bash"));
     assert!(open.answer(Decision::allow()));
     assert_eq!(cli.hears_answer("r1").await["response"]["behavior"], "allow");
     cli.asks_for("r2", "Bash").await;
@@ -352,7 +352,7 @@ async fn an_elicitation_is_answered_declined_or_expired_in_its_own_form() {
 async fn many_requests_at_once_each_get_their_own_answer() {
     let handler = |ask: Ask| async move {
         // The first requests are answered last.
-        let Ask::Permission(ask) = ask else { return Decision::deny("no") };
+        let Ask::Request(ask) = ask else { return Decision::deny("no") };
         let number: u64 = ask.id.as_str().trim_start_matches('r').parse().unwrap();
         tokio::time::sleep(Duration::from_millis(100 - number)).await;
         Decision::deny(ask.id.as_str())

@@ -136,7 +136,7 @@ async fn permissions_are_still_decided_by_the_handler() {
     let (make, _events, _) = calc();
     let options = place.options().mcp_server("calc", make).handler(|ask: Ask| async move {
         match ask {
-            Ask::Permission(ask) if ask.tool_name == "mcp__calc__add" => Decision::allow(),
+            Ask::Request(ask) if ask.kind.tool_name() == Some("mcp__calc__add") => Decision::allow(),
             ask => Decision::deny(format!("{ask:?}")),
         }
     });

@@ -3,8 +3,8 @@
 //! Version numbers, lists of tools and line numbers are omitted: they are not part of the conversation.
 
 use weir_transcript::{
-    BlockState, Entry, EntryBody, HookRun, Notice, Oddities, Request, RequestKind, ToolCall, ToolDetail,
-    Turn, TurnCause, UserSource, View,
+    BlockState, Entry, EntryBody, HookRun, Notice, Oddities, PermissionRequest, Request, RequestKind,
+    ToolCall, ToolDetail, Turn, TurnCause, UserSource, View,
 };
 use weir_wire::ToolUseId;
 
@@ -166,7 +166,7 @@ impl Outline<'_> {
 
     fn request(&mut self, request: &Request) {
         let kind = match &request.kind {
-            RequestKind::Permission { tool_name, input, suggestions, .. } => {
+            RequestKind::Permission(PermissionRequest { tool_name, input, suggestions, .. }) => {
                 format!(
                     "permission {tool_name} {} with {} suggestion(s)",
                     short(&input.to_string()),

@@ -8,7 +8,8 @@ use weir_wire::{
 use super::{Fold, Sink};
 use crate::host::RequestAnswer;
 use crate::view::{
-    Change, EntryId, Request, RequestKind, RequestState, ToolDetail, ToolState, UnknownReason,
+    Change, EntryId, PLAN_TOOL, PermissionRequest, Request, RequestKind, RequestState, ToolDetail, ToolState,
+    UnknownReason,
 };
 
 impl Fold {
@@ -46,8 +47,8 @@ impl Fold {
             ("AskUserQuestion", ToolInput::AskUserQuestion(question)) if !question.questions.is_empty() => {
                 RequestKind::Question { questions: question.questions, input }
             }
-            ("ExitPlanMode", _) => RequestKind::Plan { plan: self.proposed_plan(tool, &input), input },
-            _ => RequestKind::Permission {
+            (PLAN_TOOL, _) => RequestKind::Plan { plan: self.proposed_plan(tool, &input), input },
+            _ => RequestKind::Permission(PermissionRequest {
                 tool_name: name.clone().into_owned(),
                 input,
                 description: owned(request.description),
@@ -55,7 +56,7 @@ impl Fold {
                 blocked_path: owned(request.blocked_path),
                 suggestions: request.suggestions(),
                 context: Box::new(request.context()),
-            },
+            }),
         };
         let is_new = self.open_request(id.clone(), call, kind, sink);
         if let Some(tool) = tool.filter(|_| is_new) {

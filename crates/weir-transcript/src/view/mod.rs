@@ -23,7 +23,8 @@ pub use entry::{
     UnknownEntry, UnknownReason, UserEntry, UserSource,
 };
 pub use notice::{HookRun, Notice};
-pub use request::{Request, RequestKind, RequestState};
+pub(crate) use request::PLAN_TOOL;
+pub use request::{PermissionRequest, Request, RequestKind, RequestState};
 pub use said::{Said, is_same_message};
 pub use session::{McpServer, Oddities, Plugin, RateLimit, Session, Status};
 pub use tool::{FileChange, FileChangeKind, Output, Todo, TodoList, ToolCall, ToolDetail, ToolState};

@@ -1,10 +1,15 @@
 //! Requests of the CLI to a person, or to a client whose tool it calls.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_wire::{FormField, PermissionContext, PermissionUpdate, Question, RequestId, ToolUseId, TurnId};
 
 use super::EntryId;
+
+/// The tool with which the CLI shows a plan.
+pub(crate) const PLAN_TOOL: &str = "ExitPlanMode";
 
 /// A request to a person, or to a client whose tool is called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,23 +41,7 @@ pub struct Request {
 #[non_exhaustive]
 pub enum RequestKind {
     /// May this tool be used?
-    Permission {
-        /// The tool.
-        tool_name: String,
-        /// Its arguments.
-        input: Value,
-        /// What the call is about, in a few words.
-        description: Option<String>,
-        /// Why the CLI asks.
-        reason: Option<String>,
-        /// The path outside the allowed folders.
-        blocked_path: Option<String>,
-        /// Rules that would allow such calls from now on. A decision refers to one by its index in this list.
-        suggestions: Vec<PermissionUpdate>,
-        /// What the CLI says about the request apart from the call itself.
-        #[serde(default, skip_serializing_if = "PermissionContext::is_empty")]
-        context: Box<PermissionContext>,
-    },
+    Permission(PermissionRequest),
     /// Questions with choices.
     Question {
         /// The questions.
@@ -89,10 +78,58 @@ pub enum RequestKind {
     },
 }
 
+/// Asks whether a tool may be used.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct PermissionRequest {
+    /// The tool.
+    pub tool_name: String,
+    /// Its arguments.
+    pub input: Value,
+    /// What the call is about, in a few words.
+    pub description: Option<String>,
+    /// Why the CLI asks.
+    pub reason: Option<String>,
+    /// The path outside the allowed folders.
+    pub blocked_path: Option<String>,
+    /// Rules that would allow such calls from now on. A decision refers to one by its index in this list.
+    pub suggestions: Vec<PermissionUpdate>,
+    /// What the CLI says about the request apart from the call itself.
+    #[serde(default, skip_serializing_if = "PermissionContext::is_empty")]
+    pub context: Box<PermissionContext>,
+}
+
 impl RequestKind {
     /// Whether a person has to decide.
     pub fn is_for_a_person(&self) -> bool {
         !matches!(self, Self::ClientTool { .. })
+    }
+
+    /// The CLI's name of the tool that waits, if it is a tool of the CLI.
+    pub fn tool_name(&self) -> Option<&str> {
+        match self {
+            Self::Permission(request) => Some(&request.tool_name),
+            Self::Question { .. } => Some("AskUserQuestion"),
+            Self::Plan { .. } => Some(PLAN_TOOL),
+            Self::Elicitation { .. } | Self::ClientTool { .. } => None,
+        }
+    }
+
+    /// The request as one for a tool, if it is a permission or a plan: a plan asks whether the tool that leaves plan
+    /// mode may be used.
+    pub fn permission(&self) -> Option<Cow<'_, PermissionRequest>> {
+        match self {
+            Self::Permission(request) => Some(Cow::Borrowed(request)),
+            Self::Plan { plan, input } => {
+                let mut input = input.clone();
+                if let (Some(plan), Value::Object(members)) = (plan, &mut input) {
+                    members.entry("plan").or_insert_with(|| plan.as_str().into());
+                }
+                let tool_name = PLAN_TOOL.to_owned();
+                Some(Cow::Owned(PermissionRequest { tool_name, input, ..PermissionRequest::default() }))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Requests of the CLI to a person.
 
 use serde_json::json;
-use weir_transcript::{HostEvent, RequestAnswer, RequestKind, RequestState, Status, ToolDetail, ToolState};
+use weir_transcript::{
+    HostEvent, PermissionRequest, RequestAnswer, RequestKind, RequestState, Status, ToolDetail, ToolState,
+};
 
 use crate::support::TestSession;
 
@@ -79,7 +81,9 @@ fn an_invalid_question_still_waits_for_a_person() {
     ] {
         let mut talk = TestSession::new();
         asks(talk.init(), "t", "AskUserQuestion", &input);
-        let RequestKind::Permission { tool_name, input: shown, .. } = &talk.view().requests[0].kind else {
+        let RequestKind::Permission(PermissionRequest { tool_name, input: shown, .. }) =
+            &talk.view().requests[0].kind
+        else {
             panic!("{input}: {:?}", talk.view().requests[0].kind)
         };
         assert_eq!((tool_name.as_str(), shown), ("AskUserQuestion", &input));
@@ -106,8 +110,13 @@ fn a_plan_is_shown_even_if_only_the_call_has_it() {
     let mut talk = TestSession::new();
     talk.init().calls(None, "t", "ExitPlanMode", &json!({"plan": "1. do it"}));
     talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"ExitPlanMode","input":{},"tool_use_id":"t","requires_user_interaction":true}}"#);
-    assert!(
-        matches!(&talk.view().requests[0].kind, RequestKind::Plan { plan: Some(plan), .. } if plan == "1. do it")
+    let kind = &talk.view().requests[0].kind;
+    assert!(matches!(kind, RequestKind::Plan { plan: Some(plan), .. } if plan == "1. do it"));
+    // As a permission, for those who only know tools, it has the plan too.
+    let permission = kind.permission().unwrap();
+    assert_eq!(
+        (permission.tool_name.as_str(), &permission.input["plan"]),
+        ("ExitPlanMode", &json!("1. do it"))
     );
 }
 

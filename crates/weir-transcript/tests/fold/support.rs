@@ -323,7 +323,11 @@ fn describe(entry: &Entry) -> String {
 
 fn kind_name(kind: &weir_transcript::RequestKind) -> String {
     match kind {
-        weir_transcript::RequestKind::Permission { tool_name, suggestions, .. } => {
+        weir_transcript::RequestKind::Permission(weir_transcript::PermissionRequest {
+            tool_name,
+            suggestions,
+            ..
+        }) => {
             format!("permission to use {tool_name}, {} suggestion(s)", suggestions.len())
         }
         weir_transcript::RequestKind::Question { questions, .. } => {
