@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use weir_session::{PoolError, Pooled, Reservation, SessionError};
-use weir_transcript::{MessageState, Turn, TurnState};
+use weir_transcript::{Failure, FailureKind, MessageState, Turn, TurnState};
 use weir_wire::MessageId;
 
 use crate::billing::{Payment, SetAside};
 use crate::core::Lease;
 use crate::live_session::{LiveSession, Shortage, State};
-use crate::message::{Failure, FailureKind, Finished, StoredMessage};
+use crate::message::{Finished, StoredMessage};
 use crate::metrics::count;
 use crate::summary;
 

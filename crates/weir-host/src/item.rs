@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use weir_store::{Event, NewEvent};
-use weir_transcript::HostEvent;
+use weir_transcript::{Failure, HostEvent};
 use weir_wire::MessageId;
 
 use crate::labels;
-use crate::message::{Failure, StoredMessage};
+use crate::message::StoredMessage;
 
 const LINE: &str = "line";
 const OVERSIZE: &str = "oversize";
@@ -164,7 +164,9 @@ pub(crate) fn message_labels(message: &StoredMessage) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{FailureKind, Image, MessageMode};
+    use weir_transcript::FailureKind;
+
+    use crate::message::{Image, MessageMode};
 
     #[test]
     fn what_is_logged_comes_back_as_it_was() {

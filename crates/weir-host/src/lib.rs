@@ -66,8 +66,7 @@ pub use host::{FolderReport, Host};
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{
-    Accepted, Failure, FailureKind, Finished, Image, MessageInfo, MessageMode, MessageOutcome, NewMessage,
-    SlashCommand,
+    Accepted, Finished, Image, MessageInfo, MessageMode, MessageOutcome, NewMessage, SlashCommand,
 };
 pub use message_watch::MessageWatch;
 pub use metrics::{Histogram, HostMetrics};
@@ -84,4 +83,4 @@ pub use watch_event::{
 };
 pub use weir_session::{Decision, SessionSpec};
 pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Space, StoreError, Usage};
-pub use weir_transcript::MessageState;
+pub use weir_transcript::{Failure, FailureKind, MessageState};

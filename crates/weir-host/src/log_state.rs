@@ -6,15 +6,15 @@
 use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor};
 use weir_transcript::{
-    ApiError, Change, EntryBody, HostEvent, MessageState, Request, RequestKind, RequestState, Said, Status,
-    Turn, TurnState, View, Vocabularies,
+    ApiError, Change, EntryBody, Failure, FailureKind, HostEvent, MessageState, Request, RequestKind,
+    RequestState, Said, Status, Turn, TurnState, View, Vocabularies,
 };
 use weir_wire::{MessageId, TurnId};
 
 use crate::frame_builder::FrameBuilder;
 use crate::info::{SessionStatus, WaitingFor};
 use crate::item::{Item, Note};
-use crate::message::{Failure, FailureKind, queued};
+use crate::message::queued;
 use crate::message_queue::MessageQueue;
 use crate::summary;
 

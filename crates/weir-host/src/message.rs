@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_session::Message;
-use weir_transcript::{ApiError, HostEvent, MessageState, Turn};
+use weir_transcript::{ApiError, Failure, HostEvent, MessageState, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
 use crate::attachments::AttachedFile;
@@ -203,44 +203,6 @@ impl MessageOutcome {
             error: finished.error.as_ref().map(|error| error.message.clone()),
         }
     }
-}
-
-/// Why a message has no good answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// What sort of failure.
-    pub kind: FailureKind,
-    /// In words, with what to do.
-    pub message: String,
-}
-
-/// What sort of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FailureKind {
-    /// The CLI could not be started.
-    NotStarted,
-    /// This version of the CLI cannot do what was asked.
-    Unsupported,
-    /// It ended before it answered.
-    Died,
-    /// It ended before it answered, and reported success.
-    NoResult,
-    /// A limit of time was reached.
-    TimedOut,
-    /// The limit of cost was reached.
-    BudgetExhausted,
-    /// The message was cancelled.
-    Cancelled,
-    /// The session was stopped.
-    Stopped,
-    /// The turn was interrupted.
-    Interrupted,
-    /// The host was restarted while the turn ran.
-    Restarted,
-    /// The turn's result is an error.
-    Error,
 }
 
 /// A message as the log has it.

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weir_transcript::MessageState;
+use weir_transcript::{Failure, MessageState};
 use weir_wire::MessageId;
 
-use crate::message::{Failure, MessageInfo, MessageMode, StoredMessage};
+use crate::message::{MessageInfo, MessageMode, StoredMessage};
 
 /// How many ended messages are still listed.
 const REMEMBERED: usize = 64;

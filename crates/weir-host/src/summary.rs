@@ -3,13 +3,13 @@
 use weir_base::error::with_causes;
 use weir_session::{SessionError, StartError};
 use weir_store::SessionUpdate;
-use weir_transcript::{EntryBody, MessageState, Turn, TurnState, UserSource};
+use weir_transcript::{EntryBody, Failure, FailureKind, MessageState, Turn, TurnState, UserSource};
 use weir_wire::MessageId;
 
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
 use crate::live_session::{Shortage, State};
 use crate::log_state::{LogState, TurnAnswer, answer_to};
-use crate::message::{Failure, FailureKind, Finished};
+use crate::message::Finished;
 use crate::metrics::{Counters, count};
 
 /// How many characters of the first message become the title.

@@ -11,7 +11,7 @@ use weir_session::{
     FolderTrust, LeaveOpen, Origin, Pooled, SendMode, SessionError, SessionOptions, SessionSpec, StartError,
 };
 use weir_store::SessionUpdate;
-use weir_transcript::HostEvent;
+use weir_transcript::{Failure, FailureKind, HostEvent};
 use weir_wire::{CliSessionId, MessageId};
 
 use crate::admission::Refusal;
@@ -22,7 +22,7 @@ use crate::error::HostError;
 use crate::host::trusted_seal;
 use crate::item::{Item, Note};
 use crate::live_session::{LiveSession, State};
-use crate::message::{Failure, FailureKind, MessageMode};
+use crate::message::MessageMode;
 use crate::message_queue::Record;
 use crate::recorder::Scribe;
 use crate::settings::SessionSettings;

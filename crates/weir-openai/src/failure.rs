@@ -1,12 +1,14 @@
 //! Why a turn has no proper answer, in OpenAI's terms: the status and type of what really happened.
 
+use weir_transcript::FailureKind;
+
 use crate::error::OpenAiError;
 
 /// What is known about a failed turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TurnFailure<'f> {
     /// Kind of failure.
-    pub kind: FailureSort,
+    pub kind: FailureKind,
     /// The error message.
     pub message: &'f str,
     /// The HTTP status of the API error that ended it.
@@ -19,28 +21,6 @@ pub struct TurnFailure<'f> {
     pub terminal_reason: Option<&'f str>,
     /// Why the model stopped, such as `refusal`.
     pub stop_reason: Option<&'f str>,
-}
-
-/// Kind of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FailureSort {
-    /// The result is an error.
-    #[default]
-    Result,
-    /// The CLI could not be started.
-    NotStarted,
-    /// This version of the CLI cannot do what was asked.
-    Unsupported,
-    /// The CLI ended before it answered.
-    Died,
-    /// A time limit was reached.
-    TimedOut,
-    /// A cost limit was reached.
-    BudgetExhausted,
-    /// A person or a client stopped it.
-    Interrupted,
-    /// The server was restarted while it ran.
-    Restarted,
 }
 
 /// How a turn without a proper answer is reported.
@@ -57,8 +37,8 @@ pub enum Ending {
 impl TurnFailure<'_> {
     /// How the failure is reported.
     pub fn ending(&self) -> Ending {
-        if self.kind != FailureSort::Result {
-            return Ending::Error(self.of_sort());
+        if self.kind != FailureKind::Error {
+            return Ending::Error(self.of_kind());
         }
         match (self.subtype, self.api_error, self.stop_reason) {
             (_, Some("max_output_tokens"), _) | ("error_max_turns", _, _) => Ending::Truncated,
@@ -73,15 +53,15 @@ impl TurnFailure<'_> {
         }
     }
 
-    fn of_sort(&self) -> OpenAiError {
+    fn of_kind(&self) -> OpenAiError {
         let (status, code) = match self.kind {
-            FailureSort::Result | FailureSort::NotStarted => (500, "not_started"),
-            FailureSort::Died => (502, "agent_died"),
-            FailureSort::TimedOut => (504, "timeout"),
-            FailureSort::Interrupted => (500, "interrupted"),
-            FailureSort::Restarted => (500, "restarted"),
-            FailureSort::BudgetExhausted => return OpenAiError::quota(self.message),
-            FailureSort::Unsupported => {
+            FailureKind::Error | FailureKind::NotStarted => (500, "not_started"),
+            FailureKind::Died | FailureKind::NoResult => (502, "agent_died"),
+            FailureKind::TimedOut => (504, "timeout"),
+            FailureKind::Cancelled | FailureKind::Stopped | FailureKind::Interrupted => (500, "interrupted"),
+            FailureKind::Restarted => (500, "restarted"),
+            FailureKind::BudgetExhausted => return OpenAiError::quota(self.message),
+            FailureKind::Unsupported => {
                 return OpenAiError {
                     param: None,
                     code: Some("unsupported_parameter".to_owned()),
@@ -261,11 +241,11 @@ mod tests {
     #[test]
     fn other_failures_are_reported_as_what_they_are() {
         let of = |kind| TurnFailure { kind, message: "m", ..TurnFailure::default() };
-        assert_eq!(error(of(FailureSort::TimedOut)).0, 504);
-        assert_eq!(error(of(FailureSort::Died)).0, 502);
-        assert_eq!(error(of(FailureSort::BudgetExhausted)).1, "insufficient_quota");
-        assert_eq!(error(of(FailureSort::Unsupported)).0, 400);
-        assert_eq!(error(of(FailureSort::Interrupted)).1, "interrupted");
+        assert_eq!(error(of(FailureKind::TimedOut)).0, 504);
+        assert_eq!(error(of(FailureKind::Died)).0, 502);
+        assert_eq!(error(of(FailureKind::BudgetExhausted)).1, "insufficient_quota");
+        assert_eq!(error(of(FailureKind::Unsupported)).0, 400);
+        assert_eq!(error(of(FailureKind::Interrupted)).1, "interrupted");
         let budget = TurnFailure { subtype: "error_max_budget_usd", ..TurnFailure::default() };
         assert_eq!(error(budget).1, "insufficient_quota");
     }

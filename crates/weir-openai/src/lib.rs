@@ -17,7 +17,7 @@ mod request;
 
 pub use attempt::{Attempt, AttemptHeaders, Known, Stage, Verdict, attempt, judge};
 pub use error::OpenAiError;
-pub use failure::{Ending, FailureSort, TurnFailure};
+pub use failure::{Ending, TurnFailure};
 pub use history::{Candidate, Place, Scope, place, setup};
 pub use index::Index;
 pub use request::{Endpoint, Image, Leniency, OutputFormat, Part, Request, Role, ToolCall, Turn, read};

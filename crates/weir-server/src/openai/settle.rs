@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_base::time::now_ms;
 use weir_host::{Actor, FailureKind, Finished, HostError};
 use weir_openai::reply::{Answer, End, Usage};
-use weir_openai::{Ending, FailureSort, OpenAiError, OutputFormat, Place, Request, ToolCall, TurnFailure};
+use weir_openai::{Ending, OpenAiError, OutputFormat, Place, Request, ToolCall, TurnFailure};
 
 use super::errors::of_host;
 use super::front::Claim;
@@ -93,7 +93,7 @@ async fn outcome(app: &App, turn: &Turn, context: &RequestContext, by: &Actor) -
                 limit.as_secs()
             );
             let failure =
-                TurnFailure { kind: FailureSort::TimedOut, message: &message, ..Default::default() };
+                TurnFailure { kind: FailureKind::TimedOut, message: &message, ..Default::default() };
             ended(failure.ending(), String::new(), Usage::default())
         }
     }
@@ -105,7 +105,7 @@ fn judge(finished: &Finished, context: &RequestContext) -> Outcome {
     let result = finished.turn.as_ref().and_then(|turn| turn.result.as_ref());
     if let Some(failure) = &finished.error {
         let failure = TurnFailure {
-            kind: sort(failure.kind),
+            kind: failure.kind,
             message: &failure.message,
             api_status: result
                 .and_then(|result| result.api_error_status)
@@ -172,19 +172,6 @@ fn with_retry_after(outcome: Outcome, resets_at: Option<u64>) -> Outcome {
         _ => None,
     };
     Outcome::Error(error)
-}
-
-fn sort(kind: FailureKind) -> FailureSort {
-    match kind {
-        FailureKind::NotStarted => FailureSort::NotStarted,
-        FailureKind::Unsupported => FailureSort::Unsupported,
-        FailureKind::Died | FailureKind::NoResult => FailureSort::Died,
-        FailureKind::TimedOut => FailureSort::TimedOut,
-        FailureKind::BudgetExhausted => FailureSort::BudgetExhausted,
-        FailureKind::Cancelled | FailureKind::Stopped | FailureKind::Interrupted => FailureSort::Interrupted,
-        FailureKind::Restarted => FailureSort::Restarted,
-        _ => FailureSort::Result,
-    }
 }
 
 /// Token usage of a turn.

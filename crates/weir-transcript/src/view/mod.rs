@@ -28,7 +28,7 @@ pub use request::{PermissionRequest, Request, RequestKind, RequestState};
 pub use said::{Said, is_same_message};
 pub use session::{McpServer, Oddities, Plugin, RateLimit, Session, Status};
 pub use tool::{FileChange, FileChangeKind, Output, Todo, TodoList, ToolCall, ToolDetail, ToolState};
-pub use turn::{Denial, Turn, TurnCause, TurnResult, TurnState};
+pub use turn::{Denial, Failure, FailureKind, Turn, TurnCause, TurnResult, TurnState};
 
 use std::sync::Arc;
 

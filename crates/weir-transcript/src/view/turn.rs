@@ -130,6 +130,44 @@ impl TurnResult {
     }
 }
 
+/// Why a message has no good answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Its kind.
+    pub kind: FailureKind,
+    /// A sentence for people, with what to do.
+    pub message: String,
+}
+
+/// The kind of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The CLI could not be started.
+    NotStarted,
+    /// This version of the CLI cannot do what was asked.
+    Unsupported,
+    /// It ended before it answered.
+    Died,
+    /// It ended before it answered, and reported success.
+    NoResult,
+    /// A limit of time was reached.
+    TimedOut,
+    /// The limit of cost was reached.
+    BudgetExhausted,
+    /// The message was cancelled.
+    Cancelled,
+    /// The session was stopped.
+    Stopped,
+    /// The turn was interrupted.
+    Interrupted,
+    /// The host was restarted while the turn ran.
+    Restarted,
+    /// The turn's result is an error.
+    #[default]
+    Error,
+}
+
 /// A tool call that was not allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
