@@ -6,11 +6,11 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
-use weir_loop::agent::Reply;
 use weir_loop::event::LoopEvent;
 use weir_loop::notification::Notification;
 use weir_loop::shell::{Handles, Messenger};
 use weir_loop::state::{Asked, AskedQuestion, OpenQuestion};
+use weir_session::Decision;
 
 use crate::BridgeError;
 use crate::channel::Place;
@@ -58,13 +58,13 @@ impl LoopChat {
     pub async fn carry(self, mut answers: mpsc::UnboundedReceiver<ExternalAnswer>, run: Handles) {
         while let Some(ExternalAnswer { request, answer, by }) = answers.recv().await {
             let by = format!("{by} ({})", self.place.channel);
-            let reply = self.with_open(|open| {
+            let decision = self.with_open(|open| {
                 let posted = open.get_mut(&request)?;
                 posted.by = Some(by.clone());
-                Some(reply(&posted.asked, answer))
+                Some(decision(&posted.asked, answer))
             });
-            match reply {
-                Some(reply) => run.reply(request, reply, by),
+            match decision {
+                Some(decision) => run.decide(request, decision, by),
                 None => self.bridge.settled(request, NOT_OPEN.to_owned()),
             }
         }
@@ -136,17 +136,17 @@ fn kind(task: &str, asked: Asked) -> AskKind {
 }
 
 /// Converts an answer from the chat for the loop. The answers are in the order of the questions.
-fn reply(asked: &Asked, answer: Answer) -> Reply {
+fn decision(asked: &Asked, answer: Answer) -> Decision {
     let questions = match asked {
         Asked::Questions { questions } => questions.as_slice(),
         Asked::Permission { .. } => &[],
     };
     match answer {
-        Answer::Allow { .. } => Reply::Allow,
-        Answer::Deny { message } => Reply::Deny(message),
+        Answer::Allow { .. } => Decision::allow(),
+        Answer::Deny { message } => Decision::deny(message),
         Answer::Choices(choices) => {
             let answers = questions.iter().zip(choices);
-            Reply::Answers(
+            Decision::Answers(
                 answers.map(|(asked, (_, chosen))| (asked.question.clone(), chosen.join(", "))).collect(),
             )
         }
@@ -182,11 +182,14 @@ mod tests {
             (shown[1].question.clone(), vec!["because".to_owned()]),
         ];
         let answers = [("Which?", "Red, Blue"), ("Why?", "because")];
-        let answers = answers.map(|(question, answer)| (question.to_owned(), answer.to_owned())).to_vec();
-        assert_eq!(reply(&asked, Answer::Choices(chosen)), Reply::Answers(answers));
+        let answers = answers.map(|(question, answer)| (question.to_owned(), answer.to_owned()));
+        assert_eq!(
+            decision(&asked, Answer::Choices(chosen)),
+            Decision::Answers(answers.into_iter().collect())
+        );
         let asked = Asked::Permission { what: "Bash ls".into(), rule: "Bash(ls:*)".into() };
-        assert_eq!(reply(&asked, Answer::Allow { always: false }), Reply::Allow);
+        assert_eq!(decision(&asked, Answer::Allow { always: false }), Decision::allow());
         let no = Answer::Deny { message: "Anna said no.".into() };
-        assert_eq!(reply(&asked, no), Reply::Deny("Anna said no.".into()));
+        assert_eq!(decision(&asked, no), Decision::deny("Anna said no."));
     }
 }

@@ -28,13 +28,13 @@ pub struct OpenAsk {
     pub task: String,
     /// The questions, or the permission.
     pub asked: Asked,
-    reply: oneshot::Sender<Reply>,
+    decision: oneshot::Sender<Decision>,
 }
 
 impl OpenAsk {
-    /// Sends the reply. `false` if the session no longer waits for it.
-    pub fn answer(self, reply: Reply) -> bool {
-        self.reply.send(reply).is_ok()
+    /// Sends the decision. `false` if the session no longer waits for it.
+    pub fn decide(self, decision: Decision) -> bool {
+        self.decision.send(decision).is_ok()
     }
 }
 
@@ -52,17 +52,6 @@ pub enum ApprovalMessage {
         /// Pairs of question and answer.
         answers: Vec<(String, String)>,
     },
-}
-
-/// What a person replied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
-    /// Pairs of question and answer.
-    Answers(Vec<(String, String)>),
-    /// The tool may be used.
-    Allow,
-    /// The tool may not be used, or the question stays unanswered; the text is the reason.
-    Deny(String),
 }
 
 /// Takes the requests of one session.
@@ -97,16 +86,16 @@ impl Approvals {
         Self { task: task.into(), asks, questions, permissions, known, waiting, names }
     }
 
-    /// Waits for a person's reply. `None` if there is none in time.
-    pub async fn ask(&self, request: &RequestId, asked: Asked) -> Option<Reply> {
-        let (reply, answer) = oneshot::channel();
+    /// Waits for a person's decision. `None` if there is none in time.
+    pub async fn ask(&self, request: &RequestId, asked: Asked) -> Option<Decision> {
+        let (decision, decided) = oneshot::channel();
         let id = uuid::Uuid::new_v4().simple().to_string();
         let id = id.get(..8).unwrap_or(&id).to_owned();
         self.names.lock().unwrap_or_else(PoisonError::into_inner).push((request.clone(), id.clone()));
-        let ask = OpenAsk { id, task: self.task.clone(), asked, reply };
+        let ask = OpenAsk { id, task: self.task.clone(), asked, decision };
         self.asks.send(ApprovalMessage::Asked(ask)).ok()?;
         let _guard = WaitGuard::new(&self.waiting);
-        tokio::time::timeout(self.questions.1, answer).await.ok()?.ok()
+        tokio::time::timeout(self.questions.1, decided).await.ok()?.ok()
     }
 
     /// Tells the loop that a request no longer waits, if the loop knows it.
@@ -205,26 +194,18 @@ impl ApprovalHandler {
                 .get(&question.question)
                 .map(|answer| (question.question.clone(), answer.clone()))
         };
-        let answers: Option<Vec<(String, String)>> = asked.iter().map(known).collect();
-        let reply = match (answers, self.approvals.questions.0) {
-            (Some(answers), _) if !answers.is_empty() => Some(Reply::Answers(answers)),
+        let answers: Option<QuestionAnswers> = asked.iter().map(known).collect();
+        let decision = match (answers, self.approvals.questions.0) {
+            (Some(answers), _) if !asked.is_empty() => Some(Decision::Answers(answers)),
             (_, QuestionPolicy::Wait) => {
                 self.approvals.ask(&id, Asked::Questions { questions: asked.clone() }).await
             }
             (_, QuestionPolicy::Skip) => None,
         };
-        match reply {
-            Some(Reply::Answers(answers)) => {
-                let chosen = answers.into_iter();
-                Decision::Answers(
-                    chosen
-                        .fold(QuestionAnswers::new(), |all, (question, answer)| all.choose(question, answer)),
-                )
-            }
-            Some(Reply::Deny(why)) => self.unanswered(&asked, why),
-            Some(Reply::Allow) | None => {
-                self.unanswered(&asked, "No one is available to answer. Stop here.".to_owned())
-            }
+        match decision {
+            Some(answers @ Decision::Answers(_)) => answers,
+            Some(Decision::Deny { message, .. }) => self.unanswered(&asked, message),
+            _ => self.unanswered(&asked, "No one is available to answer. Stop here.".to_owned()),
         }
     }
 
@@ -241,7 +222,7 @@ impl ApprovalHandler {
         }
         if self.approvals.permissions == PermissionPolicy::Ask {
             let asked = Asked::Permission { what: denied.headline(), rule: denied.rule.clone() };
-            if self.approvals.ask(&id, asked).await == Some(Reply::Allow) {
+            if let Some(Decision::Allow { .. }) = self.approvals.ask(&id, asked).await {
                 return Decision::allow();
             }
         }

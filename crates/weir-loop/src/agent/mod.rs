@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use weir_session::SessionSpec;
 
 pub use answers::{AnswerError, match_answers};
-pub use approvals::{ApprovalMessage, Approvals, OpenAsk, Reply};
+pub use approvals::{ApprovalMessage, Approvals, OpenAsk};
 pub use host::{HostAgent, LoopSessions};
 pub use log::{answer_from_log, find_log, run_from_log};
 pub use options::SessionFactory;

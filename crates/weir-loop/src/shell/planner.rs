@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use weir_base::time::now_ms;
+use weir_session::Decision;
 
 use super::folders::Folders;
 use crate::agent::{
-    Agent, AgentEnd, AgentRequest, AgentRun, ApprovalMessage, Approvals, Hurry, OpenAsk, Reply, Surroundings,
+    Agent, AgentEnd, AgentRequest, AgentRun, ApprovalMessage, Approvals, Hurry, OpenAsk, Surroundings,
     match_answers,
 };
 use crate::config::{Config, PermissionPolicy, QuestionPolicy};
@@ -246,7 +247,7 @@ async fn answer(ask: OpenAsk, person: &mut dyn PlannerPerson) {
         let mut remark = None;
         loop {
             let Some(words) = person.answer(question, remark.as_deref()).await else {
-                ask.answer(Reply::Deny("The user does not want to answer. Stop here.".to_owned()));
+                ask.decide(Decision::deny("The user does not want to answer. Stop here."));
                 return;
             };
             match match_answers(std::slice::from_ref(question), &[words]) {
@@ -255,5 +256,5 @@ async fn answer(ask: OpenAsk, person: &mut dyn PlannerPerson) {
             }
         }
     }
-    ask.answer(Reply::Answers(answers));
+    ask.decide(Decision::Answers(answers.into_iter().collect()));
 }

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use weir_base::time::now_ms;
 use weir_process::{Sandbox, Secrets};
+use weir_session::Decision;
 
 use super::conclude::conclude;
 use super::context::Context;
@@ -18,7 +19,7 @@ use super::mailbox::{Mail, Mailbox};
 use super::notify::{self, Messengers};
 use super::perform::{self, Done};
 use super::tasks::ListFile;
-use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Reply, Surroundings, match_answers};
+use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Surroundings, match_answers};
 use crate::config::Config;
 use crate::event::LoopEvent;
 use crate::machine::{Action, Event, Machine, Wanted};
@@ -61,23 +62,23 @@ pub type Watcher = Box<dyn FnMut(&LoopEvent, &RunState) + Send>;
 #[derive(Debug, Clone)]
 pub struct Handles {
     hurry: watch::Sender<Hurry>,
-    replies: mpsc::UnboundedSender<PersonReply>,
+    decisions: mpsc::UnboundedSender<PersonDecision>,
 }
 
-/// A person's reply to a question.
+/// A person's decision on a question.
 #[derive(Debug)]
-struct PersonReply {
+struct PersonDecision {
     question: String,
-    reply: Reply,
+    decision: Decision,
     by: String,
 }
 
 impl Handles {
-    /// Replies to an open question by its id. What comes of it is a [`LoopEvent::AskEnded`]; a question that is no
+    /// Decides an open question by its id. What comes of it is a [`LoopEvent::AskEnded`]; a question that is no
     /// longer open has had one.
-    pub fn reply(&self, question: String, reply: Reply, by: String) {
+    pub fn decide(&self, question: String, decision: Decision, by: String) {
         // A run that is over has closed its questions.
-        let _ = self.replies.send(PersonReply { question, reply, by });
+        let _ = self.decisions.send(PersonDecision { question, decision, by });
     }
 
     /// Ends the run: the first call interrupts the turn first, the second ends the run at once.
@@ -103,9 +104,9 @@ pub struct Runner {
     hurries: BTreeMap<TaskId, watch::Sender<Hurry>>,
     asks: Channel<ApprovalMessage>,
     open: Vec<OpenAsk>,
-    replies: Channel<PersonReply>,
+    decisions: Channel<PersonDecision>,
     /// Replies that are sent once they are in the saved state.
-    decided: Vec<(OpenAsk, Reply)>,
+    decided: Vec<(OpenAsk, Decision)>,
     activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
     news: JoinSet<(String, Result<(), String>)>,
@@ -151,7 +152,7 @@ impl Runner {
             hurries: BTreeMap::new(),
             asks: mpsc::unbounded_channel(),
             open: Vec::new(),
-            replies: mpsc::unbounded_channel(),
+            decisions: mpsc::unbounded_channel(),
             decided: Vec::new(),
             activity: mpsc::unbounded_channel(),
             at_work: JoinSet::new(),
@@ -163,7 +164,7 @@ impl Runner {
 
     /// The handles that control the run.
     pub fn handles(&self) -> Handles {
-        Handles { hurry: self.hurry.clone(), replies: self.replies.0.clone() }
+        Handles { hurry: self.hurry.clone(), decisions: self.decisions.0.clone() }
     }
 
     /// Runs to the end. Afterwards the state and the report are on disk.
@@ -222,9 +223,9 @@ impl Runner {
                     return Ok((RunEnd::Interrupted, self.conclude()?));
                 }
                 Some(message) = self.asks.1.recv() => events.push_back(self.handle_request(message)),
-                Some(PersonReply { question, reply, by }) = self.replies.1.recv() => {
+                Some(PersonDecision { question, decision, by }) = self.decisions.1.recv() => {
                     let found = self.open.iter().position(|ask| ask.id == question);
-                    events.extend(found.and_then(|place| self.decide(place, reply, by)));
+                    events.extend(found.and_then(|place| self.decide(place, decision, by)));
                 }
                 Some(done) = self.at_work.join_next() => {
                     let event = event_of(done.unwrap_or_else(|error| Err(format!("a part of the loop failed: {error}"))));
@@ -417,8 +418,8 @@ impl Runner {
                 Mail::Skip { task } => events.push(Event::Skip(task)),
                 Mail::Retry { task } => events.push(Event::Retry(task)),
                 Mail::Answer { question, answers, by } => {
-                    match self.read_reply(question.as_deref(), &answers) {
-                        Ok((place, reply)) => events.extend(self.decide(place, reply, by)),
+                    match self.read_decision(question.as_deref(), &answers) {
+                        Ok((place, decision)) => events.extend(self.decide(place, decision, by)),
                         Err(text) => self.tell(&LoopEvent::Warning { text }),
                     }
                 }
@@ -432,47 +433,54 @@ impl Runner {
     }
 
     /// The open question that a mail is for, and what the typed words mean for it.
-    fn read_reply(&self, which: Option<&str>, words: &[String]) -> Result<(usize, Reply), String> {
+    fn read_decision(&self, which: Option<&str>, words: &[String]) -> Result<(usize, Decision), String> {
         let is_meant = |ask: &OpenAsk| which.is_none_or(|name| ask.id.starts_with(name) || ask.task == name);
         let mut meant = self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask));
         let (place, ask) = meant.next().ok_or("an answer was ignored: no such question is open")?;
         if meant.next().is_some() {
             return Err("an answer was ignored: several questions are open; choose one".to_owned());
         }
-        let reply = match &ask.asked {
+        let decision = match &ask.asked {
             Asked::Questions { questions } => {
-                Reply::Answers(match_answers(questions, words).map_err(|error| error.to_string())?)
+                let answers = match_answers(questions, words).map_err(|error| error.to_string())?;
+                Decision::Answers(answers.into_iter().collect())
             }
             Asked::Permission { .. } => {
                 let is_yes = |word: &String| matches!(word.to_lowercase().as_str(), "y" | "yes" | "allow");
-                if words.first().is_some_and(is_yes) { Reply::Allow } else { Reply::Deny(words.join(" ")) }
+                if words.first().is_some_and(is_yes) {
+                    Decision::allow()
+                } else {
+                    Decision::deny(words.join(" "))
+                }
             }
         };
-        Ok((place, reply))
+        Ok((place, decision))
     }
 
-    /// Takes a reply to an open question. The session gets it when it is in the saved state.
-    fn decide(&mut self, place: usize, reply: Reply, by: String) -> Option<Event> {
+    /// Takes a decision on an open question. The session gets it when it is in the saved state.
+    fn decide(&mut self, place: usize, decision: Decision, by: String) -> Option<Event> {
         if place >= self.open.len() {
             return None;
         }
         let ask = self.open.remove(place);
-        let answers = match &reply {
-            Reply::Answers(answers) => answers.clone(),
-            Reply::Allow | Reply::Deny(_) => Vec::new(),
+        let answers = match &decision {
+            Decision::Answers(answers) => {
+                answers.pairs().map(|(question, answer)| (question.to_owned(), answer.to_owned())).collect()
+            }
+            _ => Vec::new(),
         };
         let id = ask.id.clone();
-        self.decided.push((ask, reply));
+        self.decided.push((ask, decision));
         Some(Event::AskEnded { id, by: Some(by), answers })
     }
 
-    /// Sends the replies that are in the saved state.
+    /// Sends the decisions that are in the saved state.
     fn send_decided(&mut self) {
         let questions = &self.machine.state().questions;
-        let is_saved = |(ask, _): &mut (OpenAsk, Reply)| questions.iter().all(|open| open.id != ask.id);
-        let saved: Vec<(OpenAsk, Reply)> = self.decided.extract_if(.., is_saved).collect();
-        for (ask, reply) in saved {
-            if !ask.answer(reply) {
+        let is_saved = |(ask, _): &mut (OpenAsk, Decision)| questions.iter().all(|open| open.id != ask.id);
+        let saved: Vec<(OpenAsk, Decision)> = self.decided.extract_if(.., is_saved).collect();
+        for (ask, decision) in saved {
+            if !ask.decide(decision) {
                 let text = "an answer was ignored: the question was withdrawn".to_owned();
                 self.tell(&LoopEvent::Warning { text });
             }

@@ -260,8 +260,19 @@ impl QuestionAnswers {
         self.choose(question, labels.join(", "))
     }
 
+    /// Pairs of question and answer.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter_map(|(question, answer)| Some((question.as_str(), answer.as_str()?)))
+    }
+
     fn answers(&self, question: &str) -> bool {
         self.0.get(question).and_then(Value::as_str).is_some_and(|answer| !answer.trim().is_empty())
+    }
+}
+
+impl FromIterator<(String, String)> for QuestionAnswers {
+    fn from_iter<P: IntoIterator<Item = (String, String)>>(pairs: P) -> Self {
+        pairs.into_iter().fold(Self::new(), |all, (question, answer)| all.choose(question, answer))
     }
 }
 
