@@ -1,0 +1,175 @@
+//! Sessions, their folders and files.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use weir_host::{ClientTools, SessionSpec};
+
+use crate::extract::part;
+use crate::problem::Problem;
+
+/// A session to create.
+///
+/// Tools are names of tools of the server; a rule of `allowed_tools` may be about reading and searching inside the folder,
+/// and what else the operator allows. The permission mode is one of `permission_modes` of `/v1/me`. A session of which the
+/// CLI stores nothing accepts no messages after its process has ended (409 `not_kept`) and cannot be forked.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct CreateSession {
+    /// Working directory: a folder below one of the server's roots.
+    pub(crate) cwd: String,
+    /// The client's own id for the session: creating it again with the same key returns the existing session.
+    pub(crate) key: Option<String>,
+    /// Display name.
+    pub(crate) name: Option<String>,
+    /// Seconds until an unanswered request is denied; the server's own limit if left out. For unattended programs.
+    #[schema(minimum = 1)]
+    pub(crate) ask_timeout_s: Option<u32>,
+    /// Client tools that the agent may call, see `/v1/sessions/{id}/client-tools`.
+    #[serde(default)]
+    pub(crate) client_tools: ClientTools,
+    // Read by `take_spec`, so that errors say where they are.
+    #[serde(flatten)]
+    #[schema(value_type = SessionSpec)]
+    pub(crate) spec: serde_json::Map<String, Value>,
+}
+
+impl CreateSession {
+    /// Refuses what [`CreateSession::take_spec`] would refuse.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        part::<SessionSpec>(self.spec.clone()).map(drop)
+    }
+
+    /// What the session is to be like. Fields that do not exist are refused: a misspelt limit must not be ignored.
+    pub(crate) fn take_spec(&mut self) -> Result<SessionSpec, Problem> {
+        part(std::mem::take(&mut self.spec))
+    }
+}
+
+/// Which sessions to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListParams {
+    /// Only sessions with this status.
+    #[param(value_type = Option<weir_host::SessionStatus>)]
+    pub(crate) status: Option<String>,
+    /// Only sessions with these words in their name, key, folder or text.
+    pub(crate) search: Option<String>,
+    /// Archived sessions instead of unarchived ones.
+    pub(crate) archived: Option<bool>,
+    /// Page size.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<usize>,
+    /// Cursor of the previous page.
+    pub(crate) cursor: Option<String>,
+}
+
+/// Changes to a session.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChangeSession {
+    /// Display name.
+    pub(crate) name: Option<String>,
+    /// Whether the session is archived.
+    pub(crate) archived: Option<bool>,
+    /// Whether the session is kept when the server removes old sessions.
+    pub(crate) pinned: Option<bool>,
+}
+
+/// How the copy differs.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkSession {
+    /// Display name.
+    pub(crate) name: Option<String>,
+}
+
+/// Which files of a session's folder to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FileParams {
+    /// Letters of the path; empty for all files.
+    #[serde(default)]
+    pub(crate) query: String,
+}
+
+/// Files of a session's folder.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FileList {
+    /// Paths relative to the folder, best match first, at most 50.
+    pub(crate) files: Vec<String>,
+}
+
+/// The folder to show.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FolderParams {
+    /// A folder below one of the server's roots.
+    pub(crate) cwd: String,
+}
+
+/// A folder that sessions may work in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Folder {
+    #[serde(flatten)]
+    pub(crate) report: weir_host::FolderReport,
+    /// Digest of what the folder would run. It is sent back to trust the folder, so that only what was seen is trusted.
+    pub(crate) seal: String,
+}
+
+/// A folder to trust.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrustFolder {
+    /// The folder.
+    pub(crate) cwd: String,
+    /// The `seal` of the folder as the person saw it.
+    pub(crate) seal: String,
+}
+
+/// The model to use from now on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetModel {
+    /// The model; null for the CLI's default.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true)]
+    pub(crate) model: Option<String>,
+}
+
+/// The permission mode to use from now on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetPermissionMode {
+    /// One of `permission_modes` of `/v1/me`.
+    pub(crate) mode: String,
+}
+
+/// Options of a share link.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShareSession {
+    /// Seconds until the link expires; never if left out.
+    #[schema(minimum = 1)]
+    pub(crate) expires_in_s: Option<u32>,
+}
+
+/// A share link.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Share {
+    /// The secret, which is only returned here.
+    pub(crate) token: String,
+    /// Id for revoking the token.
+    pub(crate) token_id: String,
+    /// Path of the page, with the token in its fragment.
+    pub(crate) path: String,
+}
+
+/// All file changes of a session.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionDiff {
+    /// The files.
+    pub(crate) files: Vec<weir_host::FileDiff>,
+}
