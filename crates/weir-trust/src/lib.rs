@@ -8,6 +8,7 @@
 //! This crate reads files and maintains one file of its own. It starts nothing and decides nothing about sessions.
 
 mod file;
+mod files;
 mod finding;
 mod git;
 mod git_config;

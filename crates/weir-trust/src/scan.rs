@@ -1,11 +1,13 @@
-//! Finds everything in a folder that a CLI would apply.
+//! Finds everything in a folder that a CLI would apply: here its settings, in `repository` what git would run.
+
+mod repository;
 
 use std::collections::HashSet;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::files::{entries, file_stem, read_up_to, regular};
 use crate::finding::{Finding, FindingKind, Findings};
 use crate::settings::{finding, mcp_file, settings};
 
@@ -18,8 +20,6 @@ const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE
 /// more, and neither can we.
 const MAX_FILES: usize = 5_000;
 const MAX_BYTES: u64 = 32 << 20;
-/// The largest git index that is read.
-const MAX_INDEX: u64 = 256 << 20;
 /// Maximum number of findings listed one by one.
 const MAX_FINDINGS: usize = 200;
 
@@ -130,114 +130,6 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Adds the configuration and the hooks of the repository that the folder is in.
-    fn git(&mut self, folder: &Path) -> Result<(), ScanError> {
-        for top in folder.ancestors() {
-            // A folder can be a repository without containing a `.git`.
-            for directory in [top.join(".git"), top.to_owned()] {
-                let directory = self.follow_git_file(&directory, top)?;
-                if std::fs::symlink_metadata(directory.join("HEAD")).is_err() {
-                    continue;
-                }
-                self.repository(&directory, top)?;
-                // Git looks further up if it does not consider this a repository.
-                if self.detect_repository(&directory)? {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Follows `.git` if it is a file, as in a worktree.
-    fn follow_git_file(&mut self, directory: &Path, top: &Path) -> Result<PathBuf, ScanError> {
-        let place = self.content(directory)?;
-        let place = place.as_deref().and_then(|text| text.trim_ascii().strip_prefix(b"gitdir:"));
-        Ok(place.map_or_else(|| directory.to_owned(), |place| top.join(path(place.trim_ascii()))))
-    }
-
-    /// The directory that the worktrees of a repository share.
-    fn common(&mut self, directory: &Path) -> Result<PathBuf, ScanError> {
-        let common = self.content(&directory.join("commondir"))?;
-        Ok(common.map_or_else(|| directory.to_owned(), |text| directory.join(path(text.trim_ascii()))))
-    }
-
-    /// Whether git certainly considers this a repository and looks no further.
-    fn detect_repository(&mut self, directory: &Path) -> Result<bool, ScanError> {
-        let common = self.common(directory)?;
-        let head = self.content(&directory.join("HEAD"))?.unwrap_or_default();
-        let head = head.trim_ascii();
-        let is_head =
-            head.starts_with(b"ref: refs/") || head.len() == 40 && head.iter().all(u8::is_ascii_hexdigit);
-        // With a dot, because a folder that cannot be entered does not count.
-        Ok(is_head && ["objects/.", "refs/."].iter().all(|folder| common.join(folder).is_dir()))
-    }
-
-    /// Adds a repository and its submodules, into which git also looks.
-    fn repository(&mut self, directory: &Path, top: &Path) -> Result<(), ScanError> {
-        let mut seen = HashSet::new();
-        let mut waiting = vec![(directory.to_owned(), top.to_owned())];
-        while let Some((directory, top)) = waiting.pop() {
-            if !seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())) {
-                continue;
-            }
-            self.programs(&directory, &top)?;
-            let index = directory.join("index");
-            // The index grows with the repository, so it does not count towards the limits.
-            let Some((file, _)) = regular(&index)? else { continue };
-            let content = read_up_to(file, MAX_INDEX, &index)?;
-            let Some(submodules) = crate::git_index::submodules(&content) else {
-                self.git_program(FindingKind::Git, &index, "an index in an unknown format".to_owned());
-                continue;
-            };
-            for submodule in submodules.iter().map(|below| top.join(path(below))) {
-                let directory = self.follow_git_file(&submodule.join(".git"), &submodule)?;
-                if std::fs::symlink_metadata(&directory).is_ok() {
-                    waiting.push((directory, submodule));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn git_program(&mut self, kind: FindingKind, file: &Path, what: String) {
-        self.hash.update(what.as_bytes());
-        self.hash.update([0]);
-        let file = self.name(file);
-        self.found.push(finding(kind, &file, what));
-    }
-
-    /// Adds what the configuration and the hooks of one repository make git run.
-    fn programs(&mut self, directory: &Path, top: &Path) -> Result<(), ScanError> {
-        let common = self.common(directory)?;
-        let mut found = Vec::new();
-        for file in [common.join("config"), directory.join("config.worktree")] {
-            match self.content(&file)? {
-                Some(text) => found.extend(crate::git::configuration(&self.name(&file), &text)),
-                None if file.exists() => {
-                    let what = "not a regular file".to_owned();
-                    found.push(finding(FindingKind::Git, &self.name(&file), what));
-                }
-                None => {}
-            }
-        }
-        // A submodule's configuration names its working tree, which is where it was found.
-        let here = |place: &str| directory.join(place).canonicalize().ok() == top.canonicalize().ok();
-        found.retain(|found| !found.what.strip_prefix("core.worktree: ").is_some_and(here));
-        for hook in entries(&common.join("hooks"))? {
-            let name = file_name(&hook);
-            if !name.ends_with(".sample") && hook.is_file() {
-                found.push(finding(FindingKind::GitHook, &self.name(&hook), name));
-            }
-        }
-        for program in &found {
-            self.hash.update(program.what.as_bytes());
-            self.hash.update([0]);
-        }
-        self.found.extend(found);
-        Ok(())
-    }
-
     /// Reads a file without adding it to the fingerprint. Returns `None` if it does not exist.
     fn content(&mut self, path: &Path) -> Result<Option<Vec<u8>>, ScanError> {
         let Some((file, size)) = regular(path)? else { return Ok(None) };
@@ -268,71 +160,6 @@ impl Scan<'_> {
         let hash = std::mem::take(&mut self.hash).finalize();
         hash.iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-fn is_absent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
-}
-
-/// Opens a regular file and returns its size. Returns `None` for anything else: reading a pipe would block until
-/// something is written to it.
-fn regular(path: &Path) -> Result<Option<(std::fs::File, u64)>, ScanError> {
-    let failed = |source| ScanError::Read { path: path.to_owned(), source };
-    match path.metadata() {
-        Ok(metadata) if !metadata.is_file() => Ok(None),
-        Ok(metadata) => Ok(Some((open(path).map_err(failed)?, metadata.len()))),
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-fn read_up_to(file: std::fs::File, limit: u64, path: &Path) -> Result<Vec<u8>, ScanError> {
-    let mut content = Vec::new();
-    let read = file.take(limit).read_to_end(&mut content);
-    read.map_err(|source| ScanError::Read { path: path.to_owned(), source })?;
-    Ok(content)
-}
-
-/// Opens a file without blocking if it has become a pipe in the meantime.
-#[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<std::fs::File> {
-    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::File::open(path)
-}
-
-/// The entries of a folder, sorted; empty if it does not exist.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, ScanError> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if is_absent(&error) => return Ok(Vec::new()),
-        Err(source) => return Err(ScanError::Read { path: folder.to_owned(), source }),
-    };
-    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    paths.sort();
-    Ok(paths)
-}
-
-#[cfg(unix)]
-fn path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-fn path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn file_stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
