@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo install check test test-all rust-test web web-check web-test openai-test features-test api api-quick soak bench bench-try lint fmt \
-        fmt-check clippy doc book pictures deps spelling tree fuzz fuzz-min audit conformance dist clean \
+        fmt-check clippy windows doc book pictures deps spelling tree fuzz fuzz-min audit conformance dist clean \
         need-cargo need-npm
 
 # Programs that the scripts keep in the cache.
@@ -115,7 +115,7 @@ bench: need-cargo ## measure and print the table of results
 bench-try: need-cargo
 	cargo run --locked -p weir-bench -- table --quick
 
-lint: fmt-check clippy doc deps spelling tree ## all checks that do not run tests
+lint: fmt-check clippy windows doc deps spelling tree ## all checks that do not run tests
 
 fmt: need-cargo ## format the sources
 	cargo fmt --all
@@ -124,6 +124,13 @@ fmt: need-cargo ## format the sources
 fmt-check: need-cargo ## check the formatting
 	cargo fmt --all --check
 	$(if $(wildcard fuzz/Cargo.toml),cargo fmt --manifest-path fuzz/Cargo.toml --check)
+
+# The parts that a program on Windows can use. Nothing is linked, so no linker is needed.
+WINDOWS := x86_64-pc-windows-gnu
+windows: need-cargo ## check that the library compiles for Windows
+	@if ! command -v rustup >/dev/null; then echo "windows: not checked, because only rustup can add the target"; exit 0; fi; \
+	rustup target list --installed | grep -qx $(WINDOWS) || rustup target add $(WINDOWS) && \
+	cargo check --locked --target $(WINDOWS) -p weir-wire -p weir-transcript -p weir-process -p weir-session -p weir
 
 clippy: need-cargo
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
