@@ -29,7 +29,7 @@ pub(crate) struct WritePipe(ChildStdin);
 
 impl WritePipe {
     pub(crate) fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
+        tokio::io::AsyncWrite::poll_write(Pin::new(&mut self.0), context, bytes)
     }
 
     /// Called when everything is written; there is nothing to release here.
