@@ -58,12 +58,13 @@ for page in weir weir-serve; do
     dpkg --listfiles weir | grep -x "/usr/share/man/man1/$page.1.gz" >/dev/null ||
         fail "the package lacks the manual page $page(1)"
 done
-# As the unit starts it, but without a manager: with its user, folder and options.
+# As the unit starts it, but without a manager: with its user, folder and options. Not with runuser, which stays the
+# parent and does not return the exit code of a program that it was told to end.
 install -d -o weir -g weir "$place/run"
 chmod 755 "$place"
-exec 3>&1
-runuser -u weir -- env HOME=/var/lib/weir /usr/bin/weir serve --data-dir /var/lib/weir/data --root /var/lib/weir/projects \
-    --listen 127.0.0.1:0 --ready-file "$place/run/ready" --claude "$(command -v true)" >"$place/serve.log" 2>&1 &
+setpriv --reuid weir --regid weir --init-groups env HOME=/var/lib/weir \
+    /usr/bin/weir serve --data-dir /var/lib/weir/data --root /var/lib/weir/projects --listen 127.0.0.1:0 \
+    --ready-file "$place/run/ready" --claude "$(command -v true)" >"$place/serve.log" 2>&1 &
 server=$!
 for _ in $(seq 100); do
     [[ -s $place/run/ready ]] && break
@@ -72,17 +73,15 @@ for _ in $(seq 100); do
 done
 [[ -s $place/run/ready ]] || fail "the server did not start"
 kill "$server"
-wait "$server" || fail "the server did not exit cleanly"
+wait "$server" || { cat "$place/serve.log" >&2; fail "the server did not exit cleanly"; }
 apt-get purge --yes weir >>"$place/apt.log" 2>&1
 [[ ! -e /var/lib/weir && ! -e /usr/bin/weir ]] || fail "purging the package left something behind"
 
 say "npm package"
-if command -v npm >/dev/null 2>&1; then
-    mkdir "$place/npm"
-    (cd "$place/npm" && npm install --silent --no-audit --no-fund "$OLDPWD"/weir-linux-*.tgz "$OLDPWD"/weir-[0-9]*.tgz)
-    check "$place/npm/node_modules/.bin/weir"
-    (cd "$place/npm" && npx --no-install weir --version >/dev/null)
-else
-    say "npm not found: not tested"
-fi
+../../scripts/setup-node.sh
+PATH=$(../../scripts/setup-tools.sh --cache-dir)/node/bin:$PATH
+mkdir "$place/npm"
+(cd "$place/npm" && npm install --silent --no-audit --no-fund "$OLDPWD"/weir-linux-*.tgz "$OLDPWD"/weir-[0-9]*.tgz)
+check "$place/npm/node_modules/.bin/weir"
+(cd "$place/npm" && npx --no-install weir --version >/dev/null)
 say "all packages work"
