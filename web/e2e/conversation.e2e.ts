@@ -13,7 +13,7 @@ describe("a first visit", () => {
   it("leads from the link to an answer, and leaves no token in the URL", async () => {
     const server = await serve();
     const page = await open().visit(server, server.link);
-    await page.getByRole("heading", { name: "No sessions yet" }).waitFor();
+    await page.getByRole("heading", { name: "Welcome to Weir" }).waitFor();
     expect(page.url()).toBe(server.url);
     expect(await violations(page)).toEqual([]);
     await page.getByRole("main").getByRole("button", { name: "New session" }).click();
@@ -42,7 +42,7 @@ describe("a first visit", () => {
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Token").fill(server.link);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "No sessions yet" }).waitFor();
+    await page.getByRole("heading", { name: "Welcome to Weir" }).waitFor();
   });
 
   it("works below a base path", async () => {
@@ -183,6 +183,9 @@ describe("a session", () => {
     await conversation(page)
       .getByText(/\n2000\n/)
       .waitFor();
+    // There are no changes, todos or agents, so the details are closed.
+    expect(await page.getByRole("tab").count()).toBe(0);
+    await page.getByRole("button", { name: "Details" }).click();
     await page.getByRole("tab", { name: /Raw/ }).click();
     const raw = page.getByRole("tabpanel");
     await raw.getByText("Unexpected lines").waitFor();
@@ -287,5 +290,105 @@ describe("a session", () => {
     const shown = conversation(page).getByRole("button", { name: /Picture 1/ });
     await shown.waitFor();
     expect(await shown.locator("img").evaluate((img: HTMLImageElement) => img.naturalWidth)).toBe(1);
+  });
+});
+
+describe("the details", () => {
+  it("open when there are some, and have the width that the user gives them", async () => {
+    const server = await serve();
+    const { id } = await server.session({ permission_mode: "acceptEdits" });
+    const page = await open().visit(server, linkTo(server, id), { viewport: { width: 1440, height: 900 } });
+    const details = page.getByRole("complementary", { name: "Details" });
+    await send(page, script({ text: "Nothing to see." }));
+    await said(page, "Nothing to see.").waitFor();
+    expect(await details.count()).toBe(0);
+    await send(page, script({ tool: "Write", input: { file_path: "a.txt", content: "1\n" } }, { text: "Written." }));
+    await details.getByText("a.txt").first().waitFor();
+    const width = async () => Math.round((await details.boundingBox())!.width);
+    const before = await width();
+    const edge = details.getByRole("separator", { name: "Width of the details" });
+    await edge.focus();
+    await page.keyboard.press("ArrowLeft");
+    expect(await width()).toBe(before + 24);
+    const at = (await edge.boundingBox())!;
+    await page.mouse.move(at.x + 3, 400);
+    await page.mouse.down();
+    await page.mouse.move(at.x - 97, 400, { steps: 4 });
+    await page.mouse.up();
+    const wide = await width();
+    expect(wide).toBeGreaterThan(before + 90);
+    expect(await violations(page)).toEqual([]);
+    await page.reload();
+    await details.waitFor();
+    expect(await width()).toBe(wide);
+    // Closed by the user, they stay closed.
+    await page.getByRole("button", { name: "Details" }).click();
+    await details.waitFor({ state: "detached" });
+    await page.reload();
+    await said(page, "Written.").waitFor();
+    expect(await details.count()).toBe(0);
+    // Where there is no room they wait to be asked for.
+    const small = await open().visit(server, linkTo(server, id), { viewport: { width: 1024, height: 768 } });
+    await said(small, "Written.").waitFor();
+    expect(await small.getByRole("complementary", { name: "Details" }).count()).toBe(0);
+  });
+});
+
+describe("a turn", () => {
+  it("folds routine calls into one line and says what is being done", async () => {
+    const server = await serve();
+    const { id } = await server.session({ allowed_tools: ["Bash"] });
+    const page = await open().visit(server, linkTo(server, id));
+    const bash = (command: string) => ({ tool: "Bash", input: { command } });
+    await send(page, script(bash("echo 1"), bash("echo 2"), bash("echo 3"), bash("sleep 60"), { text: "The end." }));
+    const talk = conversation(page);
+    // The call that is still running is not folded.
+    const run = talk.getByRole("button", { name: "Ran 3 commands" });
+    await run.waitFor();
+    await talk.getByRole("button", { name: /^Running sleep 60/ }).waitFor();
+    const work = page.locator(".work");
+    await work.getByText("Working").waitFor();
+    await work.getByText(/^· [1-9]\d* s$/).waitFor();
+    await work.getByText("Esc twice to interrupt").waitFor();
+    await work.getByText(/tokens/).waitFor();
+    expect(await talk.getByRole("button", { name: /echo 2/ }).count()).toBe(0);
+    await run.click();
+    await talk.getByRole("button", { name: /^Ran echo 2/ }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await run.click();
+    await talk.getByRole("button", { name: /^Ran echo 2/ }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Interrupt" }).click();
+    await work.waitFor({ state: "detached" });
+  });
+});
+
+describe("a queued message", () => {
+  it("stands with its reply, also after an interrupt and a reload", async () => {
+    const server = await serve();
+    const { id } = await server.session({ allowed_tools: ["Bash"] });
+    const page = await open().visit(server, linkTo(server, id));
+    const step = (text: string) => script({ text });
+    await send(page, script({ text: "Begun.", tool: "Bash", input: { command: "sleep 60" } }, { text: "Never." }));
+    await said(page, "Begun.").waitFor();
+    await send(page, `Second ${step("To the second.")}`);
+    await send(page, `Third ${step("To the third.")}`);
+    await page.getByRole("list", { name: "Queued messages" }).getByText("Third").waitFor();
+    await page.getByRole("button", { name: "Interrupt" }).click();
+    await said(page, "To the third.").waitFor();
+    await server.settled(id);
+    const order = async () => {
+      const text = (await conversation(page).innerText()).replaceAll("\n", " ");
+      return ["Begun.", "Interrupted", "Second @@", "To the second.", "Third @@", "To the third."].map((part) =>
+        text.lastIndexOf(part),
+      );
+    };
+    const sorted = async () => {
+      const places = await order();
+      return places.every((place, at) => place >= 0 && (at === 0 || place > places[at - 1]!));
+    };
+    await until("each message is followed by its reply", sorted);
+    await page.reload();
+    await said(page, "To the third.").waitFor();
+    await until("each message is followed by its reply", sorted);
   });
 });

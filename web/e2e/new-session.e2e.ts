@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { PHONE, said, screenshot, violations } from "./browser.ts";
 import { script } from "./server.ts";
@@ -63,4 +64,34 @@ describe("a new session", () => {
     await dialog.getByRole("button", { name: "Start" }).click();
     await page.getByText("No messages yet.").waitFor();
   });
+});
+
+describe("what is typed for a new session", () => {
+  for (const [how, close] of [
+    ["Escape", (page: Page) => page.keyboard.press("Escape")],
+    ["a click beside the dialog", (page: Page) => page.mouse.click(5, 5)],
+    ["a reload", (page: Page) => page.reload().then(() => undefined)],
+  ] as const) {
+    it(`survives ${how}, and is gone once the session exists`, async () => {
+      const server = await serve();
+      const page = await open().visit(server, server.link);
+      const dialog = page.getByRole("dialog", { name: "New session" });
+      const begin = () => page.getByRole("button", { name: "New session" }).first().click();
+      await begin();
+      await dialog.getByLabel("First message").fill("Half a thought");
+      await dialog.getByLabel("Cost limit").fill("2.5");
+      await dialog.getByText("Advanced").click();
+      await dialog.getByLabel("Add to the system prompt").fill("Be brief.");
+      await close(page);
+      await dialog.waitFor({ state: "detached" });
+      await begin();
+      expect(await dialog.getByLabel("First message").inputValue()).toBe("Half a thought");
+      expect(await dialog.getByLabel("Cost limit").inputValue()).toBe("2.5");
+      expect(await dialog.getByLabel("Add to the system prompt").inputValue()).toBe("Be brief.");
+      await dialog.getByRole("button", { name: "Start" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await begin();
+      expect(await dialog.getByLabel("First message").inputValue()).toBe("");
+    });
+  }
 });

@@ -1,6 +1,7 @@
 import { mount } from "svelte";
 import Root from "./components/Root.svelte";
 import { app, showTheme } from "./lib/state/app.svelte.ts";
+import "./styles/fonts.css";
 import "./styles/base.css";
 import "./styles/prose.css";
 import "./styles/code.css";

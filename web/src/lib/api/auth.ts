@@ -2,12 +2,12 @@
 
 const KEY = "weir.token";
 
-/** Takes token and session out of the fragment and removes it. */
+/** Reads token and session from the fragment. One with a token is removed. */
 export function takeFragment(): { token: string | null; session: string | null } {
   const params = new URLSearchParams(location.hash.slice(1));
   const token = params.get("token");
   const session = params.get("session");
-  if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
+  if (token !== null) history.replaceState(null, "", location.pathname + location.search);
   return { token, session };
 }
 

@@ -5,6 +5,7 @@ import type { CreateSession, Me, Request, Role, SessionInfo } from "../api/schem
 import { type Refusal, refusalWords } from "../text/access.ts";
 import { sentence } from "../text/format.ts";
 import { revealText } from "../text/reveal.ts";
+import { type Grouping, groupSessions, nameOf } from "../text/sessions.ts";
 import { storedToken, storeToken, takeFragment } from "../api/auth.ts";
 import { Conversation } from "./conversation.svelte.ts";
 import { panesHere, stayWith, stepTo } from "./history.ts";
@@ -36,11 +37,18 @@ export class App {
   panes = $state.raw<Conversation[]>([]);
   active = $state(0);
   leftOpen = $state(recall("left", true));
-  rightOpen = $state(recall("right", true));
+  /** Whether the user wants the details; null if they have not said so. */
+  rightOpen = $state(recall<boolean | null>("right", null));
+  rightWidth = $state(recall("rightWidth", 400));
+  /** Whether the details fit next to the list and the transcript. */
+  roomy = $state(isRoomy());
   /** On a narrow screen the sides are drawers, closed at first. */
   drawer = $state<"left" | "right" | null>(null);
+  grouping = $state<Grouping>(recall<Grouping>("grouping", "time"));
   tab = $state<PanelTab>(recall<PanelTab>("tab", "changes"));
   dialog = $state<Dialog>(null);
+  /** The session in which text is being looked for. */
+  finding = $state<string | null>(null);
   toasts = $state.raw<Toast[]>([]);
   now = $state(Date.now());
   online = $state(navigator.onLine);
@@ -67,7 +75,11 @@ export class App {
   }
 
   /** Signs in with this token. `refusal` is shown if the server does not accept it. */
-  async enter(token: string, session: string | null = null, refusal: Refusal = "typed"): Promise<void> {
+  async enter(
+    token: string,
+    session: string | null = takeFragment().session,
+    refusal: Refusal = "typed",
+  ): Promise<void> {
     this.client = new Client(token);
     try {
       this.me = await this.client.me();
@@ -93,8 +105,11 @@ export class App {
       refused: (why, status) => this.#refused(why, status),
     });
     this.phase = "ready";
-    const first = session ?? this.me.session;
-    const open = first != null ? [first] : (panesHere() ?? recall<string[]>("panes", []));
+    const first = this.me.session ?? session;
+    const here = panesHere();
+    // After a reload the tab has what it had, which may be more than the session of the address.
+    const isNew = first != null && here?.includes(first) !== true;
+    const open = isNew ? [first] : (here ?? recall<string[]>("panes", []));
     for (const id of open.slice(0, MAX_PANES)) this.openInNewPane(id);
     this.active = 0;
     this.#listen();
@@ -115,6 +130,14 @@ export class App {
 
   get shared(): boolean {
     return this.me?.session != null;
+  }
+
+  /** On a wide screen the details are closed until there are some, unless the user has decided. */
+  get rightShown(): boolean {
+    if (this.current === null) return false;
+    if (this.rightOpen !== null) return this.rightOpen;
+    const { files, todos, agents, tasks } = this.current.view;
+    return this.roomy && files.length + todos.length + agents.length + tasks.length > 0;
   }
 
   get current(): Conversation | null {
@@ -165,7 +188,7 @@ export class App {
 
   /** Switches to the next or previous session of the list. */
   step(by: number): void {
-    const list = this.sessions.all;
+    const list = groupSessions(this.sessions.all, this.now, this.grouping).flatMap(({ sessions }) => sessions);
     const at = list.findIndex((info) => info.id === this.current?.id);
     const next = list[Math.max(0, Math.min(list.length - 1, at + by))];
     if (next) this.open(next.id);
@@ -189,9 +212,19 @@ export class App {
     if (tab !== undefined) this.setTab(tab);
     if (isNarrow()) this.drawer = this.drawer === "right" && tab === undefined ? null : "right";
     else {
-      this.rightOpen = tab !== undefined ? true : !this.rightOpen;
+      this.rightOpen = tab !== undefined ? true : !this.rightShown;
       remember("right", this.rightOpen);
     }
+  }
+
+  setGrouping(grouping: Grouping): void {
+    this.grouping = grouping;
+    remember("grouping", grouping);
+  }
+
+  setRightWidth(width: number): void {
+    this.rightWidth = Math.round(Math.max(MIN_DETAILS, Math.min(width, innerWidth / 2)));
+    remember("rightWidth", this.rightWidth);
   }
 
   setTab(tab: PanelTab): void {
@@ -244,7 +277,8 @@ export class App {
 
   /** Shows the panes of the current history entry. */
   #goBack(): void {
-    const wanted = panesHere() ?? [];
+    const named = takeFragment().session;
+    const wanted = panesHere() ?? (named === null ? [] : [named]);
     if (this.phase !== "ready" || this.shared) return;
     for (const pane of this.panes) if (!wanted.includes(pane.id)) pane.pause();
     this.panes = wanted.map((id) => this.panes.find((pane) => pane.id === id) ?? this.#conversation(id));
@@ -265,7 +299,7 @@ export class App {
   }
 
   #turned(info: SessionInfo, before: SessionInfo): void {
-    const name = revealText(info.name ?? info.cwd);
+    const name = revealText(nameOf(info));
     const click = () => this.open(info.id);
     if (info.status === "waiting") notify("An agent needs input", name, info.id, click);
     else if (info.status === "failed") notify("An agent failed", name, info.id, click);
@@ -309,8 +343,16 @@ export class App {
       // Hidden pages close their connections; the list of sessions stays live for notifications.
       else this.#pause = setTimeout(() => this.panes.forEach((pane) => pane.pause()), HIDDEN_PAUSE_MS);
     });
+    addEventListener("resize", () => (this.roomy = isRoomy()));
     setInterval(() => (this.now = Date.now()), 1000);
   }
+}
+
+/** Narrower details would not be readable. */
+const MIN_DETAILS = 300;
+
+function isRoomy(): boolean {
+  return matchMedia("(min-width: 1200px)").matches;
 }
 
 export function isNarrow(): boolean {

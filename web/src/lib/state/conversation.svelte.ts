@@ -43,6 +43,9 @@ const STRUCTURAL = new Set<Change["change"]>([
   "dropped",
   "block_ended",
   "text_replaced",
+  // Calls that have ended are folded.
+  "tool_state",
+  "tool_ended",
 ]);
 
 export interface Events {

@@ -1,5 +1,5 @@
 // Which sessions this tab shows, kept in the browser's history: the back button returns to the previous sessions, and a
-// reload of one of two tabs shows what that tab had. The URL does not change.
+// reload of one of two tabs shows what that tab had. The address names the first of them.
 
 /** The panes of the current history entry. Null if the page was just opened. */
 export function panesHere(): string[] | null {
@@ -9,10 +9,16 @@ export function panesHere(): string[] | null {
 
 /** Adds a history entry: the back button returns to what was shown before. */
 export function stepTo(panes: string[]): void {
-  if (panesHere()?.join(" ") !== panes.join(" ")) history.pushState({ panes }, "");
+  if (panesHere()?.join(" ") !== panes.join(" ")) history.pushState({ panes }, "", addressOf(panes));
 }
 
 /** Replaces the panes of the current history entry. */
 export function stayWith(panes: string[]): void {
-  history.replaceState({ panes }, "");
+  history.replaceState({ panes }, "", addressOf(panes));
+}
+
+/** A fragment, which no server or log ever sees. It opens the session for anyone who is signed in and may see it. */
+function addressOf(panes: string[]): string {
+  const base = location.pathname + location.search;
+  return panes[0] === undefined ? base : `${base}#session=${encodeURIComponent(panes[0])}`;
 }

@@ -5,6 +5,11 @@ import type { ServerEvent } from "../api/sse.ts";
 import { EventStream, type LinkState } from "../api/stream.ts";
 import type { RemovedEvent, SessionInfo, SessionsEvent } from "../api/schema.ts";
 
+/** How many sessions the stream starts with. */
+const NEWEST = 100;
+/** How many are fetched at a time; the first page contains the newest ones again. */
+const PAGE = 200;
+
 export interface SessionEvents {
   /** A session has changed its state. */
   turned(info: SessionInfo, before: SessionInfo): void;
@@ -18,7 +23,9 @@ export class Sessions {
   loaded = $state(false);
   link = $state<LinkState>("connecting");
   linkSince = $state(Date.now());
-  nextCursor = $state<string | null>(null);
+  /** Whether the server has older sessions than those in `all`. */
+  hasOlder = $state(false);
+  #cursor: string | null = null;
   readonly #client: Client;
   readonly #events: SessionEvents;
   readonly #stream: EventStream;
@@ -71,6 +78,17 @@ export class Sessions {
     this.archived = this.archived.filter((info) => info.id !== id);
   }
 
+  /** Fetches the next older sessions. */
+  async loadOlder(): Promise<void> {
+    const cursor: Record<string, string> = this.#cursor === null ? {} : { cursor: this.#cursor };
+    const page = await this.#client.sessions({ archived: "false", limit: String(PAGE), ...cursor });
+    // What is known arrived on the stream and is newer.
+    const known = new Set(this.all.map((info) => info.id));
+    this.all = byAge([...this.all, ...page.sessions.filter((info) => !known.has(info.id) && !info.archived)]);
+    this.#cursor = page.next_cursor ?? null;
+    this.hasOlder = this.#cursor !== null;
+  }
+
   async loadArchived(): Promise<void> {
     this.archived = byAge((await this.#client.sessions({ archived: "true", limit: "100" })).sessions);
   }
@@ -85,6 +103,8 @@ export class Sessions {
       const { sessions } = JSON.parse(event.data) as SessionsEvent;
       const before = new Map(this.all.map((info) => [info.id, info]));
       this.all = byAge(sessions.filter((info) => !info.archived));
+      this.#cursor = null;
+      this.hasOlder = sessions.length >= NEWEST;
       this.loaded = true;
       for (const info of sessions) {
         const old = before.get(info.id);

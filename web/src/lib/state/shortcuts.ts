@@ -16,6 +16,7 @@ export const SHORTCUTS: { title: string; list: Shortcut[] }[] = [
       { keys: ["?"], what: "This help" },
       { keys: ["/"], what: "Write a message" },
       { keys: ["Ctrl", "K"], what: "Search sessions" },
+      { keys: ["Ctrl", "F"], what: "Find in this session" },
       { keys: ["n"], what: "New session" },
       { keys: ["j"], what: "Next session" },
       { keys: ["k"], what: "Previous session" },
@@ -63,6 +64,13 @@ export function shortcut(app: App, event: KeyboardEvent): void {
       if (matchMedia("(max-width: 900px)").matches) app.drawer = "left";
     }
     focusNow(() => document.getElementById("session-search"));
+    return;
+  }
+  const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "f";
+  // The browser's own search would only see the visible rows. Pressed again, it is the browser's.
+  if (isFind && app.current !== null && app.dialog === null && app.finding !== app.current.id) {
+    event.preventDefault();
+    app.finding = app.current.id;
     return;
   }
   if (event.key === "Escape" && app.drawer !== null) {

@@ -1,7 +1,7 @@
 // What a tool call is about, in words, and which view fits it.
 
 import type { Request, TodoList, ToolCall } from "../api/schema.ts";
-import { relativePath } from "./format.ts";
+import { plural, relativePath, sentence } from "./format.ts";
 
 export type ToolShape = "terminal" | "diff" | "file" | "hits" | "questions" | "plan" | "agent" | "todos" | "plain";
 
@@ -160,4 +160,26 @@ export function proposedDiff(input: Input): string {
 
 export function isGoing(tool: ToolCall): boolean {
   return tool.state === "pending" || tool.state === "running" || tool.state === "waiting_for_permission";
+}
+
+/** Whether a call has ended as expected and changed nothing that has to be seen: these are folded. */
+export function isRoutine(tool: ToolCall): boolean {
+  if (tool.state !== "succeeded") return false;
+  if (tool.detail.kind === "command" && tool.detail.background_task) return false;
+  return ["terminal", "file", "hits", "todos"].includes(shapeOf(tool));
+}
+
+/** What a run of routine calls did: `Read 6 files, ran 3 commands`. */
+export function runSummary(tools: ToolCall[]): string {
+  const of = (shape: ToolShape) => tools.filter((tool) => shapeOf(tool) === shape);
+  const files = new Set(of("file").map((tool) => text(inputOf(tool), "file_path") || tool.id)).size;
+  const commands = of("terminal").length;
+  const searches = of("hits").length;
+  const parts = [
+    files > 0 ? `read ${plural(files, "file")}` : "",
+    searches > 0 ? `searched ${searches === 1 ? "once" : `${searches} times`}` : "",
+    commands > 0 ? `ran ${plural(commands, "command")}` : "",
+    of("todos").length > 0 ? "updated the todos" : "",
+  ].filter(Boolean);
+  return sentence(parts.join(", "));
 }

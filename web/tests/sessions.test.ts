@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import type { SessionInfo } from "../src/lib/api/schema.ts";
+import { groupSessions, nameOf } from "../src/lib/text/sessions.ts";
+
+const NOW = new Date(2026, 5, 15, 12).getTime();
+const HOUR = 3_600_000;
+const session = (id: string, more: Partial<SessionInfo> = {}) =>
+  ({
+    id,
+    name: null,
+    title: null,
+    cwd: "/home/anna/shop",
+    status: "idle",
+    pinned: false,
+    updated_at: NOW,
+    ...more,
+  }) as SessionInfo;
+const titles = (groups: ReturnType<typeof groupSessions>) =>
+  groups.map(({ title, sessions }) => `${title}: ${sessions.map(({ id }) => id).join(" ")}`);
+
+describe("the list of sessions", () => {
+  const all = [
+    session("now"),
+    session("works", { status: "running" }),
+    session("kept", { pinned: true, updated_at: NOW - 900 * HOUR }),
+    session("asks", { status: "waiting", pinned: true, cwd: "/home/anna/other" }),
+    session("midnight", { updated_at: NOW - 12 * HOUR }),
+    session("yesterday", { updated_at: NOW - 13 * HOUR }),
+    session("week", { updated_at: NOW - 156 * HOUR, cwd: "/home/anna/other" }),
+    session("old", { updated_at: NOW - 157 * HOUR }),
+  ];
+
+  it("is divided by what needs a person, what runs, and age", () => {
+    expect(titles(groupSessions(all, NOW, "time"))).toEqual([
+      "Needs input: asks",
+      "Pinned: kept",
+      "Running: works",
+      "Today: now midnight",
+      "Last 7 days: yesterday week",
+      "Older: old",
+    ]);
+  });
+
+  it("is divided by project, after what needs a person", () => {
+    expect(titles(groupSessions(all, NOW, "project"))).toEqual([
+      "Needs input: asks",
+      "shop: now works kept midnight yesterday old",
+      "other: week",
+    ]);
+  });
+
+  it("shows the name, the title or the folder", () => {
+    expect(nameOf(session("a"))).toBe("shop");
+    expect(nameOf(session("a", { title: "Speed up the search" }))).toBe("Speed up the search");
+    expect(nameOf(session("a", { title: "Speed up the search", name: "Search" }))).toBe("Search");
+  });
+});
