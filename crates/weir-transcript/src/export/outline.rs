@@ -33,8 +33,28 @@ pub(super) fn outline(view: &View) -> Vec<Item<'_>> {
     {
         items.extend(items_of(parent, &mut groups, 0));
     }
+    in_reading_order(items)
+}
+
+/// The items by number, except that a queued message, which is logged among the entries of the turn before, stands with
+/// its reply: at the beginning of its own turn.
+fn in_reading_order(mut items: Vec<Item<'_>>) -> Vec<Item<'_>> {
+    let mut replies = HashMap::new();
     items.sort_by_key(|item| item.entry.id);
+    for Item { entry, .. } in &items {
+        if let Some(turn) = entry.turn.filter(|_| !is_message(entry)) {
+            replies.entry(turn).or_insert(entry.id);
+        }
+    }
+    items.sort_by_key(|Item { entry, .. }| {
+        let reply = entry.turn.filter(|_| is_message(entry)).and_then(|turn| replies.get(&turn));
+        reply.filter(|reply| **reply > entry.id).map_or((entry.id, true), |reply| (*reply, false))
+    });
     items
+}
+
+fn is_message(entry: &Entry) -> bool {
+    entry.parent.is_none() && matches!(entry.body, EntryBody::User(_))
 }
 
 fn items_of<'v>(parent: Option<&'v ToolUseId>, groups: &mut Groups<'v>, depth: usize) -> Vec<Item<'v>> {

@@ -4,3 +4,5 @@
 mod captures;
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod order;
