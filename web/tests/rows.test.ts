@@ -126,6 +126,12 @@ describe("a run of calls", () => {
       ]);
   });
 
+  it("of attempts to reach the API is its last one", () => {
+    const retry = (id: number): Entry =>
+      ({ id, body: { kind: "notice", notice: { type: "api_retry", attempt: id } } }) as Entry;
+    expect(keys(retry(1), retry(2), retry(3), text(4), retry(5))).toEqual(["e3", "e4", "e5"]);
+  });
+
   it("says what it did", () => {
     const tools = [used(1, "Read"), used(2, "Read"), used(3, "Grep"), used(4, "Bash"), used(5, "TodoWrite")];
     const calls = tools.map(({ body }) => body as ToolCall);

@@ -75,9 +75,13 @@ function inReadingOrder(entries: readonly Entry[]): readonly Entry[] {
 /** Fewer calls than this are shown one by one. */
 const SHORTEST_RUN = 3;
 
-/** Joins runs of finished routine calls, with the thinking between them. */
+/** Joins runs of finished routine calls, with the thinking between them, and attempts to reach the API. */
 function foldRuns(rows: Row[], entries: readonly Entry[], children: ReadonlyMap<string, number[]>): Row[] {
   const bodies = new Map(entries.map(({ id, body }) => [id, body] as const));
+  const isRetry = (row: Row | undefined) => {
+    const body = row?.kind === "entry" ? bodies.get(row.entry) : undefined;
+    return body?.kind === "notice" && body.notice.type === "api_retry";
+  };
   const folded: Row[] = [];
   let run: number[] = [];
   /** Thinking after the last call of the run: it joins the run if another call follows. */
@@ -103,6 +107,8 @@ function foldRuns(rows: Row[], entries: readonly Entry[], children: ReadonlyMap<
       pending.push(row.entry);
     } else {
       end();
+      // Attempts count up in one line.
+      if (isRetry(row) && isRetry(folded.at(-1))) folded.pop();
       folded.push(row);
     }
   }
