@@ -162,13 +162,14 @@ describe("rules for tools", () => {
 
 describe("what became of a call", () => {
   const line = (name: string, state: ToolCall["state"], answer?: Request["state"], kind = "permission") => {
-    const tool = { name, state } as ToolCall;
+    const tool = { name, state, detail: { kind: "none" } } as ToolCall;
     const request = answer && ({ kind: { kind }, state: answer } as Request);
     return [verbOf(tool), outcomeOf(tool, request)].join(" · ");
   };
   it("is told in the past only if it ran", () => {
     expect(line("Bash", "running")).toBe("Running · ");
-    expect(line("Bash", "waiting_for_permission", { state: "open" })).toBe("Running · needs input");
+    expect(line("Bash", "waiting_for_permission", { state: "open" })).toBe("Run · needs input");
+    expect(line("AskUserQuestion", "waiting_for_permission", { state: "open" })).toBe("Asking · needs input");
     expect(line("Bash", "succeeded", { state: "allowed", by: "anna" })).toBe("Ran · ");
     expect(line("Bash", "failed")).toBe("Ran · failed");
     expect(line("Write", "failed")).toBe("Write · failed");

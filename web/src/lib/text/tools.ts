@@ -93,7 +93,9 @@ const VERBS: Record<string, [plain: string, running: string, done: string]> = {
 export function verbOf(tool: ToolCall): string {
   const verbs = VERBS[tool.name];
   const done = tool.state === "succeeded" || (tool.state === "failed" && tool.name === "Bash");
-  if (verbs) return verbs[isGoing(tool) ? 1 : done ? 2 : 0];
+  // What waits for permission has not begun. A question or a plan has: it waits for its answer.
+  const hasBegun = tool.state !== "waiting_for_permission" || ["questions", "plan"].includes(shapeOf(tool));
+  if (verbs) return verbs[isGoing(tool) && hasBegun ? 1 : done ? 2 : 0];
   const mcp = /^mcp__(.+?)__(.+)$/.exec(tool.name);
   if (mcp) return `${mcp[1]}: ${mcp[2]}`;
   return tool.name || "Tool";
