@@ -69,6 +69,12 @@ impl NewSession {
         let spec = &self.spec;
         check_word("model", spec.model.as_deref())?;
         check_word("permission_mode", spec.permission_mode.as_deref())?;
+        for model in &spec.fallback_models {
+            check_word("fallback model", Some(model))?;
+        }
+        for beta in &spec.betas {
+            check_word("beta", Some(beta))?;
+        }
         for tool in spec.tools.iter().flatten().chain(&spec.allowed_tools).chain(&spec.disallowed_tools) {
             check_word("tool", Some(tool))?;
         }

@@ -7,6 +7,7 @@ use weir_wire::CliSessionId;
 
 use crate::machine::Spawn;
 use crate::options::{Origin, SessionOptions};
+use crate::spec::{Effort, SessionSpec, Thinking};
 use crate::tools;
 
 /// Flags that Weir passes. A check looks for each of them in the CLI's own help.
@@ -19,6 +20,12 @@ pub const FLAGS: &[&str] = &[
     "--permission-prompt-tool",
     "--model",
     "--fallback-model",
+    "--effort",
+    "--thinking",
+    "--max-thinking-tokens",
+    "--task-budget",
+    "--betas",
+    "--prompt-suggestions",
     "--setting-sources",
     "--system-prompt",
     "--system-prompt-file",
@@ -36,6 +43,20 @@ pub const FLAGS: &[&str] = &[
     "--continue",
     "--fork-session",
     "--session-id",
+    "--no-session-persistence",
+    "--forward-subagent-text",
+];
+
+/// Those of them that not every version has and that are only passed for an option which needs them. The version is
+/// determined before one of them is passed, so that an older one is refused by name.
+pub(crate) const NEWER: &[&str] = &[
+    "--effort",
+    "--thinking",
+    "--max-thinking-tokens",
+    "--task-budget",
+    "--betas",
+    "--prompt-suggestions",
+    "--max-budget-usd",
     "--no-session-persistence",
     "--forward-subagent-text",
 ];
@@ -90,7 +111,8 @@ pub(crate) fn arguments(
         args.value("--permission-prompt-tool", "stdio");
     }
     args.option("--model", options.spec.model.as_deref());
-    args.option("--fallback-model", options.fallback_model.as_deref());
+    args.list("--fallback-model", &options.spec.fallback_models);
+    model(&mut args, &options.spec);
     args.prompt(
         ("--system-prompt", "--system-prompt-file"),
         options.spec.system_prompt.as_deref(),
@@ -113,14 +135,15 @@ pub(crate) fn arguments(
     for directory in &options.add_dirs {
         args.value("--add-dir", directory);
     }
-    args.option("--max-turns", options.spec.max_turns.map(|turns| turns.to_string()).as_deref());
-    // Without it, Weir itself stops sending messages once the limit is reached.
-    if let Some(limit) = options.spec.max_cost_usd.filter(|_| supports("--max-budget-usd")) {
-        args.value("--max-budget-usd", limit.to_string());
-    }
+    args.number("--max-turns", options.spec.max_turns);
+    // Weir itself stops sending messages once the limit is reached, but only the CLI can end a turn.
+    args.number("--max-budget-usd", options.spec.max_cost_usd);
     conversation(&mut args, options, spawn, new_id);
     if options.spec.no_session_persistence {
         args.flag("--no-session-persistence");
+    }
+    if options.prompt_suggestions {
+        args.value("--prompt-suggestions", "true");
     }
     if options.subagent_text {
         // Versions without it always forward that text.
@@ -132,6 +155,15 @@ pub(crate) fn arguments(
     }
     list.extend(options.extra_args.iter().cloned());
     Ok(list)
+}
+
+/// How the model works.
+fn model(args: &mut Arguments<'_>, spec: &SessionSpec) {
+    args.option("--effort", spec.effort.map(Effort::as_str));
+    args.option("--thinking", spec.thinking.map(Thinking::as_str));
+    args.number("--max-thinking-tokens", spec.max_thinking_tokens);
+    args.number("--task-budget", spec.task_budget_tokens);
+    args.list("--betas", &spec.betas);
 }
 
 /// Which tools exist, and which need no permission.
@@ -221,6 +253,10 @@ impl Arguments<'_> {
         }
     }
 
+    fn number(&mut self, name: &'static str, number: Option<impl ToString>) {
+        self.option(name, number.map(|number| number.to_string()).as_deref());
+    }
+
     /// A prompt, read from its file if the version supports that.
     fn prompt(
         &mut self,
@@ -245,6 +281,8 @@ impl Arguments<'_> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use std::num::NonZeroU32;
+    use weir_process::{Capabilities, Version};
 
     /// The names of the flags that these options produce.
     fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&CliSessionId>) -> BTreeSet<String> {
@@ -278,7 +316,12 @@ mod tests {
             .disallowed_tools(["f"])
             .max_cost_usd(1.0)
             .handler(crate::DenyAll);
-        options.fallback_model = Some("g".into());
+        options.spec.fallback_models = vec!["g".into()];
+        options.spec.betas = vec!["i".into()];
+        options.prompt_suggestions = true;
+        let few = NonZeroU32::MIN;
+        options = options.effort(Effort::Low).thinking(Thinking::Adaptive);
+        options = options.max_thinking_tokens(few).task_budget_tokens(few);
         options.add_dirs = vec!["/".into()];
         options.spec.max_turns = Some(1);
         options.spec.no_session_persistence = true;
@@ -302,21 +345,30 @@ mod tests {
             let start = Start { spawn: &new, new_id: Some(&id), project_settings: true, prompts: &prompts };
             arguments(options, &start, &move |name| name != flag)
         };
-        let mut options = SessionOptions::new().model("a").max_cost_usd(1.0);
+        let mut options = SessionOptions::new().model("a").max_cost_usd(1.0).effort(Effort::Low);
         options.spec.no_session_persistence = true;
         options.subagent_text = true;
-        for flag in ["--model", "--no-session-persistence"] {
+        for flag in ["--model", "--no-session-persistence", "--max-budget-usd", "--effort"] {
             assert_eq!(lacking(&options, flag), Err(vec![flag]));
         }
         // Weir handles these itself, or they are not needed.
-        for flag in
-            ["--max-budget-usd", "--forward-subagent-text", "--include-partial-messages", "--session-id"]
-        {
+        for flag in ["--forward-subagent-text", "--include-partial-messages", "--session-id"] {
             let list = lacking(&options, flag).unwrap();
             assert!(list.iter().all(|argument| !argument.to_string_lossy().starts_with(flag)), "{flag}");
         }
         options.origin = Origin::Named(CliSessionId::new("h"));
         assert_eq!(lacking(&options, "--session-id"), Err(vec!["--session-id"]));
+    }
+
+    #[test]
+    fn the_version_is_known_before_a_newer_flag_is_passed() {
+        let oldest = Capabilities::of(Version::new(1, 0, 124));
+        let newer: Vec<&str> = FLAGS.iter().copied().filter(|flag| !oldest.has_flag(flag)).collect();
+        // These are tried first: asking each CLI for its version would delay most starts.
+        let tried = ["--setting-sources", "--append-system-prompt-file", "--tools"];
+        let known = |flag: &&str| NEWER.contains(flag) || tried.contains(flag);
+        assert_eq!(newer.iter().copied().filter(|flag| !known(flag)).collect::<Vec<_>>(), Vec::<&str>::new());
+        assert!(NEWER.iter().all(|flag| newer.contains(flag)), "{newer:?}");
     }
 
     #[test]

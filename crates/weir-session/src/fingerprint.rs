@@ -29,6 +29,7 @@ impl Fingerprint {
         (options.transport == weir_process::Transport::Pty).hash(&mut hasher);
         (&options.log, &options.secrets, &options.state_directory).hash(&mut hasher);
         (options.lock_workspace, options.line_limit, options.handshake).hash(&mut hasher);
+        options.spec.file_checkpointing.hash(&mut hasher);
         options.mcp_servers.hash(&mut hasher);
         options.spec.output_schema.as_ref().map(ToString::to_string).hash(&mut hasher);
         for hook in &options.hooks {

@@ -50,5 +50,5 @@ pub use query::{Query, query};
 pub use rmcp;
 pub use session::{Message, Sent, Session};
 pub use shared_fold::{FoldGuard, SharedFold};
-pub use spec::SessionSpec;
+pub use spec::{Effort, SessionSpec, Thinking};
 pub use tools::{KNOWN_TOOLS, Unlisted, narrowed, tools_of_rules};

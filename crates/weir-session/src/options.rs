@@ -1,6 +1,7 @@
 //! Options of a session.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::handler::Handler;
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
 use crate::shared_fold::SharedFold;
-use crate::spec::SessionSpec;
+use crate::spec::{Effort, SessionSpec, Thinking};
 
 /// Options of a session.
 ///
@@ -43,14 +44,14 @@ pub struct SessionOptions {
     pub origin: Origin,
     /// What it is to be like.
     pub spec: SessionSpec,
-    /// The model to use when the first one is overloaded.
-    pub fallback_model: Option<String>,
     /// More folders that it may work in.
     pub add_dirs: Vec<PathBuf>,
     /// Whether to receive text while it is being written.
     pub partial_messages: bool,
     /// Whether to receive the text of sub-agents.
     pub subagent_text: bool,
+    /// Whether the CLI suggests the next message after each turn. The observer sees it as a `prompt_suggestion`.
+    pub prompt_suggestions: bool,
     /// Hooks that the handler runs.
     pub hooks: Vec<HookRegistration>,
     /// MCP servers that the handler implements.
@@ -136,10 +137,10 @@ impl Default for SessionOptions {
             sandbox: None,
             origin: Origin::New,
             spec: SessionSpec::default(),
-            fallback_model: None,
             add_dirs: Vec::new(),
             partial_messages: true,
             subagent_text: false,
+            prompt_suggestions: false,
             hooks: Vec::new(),
             mcp_servers: Vec::new(),
             #[cfg(feature = "mcp")]
@@ -209,6 +210,16 @@ impl SessionOptions {
         permission_mode: String;
         /// Limits the cost of the session, in dollars.
         max_cost_usd: f64;
+        /// Sets how thoroughly the model works.
+        effort: Effort;
+        /// Sets whether the model thinks before it answers.
+        thinking: Thinking;
+        /// Limits the tokens for thinking.
+        max_thinking_tokens: NonZeroU32;
+        /// Tells the model how many tokens it should use for a task.
+        task_budget_tokens: NonZeroU32;
+        /// Limits the model calls in a turn.
+        max_turns: u32;
     }
 
     setters! {

@@ -1,5 +1,7 @@
 //! What a session is to be like: the options that the library, the command line and the API have in common.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::tools::narrowed;
@@ -19,6 +21,46 @@ pub struct SessionSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "clap", arg(long))]
     pub model: Option<String>,
+
+    /// Models to use, in this order, while the model is overloaded or not available.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "fallback-model", value_name = "MODELS", value_delimiter = ',', help_heading = "Model")
+    )]
+    #[cfg_attr(feature = "schema", schema(example = json!(["sonnet", "haiku"])))]
+    pub fallback_models: Vec<String>,
+
+    /// How thoroughly the model works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Model"))]
+    pub effort: Option<Effort>,
+
+    /// Whether the model thinks before it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Model"))]
+    pub thinking: Option<Thinking>,
+
+    /// Maximum number of tokens for thinking, for models that have such a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS", help_heading = "Model"))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u32>, minimum = 1))]
+    pub max_thinking_tokens: Option<NonZeroU32>,
+
+    /// How many tokens the model should use for a task. It is told how many are left and finishes in time; nothing
+    /// stops it if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS", help_heading = "Model"))]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u32>, minimum = 1))]
+    pub task_budget_tokens: Option<NonZeroU32>,
+
+    /// Beta features of the API to switch on, such as `context-1m-2025-08-07`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "beta", value_name = "NAMES", value_delimiter = ',', help_heading = "Model")
+    )]
+    pub betas: Vec<String>,
 
     /// Replaces the CLI's own system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +115,14 @@ pub struct SessionSpec {
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Session"))]
     pub no_session_persistence: bool,
 
+    /// Whether the CLI keeps copies of the files that it changes, so that they can be restored.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Session"))]
+    pub file_checkpointing: bool,
+
     /// Maximum cost of the session, in dollars.
+    ///
+    /// The CLI ends a turn that exceeds it, and no message is sent afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "clap",
@@ -101,13 +150,19 @@ pub struct SessionSpec {
 }
 
 impl SessionSpec {
-    /// Adds what it leaves open from `defaults`. The tools are those that both have; lists of rules are joined, and
-    /// nothing that either of them keeps off the disk is kept.
+    /// Adds what it leaves open from `defaults`. The tools are those that both have; lists of rules and of betas are
+    /// joined, and nothing that either of them keeps off the disk is kept.
     #[must_use]
     pub fn with_defaults(self, defaults: Self) -> Self {
         // Every field is named, so that a new option does not compile before this says what becomes of it.
         let Self {
             model,
+            fallback_models,
+            effort,
+            thinking,
+            max_thinking_tokens,
+            task_budget_tokens,
+            betas,
             system_prompt,
             append_system_prompt,
             tools,
@@ -115,6 +170,7 @@ impl SessionSpec {
             disallowed_tools,
             permission_mode,
             no_session_persistence,
+            file_checkpointing,
             max_cost_usd,
             max_turns,
             output_schema,
@@ -123,8 +179,15 @@ impl SessionSpec {
             first.extend(then);
             first
         };
+        let either = |own: Vec<String>, default: Vec<String>| if own.is_empty() { default } else { own };
         Self {
             model: model.or(defaults.model),
+            fallback_models: either(fallback_models, defaults.fallback_models),
+            effort: effort.or(defaults.effort),
+            thinking: thinking.or(defaults.thinking),
+            max_thinking_tokens: max_thinking_tokens.or(defaults.max_thinking_tokens),
+            task_budget_tokens: task_budget_tokens.or(defaults.task_budget_tokens),
+            betas: join(defaults.betas, betas),
             system_prompt: system_prompt.or(defaults.system_prompt),
             append_system_prompt: append_system_prompt.or(defaults.append_system_prompt),
             tools: narrowed(defaults.tools, tools),
@@ -132,9 +195,68 @@ impl SessionSpec {
             disallowed_tools: join(defaults.disallowed_tools, disallowed_tools),
             permission_mode: permission_mode.or(defaults.permission_mode),
             no_session_persistence: no_session_persistence || defaults.no_session_persistence,
+            file_checkpointing: file_checkpointing || defaults.file_checkpointing,
             max_cost_usd: max_cost_usd.or(defaults.max_cost_usd),
             max_turns: max_turns.or(defaults.max_turns),
             output_schema: output_schema.or(defaults.output_schema),
+        }
+    }
+}
+
+/// How thoroughly a model works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub enum Effort {
+    /// Quick and cheap.
+    Low,
+    /// Between low and high.
+    Medium,
+    /// Thorough.
+    High,
+    /// More thorough than high.
+    #[cfg_attr(feature = "clap", value(name = "xhigh"))]
+    XHigh,
+    /// As thorough as the model can be.
+    Max,
+}
+
+impl Effort {
+    /// Its name for the CLI.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::XHigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// Whether a model thinks before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub enum Thinking {
+    /// The model decides how much.
+    Adaptive,
+    /// It does not.
+    Disabled,
+}
+
+impl Thinking {
+    /// Its name for the CLI.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Adaptive => "adaptive",
+            Self::Disabled => "disabled",
         }
     }
 }
@@ -179,6 +301,27 @@ mod tests {
         assert_eq!(both.allowed_tools, words(&["Grep", "Read"]));
         assert!(both.no_session_persistence);
         assert_eq!(both.max_turns, Some(3));
+    }
+
+    #[test]
+    fn an_own_list_of_fallbacks_replaces_the_default_one() {
+        let fallback =
+            |models: &[&str]| SessionSpec { fallback_models: words(models), ..SessionSpec::default() };
+        let both =
+            |own: &[&str], default: &[&str]| fallback(own).with_defaults(fallback(default)).fallback_models;
+        assert_eq!(both(&["haiku"], &["opus", "sonnet"]), words(&["haiku"]));
+        assert_eq!(both(&[], &["opus", "sonnet"]), words(&["opus", "sonnet"]));
+    }
+
+    #[test]
+    fn levels_have_the_same_name_everywhere() {
+        for effort in [Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max] {
+            assert_eq!(serde_json::json!(effort), effort.as_str());
+        }
+        for thinking in [Thinking::Adaptive, Thinking::Disabled] {
+            assert_eq!(serde_json::json!(thinking), thinking.as_str());
+        }
+        assert!(serde_json::from_str::<SessionSpec>(r#"{"max_thinking_tokens": 0}"#).is_err());
     }
 
     #[test]

@@ -12,7 +12,7 @@ const V2_1_197: Version = Version::new(2, 1, 197);
 const V2_1_325: Version = Version::new(2, 1, 325);
 
 /// Flags that work although `--help` does not show them, each with the oldest tested version in which it works.
-const HIDDEN: [(&str, Version); 8] = [
+const HIDDEN: [(&str, Version); 9] = [
     ("--append-system-prompt-file", V2_0_72),
     ("--max-thinking-tokens", V2_0_72),
     ("--max-turns", V1_0_124),
@@ -20,17 +20,21 @@ const HIDDEN: [(&str, Version); 8] = [
     ("--resume-session-at", V2_0_72),
     ("--system-prompt", V1_0_124),
     ("--system-prompt-file", V1_0_124),
+    ("--task-budget", V2_1_197),
     ("--thinking", V2_1_61),
 ];
 
 /// Flags that `--help` shows, for when the help cannot be read. Each version is the oldest one tested, so a
 /// flag may also work in somewhat older ones.
-const SHOWN: [(&str, Version); 31] = [
+const SHOWN: [(&str, Version); 37] = [
     ("--add-dir", V1_0_124),
+    ("--agent", V2_0_72),
     ("--agents", V2_0_72),
     ("--allowedTools", V1_0_124),
     ("--append-system-prompt", V1_0_124),
+    ("--betas", V2_0_72),
     ("--continue", V1_0_124),
+    ("--debug-file", V2_1_61),
     ("--disallowedTools", V1_0_124),
     ("--effort", V2_1_61),
     ("--fallback-model", V1_0_124),
@@ -47,14 +51,17 @@ const SHOWN: [(&str, Version); 31] = [
     ("--no-session-persistence", V2_0_72),
     ("--output-format", V1_0_124),
     ("--permission-mode", V1_0_124),
+    ("--permission-prompts", V2_1_325),
     ("--plugin-dir", V2_0_72),
     ("--print", V1_0_124),
+    ("--prompt-suggestions", V2_1_197),
     ("--replay-user-messages", V1_0_124),
     ("--resume", V1_0_124),
     ("--session-id", V1_0_124),
     ("--setting-sources", V2_0_72),
     ("--settings", V1_0_124),
     ("--strict-mcp-config", V1_0_124),
+    ("--system-prompt-snapshot", V2_1_325),
     ("--tools", V2_0_72),
     ("--verbose", V1_0_124),
 ];

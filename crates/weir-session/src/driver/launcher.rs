@@ -14,7 +14,7 @@ use uuid::Uuid;
 use weir_process::{Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::CliSessionId;
 
-use crate::arguments::{FORK_AT, PromptFiles, Start, arguments};
+use crate::arguments::{FORK_AT, NEWER, PromptFiles, Start, arguments};
 use crate::error::{SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::folder::{Admitted, FolderPolicy};
@@ -27,6 +27,9 @@ const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--appe
 /// Maximum length of a prompt passed as an argument, to versions that cannot read one from a file. Linux allows
 /// 128 KiB for one argument, including its name and terminating byte.
 const MAX_ARGUMENT: usize = 128_000;
+
+/// Makes the CLI keep copies of the files that it changes. Without it, `rewind_files` is refused.
+const FILE_CHECKPOINTING: &str = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING";
 
 /// Starts processes for a session.
 pub(crate) struct Launcher {
@@ -350,11 +353,21 @@ fn random_id() -> CliSessionId {
 /// Whether an option is set that only some versions support. Asking a CLI for its version takes from a third of
 /// a second to several seconds, so it is only done if necessary.
 fn depends_on_version(options: &SessionOptions) -> bool {
-    options.spec.max_cost_usd.is_some()
-        || options.spec.no_session_persistence
-        || options.subagent_text
-        || options.spec.output_schema.is_some()
+    let start = Start {
+        spawn: &Spawn::default(),
+        new_id: None,
+        project_settings: true,
+        prompts: &PromptFiles::default(),
+    };
+    let passed = arguments(options, &start, &|_| true).unwrap_or_default();
+    let is_newer = |argument: &OsString| {
+        let name = argument.as_encoded_bytes().split(|byte| *byte == b'=').next();
+        NEWER.iter().any(|flag| name == Some(flag.as_bytes()))
+    };
+    options.spec.output_schema.is_some()
+        || options.spec.file_checkpointing
         || matches!(options.origin, Origin::ForkAt { .. })
+        || passed.iter().any(is_newer)
 }
 
 /// Refuses options that the CLI does not support and would silently ignore.
@@ -368,6 +381,9 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
     // The schema itself goes through standard input; the flag tells which versions support it.
     if options.spec.output_schema.is_some() && !known.has_flag("--json-schema") {
         return lacks("answer according to a JSON schema");
+    }
+    if options.spec.file_checkpointing && !known.has_control("rewind_files") {
+        return lacks("keep copies of the files that it changes");
     }
     let prompts = [
         (&options.spec.system_prompt, "--system-prompt-file"),
@@ -393,6 +409,9 @@ fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launc
     launch.cwd.clone_from(&options.cwd);
     launch.sandbox.clone_from(&options.sandbox);
     launch.environment = found.environment(&options.environment);
+    if options.spec.file_checkpointing {
+        launch.environment = launch.environment.set(FILE_CHECKPOINTING, "true");
+    }
     launch.transport = options.transport;
     launch.log.clone_from(&options.log);
     launch.secrets = options.secrets.clone();
@@ -454,7 +473,15 @@ fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::{Effort, SessionSpec};
     use weir_process::Version;
+
+    #[test]
+    fn the_version_is_only_determined_if_an_option_needs_it() {
+        assert!(!depends_on_version(&SessionOptions::new().model("opus").tools(["Read"])));
+        assert!(depends_on_version(&SessionOptions::new().effort(Effort::High)));
+        assert!(depends_on_version(&SessionOptions::new().max_cost_usd(1.0)));
+    }
 
     #[test]
     fn a_prompt_too_long_for_an_argument_is_refused() {
@@ -478,6 +505,11 @@ mod tests {
         assert!(check_version(&options, &Spawn::default(), &old).is_ok());
         assert!(matches!(check_version(&options, &branch, &old), Err(StartError::TooOld(_))));
         assert!(check_version(&options, &branch, &new).is_ok());
+        let copies = SessionSpec { file_checkpointing: true, ..SessionSpec::default() };
+        let copies = SessionOptions { spec: copies, ..SessionOptions::new() };
+        let error = check_version(&copies, &Spawn::default(), &old).unwrap_err();
+        assert!(error.to_string().contains("copies of the files"), "{error}");
+        assert!(depends_on_version(&copies) && check_version(&copies, &Spawn::default(), &new).is_ok());
         options.spec.output_schema = Some(serde_json::json!({"type": "object"}));
         let error = check_version(&options, &Spawn::default(), &old).unwrap_err();
         assert!(

@@ -20,6 +20,8 @@ mod inert;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod options;
 #[cfg(test)]
 mod player;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use weir_session::{Session, SessionError, SessionOptions};
+use weir_session::{Effort, Session, SessionError, SessionOptions, SessionSpec};
 
 use crate::place::{Place, soon};
 
@@ -85,34 +85,24 @@ async fn a_cli_known_to_be_too_old_gets_no_handshake() {
 
 #[tokio::test]
 async fn unsupported_options_are_refused_before_anything_runs() {
-    let place = Place::new();
-    let mut options = old_cli(&place, "1.0.124", ":");
-    options.spec.no_session_persistence = true;
-    let session = Session::new(options);
-    let error = soon(session.ask("hello")).await.unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains("1.0.124") && text.contains("--no-session-persistence"), "{text}");
-    assert!(matches!(error, SessionError::NotStarted(_)));
-    assert_eq!(session.facts().await.unwrap().processes, 0);
-    soon(session.stop()).await;
-    place.assert_clean().await;
-}
-
-#[tokio::test]
-async fn a_cost_limit_that_the_cli_does_not_support_is_enforced_between_messages() {
-    let place = Place::new();
-    let then = r#"id=${line#*\"request_id\":\"}; id=${id%%\"*}
-        printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s"}}\n' "$id""#;
-    let mut options = old_cli(&place, "1.0.124", then);
-    options.spec.max_cost_usd = Some(0.000_1);
-    let program = options.program.clone().unwrap();
-    let script = std::fs::read_to_string(&program).unwrap();
-    let script = script.replace(r#""num_turns":1,"#, r#""num_turns":1,"total_cost_usd":0.5,"#);
-    std::fs::write(&program, script).unwrap();
-    let session = Session::new(options);
-    assert_eq!(soon(session.ask("one")).await.unwrap().text, "old");
-    let error = soon(session.ask("two")).await.unwrap_err();
-    assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");
-    soon(session.stop()).await;
-    place.assert_clean().await;
+    let none = SessionSpec::default;
+    let refused = [
+        ("--no-session-persistence", SessionSpec { no_session_persistence: true, ..none() }),
+        ("--max-budget-usd", SessionSpec { max_cost_usd: Some(1.0), ..none() }),
+        ("--effort", SessionSpec { effort: Some(Effort::High), ..none() }),
+        ("keep copies of the files", SessionSpec { file_checkpointing: true, ..none() }),
+    ];
+    for (named, spec) in refused {
+        let place = Place::new();
+        let mut options = old_cli(&place, "1.0.124", ":");
+        options.spec = spec;
+        let session = Session::new(options);
+        let error = soon(session.ask("hello")).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("1.0.124") && text.contains(named), "{text}");
+        assert!(matches!(error, SessionError::NotStarted(_)));
+        assert_eq!(session.facts().await.unwrap().processes, 0);
+        soon(session.stop()).await;
+        place.assert_clean().await;
+    }
 }

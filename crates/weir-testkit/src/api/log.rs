@@ -20,6 +20,8 @@ pub struct RecordedRequest {
     pub target: String,
     /// The API key or token it came with.
     pub credential: Option<String>,
+    /// The beta features that it switches on, separated by commas.
+    pub betas: Option<String>,
     /// The requested model.
     pub model: Option<String>,
     /// Whether a stream was requested.
@@ -49,6 +51,7 @@ impl RecordedRequest {
                 .header("x-api-key")
                 .or_else(|| request.header("authorization"))
                 .map(str::to_owned),
+            betas: request.header("anthropic-beta").map(str::to_owned),
             model: body.str_of("model").map(str::to_owned),
             stream: body.is_true("stream"),
             tools: tools.map(str::to_owned).collect(),

@@ -24,6 +24,8 @@ pub struct Flag {
 
 const V1_0_124: Version = Version::new(1, 0, 124);
 const V2_0_72: Version = Version::new(2, 0, 72);
+const V2_1_61: Version = Version::new(2, 1, 61);
+const V2_1_197: Version = Version::new(2, 1, 197);
 const V2_1_325: Version = Version::new(2, 1, 325);
 const STILL: Version = Version::new(u32::MAX, 0, 0);
 
@@ -45,6 +47,15 @@ pub const FLAGS: &[Flag] = &[
     hidden("--permission-prompt-tool", "stdio", STILL, "made for programs; the SDK passes it"),
     flag("--model", Some("sonnet"), V1_0_124),
     flag("--fallback-model", Some("haiku"), V1_0_124),
+    flag("--effort", Some("low"), V2_1_61),
+    Flag { since: V2_1_61, ..hidden("--thinking", "disabled", STILL, "in no help; the SDK passes it") },
+    Flag {
+        since: V2_0_72,
+        ..hidden("--max-thinking-tokens", "2000", STILL, "in no help; the SDK passes it")
+    },
+    Flag { since: V2_1_197, ..hidden("--task-budget", "20000", STILL, "in no help; the SDK passes it") },
+    flag("--betas", Some("context-1m-2025-08-07"), V2_0_72),
+    flag("--prompt-suggestions", Some("true"), V2_1_197),
     hidden(
         "--system-prompt",
         "Be brief.",
