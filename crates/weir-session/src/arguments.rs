@@ -120,7 +120,7 @@ pub(crate) fn arguments(
     );
     let append = start.prompts.append.as_deref();
     let names = ("--append-system-prompt", "--append-system-prompt-file");
-    args.prompt(names, options.spec.append_system_prompt.as_deref(), append);
+    args.prompt(names, options.appended_prompt().as_deref(), append);
     if !start.project_settings && supports("--setting-sources") {
         args.value("--setting-sources", "user");
     }
@@ -334,6 +334,21 @@ mod tests {
         options.origin = Origin::Continue;
         passed.extend(flags(&options, &new, None));
         assert_eq!(passed, FLAGS.iter().map(|flag| (*flag).to_owned()).collect());
+    }
+
+    #[test]
+    fn rules_come_before_what_the_session_appends() {
+        let appended = |options: &SessionOptions| {
+            let args = started(options, &Spawn::default());
+            let value =
+                |arg: &OsString| arg.to_str()?.strip_prefix("--append-system-prompt=").map(str::to_owned);
+            args.iter().find_map(value)
+        };
+        let mut options = SessionOptions::new();
+        assert_eq!(appended(&options), None);
+        options.rules = Some("rules".to_owned());
+        assert_eq!(appended(&options).as_deref(), Some("rules"));
+        assert_eq!(appended(&options.append_system_prompt("own")).as_deref(), Some("rules\n\nown"));
     }
 
     #[test]

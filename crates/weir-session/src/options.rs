@@ -44,6 +44,9 @@ pub struct SessionOptions {
     pub origin: Origin,
     /// What it is to be like.
     pub spec: SessionSpec,
+    /// Text in front of the spec's `append_system_prompt`, for rules of the program that are not part of what the
+    /// session is to be like.
+    pub rules: Option<String>,
     /// More folders that it may work in.
     pub add_dirs: Vec<PathBuf>,
     /// Whether to receive text while it is being written.
@@ -137,6 +140,7 @@ impl Default for SessionOptions {
             sandbox: None,
             origin: Origin::New,
             spec: SessionSpec::default(),
+            rules: None,
             add_dirs: Vec::new(),
             partial_messages: true,
             subagent_text: false,
@@ -197,6 +201,16 @@ impl SessionOptions {
     /// A new session in our own folder, with the CLI that is found.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// All that is appended to the system prompt.
+    pub(crate) fn appended_prompt(&self) -> Option<String> {
+        let parts: Vec<&str> = [&self.rules, &self.spec.append_system_prompt]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 
     spec_setters! {

@@ -17,7 +17,7 @@ use weir_wire::MessageId;
 use super::approvals::{ApprovalHandler, SharedRefusals};
 use super::follower::Follower;
 use super::hooks::Rules;
-use super::options::{BACKGROUND, SessionFactory, options, spec};
+use super::options::{BACKGROUND, SessionFactory, options};
 use super::run::{AgentEnd, AgentRun};
 use super::stop::{StopReason, StopSignal, hurry_reached, overdue, too_long};
 use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
@@ -127,8 +127,9 @@ impl HostAgent {
         let key = format!("loop/{}", request.session_id);
         let recipe = {
             let (factory, request, is_shared) = (Arc::clone(&self.factory), request.clone(), self.is_shared);
+            let permissions = around.approvals.permissions;
             move || {
-                let mut options = options(&factory, &request, handler.clone());
+                let mut options = options(&factory, &request, permissions, handler.clone());
                 options.partial_messages |= is_shared;
                 options
             }
@@ -175,7 +176,7 @@ impl HostAgent {
         let new = NewSession {
             key: Some(key),
             name: Some(request.task.clone()),
-            spec: spec(request, around.approvals.permissions),
+            spec: request.spec.clone(),
             origin: "loop".to_owned(),
             ..NewSession::new(request.cwd.to_string_lossy())
         };

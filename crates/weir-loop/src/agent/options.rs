@@ -14,34 +14,29 @@ pub(super) const BACKGROUND: std::time::Duration = std::time::Duration::from_sec
 /// Provides the options that do not depend on the task: the program, its environment, logs, the folder for locks.
 pub type SessionFactory = Arc<dyn Fn(&AgentRequest) -> SessionOptions + Send + Sync>;
 
-/// What the session of a request is to be like.
-pub(super) fn spec(request: &AgentRequest, permissions: PermissionPolicy) -> SessionSpec {
-    let mut spec = request.spec.clone();
-    let rules = request.rules;
-    spec.append_system_prompt = Some(match spec.append_system_prompt {
-        Some(more) => format!("{rules}\n\n{more}"),
-        None => rules.to_owned(),
-    });
+/// What the loop demands of a session in addition to its settings. It is not part of those: a person who continues the
+/// session later does so without the loop.
+fn demands(request: &AgentRequest, permissions: PermissionPolicy) -> SessionSpec {
     // The loop commits only what is in the folder that it gave the session.
-    spec.disallowed_tools.push(crate::allowlist::LEAVES_THE_FOLDER.to_owned());
-    if request.skip_permissions {
-        return spec;
-    }
+    let disallowed_tools = vec![crate::allowlist::LEAVES_THE_FOLDER.to_owned()];
     let unlisted = match permissions {
         PermissionPolicy::Deny => Unlisted::Absent,
         PermissionPolicy::Ask => Unlisted::Asked,
     };
-    let tools = Some(tools_of_rules(&spec.allowed_tools, unlisted));
-    spec.with_defaults(SessionSpec { tools, ..SessionSpec::default() })
+    let tools = (!request.skip_permissions).then(|| tools_of_rules(&request.spec.allowed_tools, unlisted));
+    SessionSpec { tools, disallowed_tools, ..SessionSpec::default() }
 }
 
-/// The other options of the session.
+/// The options of the session.
 pub(super) fn options(
     factory: &SessionFactory,
     request: &AgentRequest,
+    permissions: PermissionPolicy,
     handler: Arc<dyn Handler>,
 ) -> SessionOptions {
     let mut options = factory(request);
+    options.spec = std::mem::take(&mut options.spec).with_defaults(demands(request, permissions));
+    options.rules = Some(request.rules.to_owned());
     let id = CliSessionId::new(request.session_id.clone());
     options.origin = if request.resume { Origin::Resume(id) } else { Origin::Named(id) };
     options.limits.background = Some(BACKGROUND);

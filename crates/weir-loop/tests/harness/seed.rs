@@ -298,3 +298,43 @@ async fn an_agent_that_falls_behind_its_session_still_knows_how_it_went() {
     assert_eq!((run.text, run.setup), (logged.text, logged.setup));
     host.shut_down(std::time::Duration::ZERO).await;
 }
+
+#[tokio::test]
+async fn a_person_who_continues_a_session_of_the_loop_does_so_without_its_rules() {
+    const ID: &str = "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c16";
+    let place = Place::new("- [ ] a\n", "").await;
+    let sessions = LoopSessions::default();
+    let (known, factory, planner) = (sessions.clone(), place.factory(), request(&place, ID, false));
+    // What the processes are started with, apart from the settings: those of the loop, and those of a person.
+    let started = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = std::sync::Arc::clone(&started);
+    let recipe = move |settings: &weir_host::SessionSettings| {
+        let options = known.options(settings).unwrap_or_else(|| factory(&planner));
+        seen.lock().unwrap().push((settings.kept.spec.clone(), options.spec.clone(), options.rules.clone()));
+        options
+    };
+    let store = std::sync::Arc::new(weir_store::MemoryStore::new());
+    let host = Host::open(HostOptions::new(store, recipe).root(place.workspace())).await.unwrap();
+    let agent = HostAgent::new(host.clone(), sessions, place.factory());
+    let (_hurry, surroundings) = around();
+    let mut request = request(&place, ID, false);
+    request.spec.append_system_prompt = Some("Write short answers.".to_owned());
+    let wanted = request.spec.clone();
+    assert_eq!(agent.run(request, surroundings).await.end, AgentEnd::Answered);
+
+    let page = host.list(weir_host::ListSessions::default()).await.unwrap();
+    let id = page.sessions[0].id.parse().unwrap();
+    let person = weir_host::Actor::new("person");
+    let message = weir_host::NewMessage::text("@@[{\"text\":\"and you?\"}]");
+    let accepted = host.send(&id, message, &person).await.unwrap();
+    assert_eq!(host.finished(&id, &accepted.message_id).await.unwrap().text, "and you?");
+    host.shut_down(std::time::Duration::ZERO).await;
+
+    let started = started.lock().unwrap();
+    let [by_loop, by_person] = &started[..] else { panic!("{started:#?}") };
+    assert_eq!((&by_loop.0, &by_person.0), (&wanted, &wanted), "the settings are those of the configuration");
+    assert!(by_loop.1.tools.is_some() && by_loop.1.disallowed_tools.len() == 1, "{:?}", by_loop.1);
+    assert_eq!(by_loop.2.as_deref(), Some(weir_loop::prompt::PLANNER_RULES));
+    assert!(by_person.1.tools.is_none() && by_person.1.disallowed_tools.is_empty(), "{:?}", by_person.1);
+    assert_eq!(by_person.2, None);
+}

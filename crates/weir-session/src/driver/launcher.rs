@@ -308,7 +308,7 @@ fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<
     };
     let files = PromptFiles {
         system: write(options.spec.system_prompt.as_ref())?,
-        append: write(options.spec.append_system_prompt.as_ref())?,
+        append: write(options.appended_prompt().as_ref())?,
     };
     Ok((files, kept))
 }
@@ -386,11 +386,11 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
         return lacks("keep copies of the files that it changes");
     }
     let prompts = [
-        (&options.spec.system_prompt, "--system-prompt-file"),
-        (&options.spec.append_system_prompt, "--append-system-prompt-file"),
+        (options.spec.system_prompt.as_ref().map(String::len), "--system-prompt-file"),
+        (options.appended_prompt().map(|prompt| prompt.len()), "--append-system-prompt-file"),
     ];
-    for (prompt, flag) in prompts {
-        let length = prompt.as_ref().map_or(0, String::len);
+    for (length, flag) in prompts {
+        let length = length.unwrap_or_default();
         if length > MAX_ARGUMENT && !known.has_flag(flag) {
             return lacks(&format!(
                 "accept a system prompt of {length} bytes, because it takes it as an argument, which must not exceed \
