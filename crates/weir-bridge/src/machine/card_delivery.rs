@@ -139,26 +139,39 @@ impl Bridge {
 
     /// The text of a card was sent as a file, or that failed.
     pub(super) fn document_performed(&mut self, id: u64, failure: Option<&OperationError>) {
-        let now = self.now;
+        if self.upload_performed(id, failure).is_none() {
+            return;
+        }
+        // Send all of it as messages instead.
         let Some(card) = self.cards.get_mut(&id) else { return };
-        let place = card.record.place.clone();
+        let (place, text) = (card.record.place.clone(), card.record.document.take().unwrap_or_default());
+        self.drop_card(id);
+        self.tell_in_messages(&place, &text);
+    }
+
+    /// The file of a card was sent, which completes the card, or that failed. A failure that may pass is tried again
+    /// later; the reason of any other is returned, with the card still there.
+    pub(super) fn upload_performed<'f>(
+        &mut self,
+        id: u64,
+        failure: Option<&'f OperationError>,
+    ) -> Option<&'f str> {
+        let now = self.now;
+        let card = self.cards.get_mut(&id)?;
         card.in_flight = false;
         match failure {
             None => self.drop_card(id),
             Some(OperationError::RateLimited { retry_after_ms }) => {
+                let place = card.record.place.clone();
                 self.pace(&place).not_before = now + retry_after_ms;
             }
             Some(OperationError::Passing(_)) => {
                 card.failures += 1;
                 card.not_before = now + backoff(card.failures);
             }
-            // Send all of it as messages instead.
-            Some(OperationError::Gone(_) | OperationError::Refused(_)) => {
-                let text = card.record.document.take().unwrap_or_default();
-                self.drop_card(id);
-                self.tell_in_messages(&place, &text);
-            }
+            Some(OperationError::Gone(reason) | OperationError::Refused(reason)) => return Some(reason),
         }
+        None
     }
 
     /// Adds the choices of a question as reactions, if the channel has no buttons.

@@ -323,7 +323,7 @@ impl Bridge {
             }
             Some(Target::File { scope }) => self.file_performed(&scope, result.err().as_ref()),
             Some(Target::Card { id, shown, posted }) => self.card_performed(id, shown, posted, result),
-            Some(Target::Picture { card }) => self.picture_performed(card, result.err()),
+            Some(Target::Picture { card }) => self.picture_performed(card, result.err().as_ref()),
             Some(Target::Document { card }) => self.document_performed(card, result.err().as_ref()),
             Some(Target::Nothing) | None => {}
         }

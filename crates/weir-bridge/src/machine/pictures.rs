@@ -2,7 +2,6 @@
 
 use crate::channel::{Attachment, OperationError, Place};
 
-use super::cards::backoff;
 use super::records::CardRecord;
 use super::{Action, Bridge, Target, words};
 
@@ -56,28 +55,14 @@ impl Bridge {
     }
 
     /// A picture was sent, or that failed.
-    pub(super) fn picture_performed(&mut self, id: u64, failure: Option<OperationError>) {
-        let now = self.now;
-        let Some(card) = self.cards.get_mut(&id) else { return };
+    pub(super) fn picture_performed(&mut self, id: u64, failure: Option<&OperationError>) {
+        let Some(reason) = self.upload_performed(id, failure) else { return };
+        let Some(card) = self.cards.get(&id) else { return };
         let place = card.record.place.clone();
-        card.in_flight = false;
-        match failure {
-            None => self.drop_card(id),
-            Some(OperationError::RateLimited { retry_after_ms }) => {
-                self.pace(&place).not_before = now + retry_after_ms;
-            }
-            Some(OperationError::Passing(_)) => {
-                card.failures += 1;
-                card.not_before = now + backoff(card.failures);
-            }
-            Some(OperationError::Gone(reason) | OperationError::Refused(reason)) => {
-                let name = card.record.file.as_ref().map_or("", |file| file.name.as_str());
-                let words = words::no_picture(name, "the channel did not accept it");
-                self.actions
-                    .push(Action::Note(format!("a picture for {} was refused: {reason}", place.chat)));
-                self.tell(&place, None, &words);
-                self.drop_card(id);
-            }
-        }
+        let name = card.record.file.as_ref().map_or("", |file| file.name.as_str());
+        let words = words::no_picture(name, "the channel did not accept it");
+        self.actions.push(Action::Note(format!("a picture for {} was refused: {reason}", place.chat)));
+        self.tell(&place, None, &words);
+        self.drop_card(id);
     }
 }
