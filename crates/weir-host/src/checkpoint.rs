@@ -168,7 +168,7 @@ mod tests {
     fn told(history: &mut History, event: Event) -> Vec<String> {
         let mut watched = Watched::default();
         FORMATS.into_iter().for_each(|format| watched.add(format));
-        let mut frames = FrameBuilder::new(watched);
+        let mut frames = FrameBuilder::new(watched, 0);
         history.replay(event, &mut frames);
         let newest = history.log.cursor("epoch");
         let frames = FORMATS.into_iter().flat_map(|format| frames.frames(format, &newest));

@@ -51,8 +51,10 @@ struct Pending {
 }
 
 impl FrameBuilder {
-    pub(crate) fn new(watched: Watched) -> Self {
-        Self { watched, ..Self::default() }
+    /// For a batch with this many changes.
+    pub(crate) fn new(watched: Watched, changes: usize) -> Self {
+        let changes = Vec::with_capacity(if watched.view { changes } else { 0 });
+        Self { watched, changes, ..Self::default() }
     }
 
     /// Begins with the next item of the batch; `seq` is its number in the log.

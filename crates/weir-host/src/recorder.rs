@@ -182,8 +182,7 @@ impl Recorder {
     /// Sends what the process did, before anything that comes later.
     fn send_pending(&self, state: &mut State) {
         if !state.pending.is_empty() {
-            // The next batch is about as large as this one.
-            let next = Steps::with_capacity_of(&state.pending);
+            let next = Steps::next_after(&state.pending);
             let steps = std::mem::replace(&mut state.pending, next);
             self.send(state, steps, SessionUpdate::default(), None);
         }

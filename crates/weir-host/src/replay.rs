@@ -119,7 +119,7 @@ impl Replay {
             if event.seq > self.seen {
                 watched.add(self.format);
             }
-            let mut frames = FrameBuilder::new(watched);
+            let mut frames = FrameBuilder::new(watched, 0);
             match &mut self.history {
                 Some(history) => history.replay(event, &mut frames),
                 None => {
@@ -138,7 +138,7 @@ impl Replay {
     fn texts(&self, being_written: &View) -> Vec<Frame> {
         let mut watched = Watched::default();
         watched.add(self.format);
-        let mut frames = FrameBuilder::new(watched);
+        let mut frames = FrameBuilder::new(watched, 0);
         for entry in &being_written.entries {
             let told = self.history.as_ref().and_then(|history| history.view().entry(entry.id));
             let told = told.and_then(Entry::streamed_text).unwrap_or_default();

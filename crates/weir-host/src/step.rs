@@ -29,6 +29,16 @@ pub(crate) struct Steps {
     /// The logged ones, as events for the store.
     events: Vec<NewEvent>,
     size: usize,
+    /// How much the batch before held: space for about as much is made with the first step.
+    expected: Expected,
+}
+
+/// How many steps, changes and events a batch is expected to have.
+#[derive(Debug, Clone, Copy, Default)]
+struct Expected {
+    steps: usize,
+    changes: usize,
+    events: usize,
 }
 
 impl Steps {
@@ -60,19 +70,27 @@ impl Steps {
         (std::mem::take(&mut self.steps).into_iter(), std::mem::take(&mut self.changes).into_iter())
     }
 
-    /// Space for about as much as these steps. None after a small batch, so that a session at rest holds nothing.
-    pub(crate) fn with_capacity_of(other: &Self) -> Self {
-        let about = |length: usize| if length < 16 { 0 } else { length.min(256) };
-        Self {
-            steps: Vec::with_capacity(about(other.steps.len())),
-            changes: Vec::with_capacity(about(other.changes.len())),
-            events: Vec::with_capacity(about(other.events.len())),
-            size: 0,
-        }
+    /// How many changes the steps have made.
+    pub(crate) fn changes(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// The batch after these steps, which is expected to be about as large. It has no space before its first step, so
+    /// that a session at rest holds nothing.
+    pub(crate) fn next_after(other: &Self) -> Self {
+        let expected =
+            Expected { steps: other.steps.len(), changes: other.changes.len(), events: other.events.len() };
+        Self { expected, ..Self::default() }
     }
 
     /// Begins the next step.
     pub(crate) fn begin(&mut self, at: i64) {
+        if self.steps.is_empty() {
+            let Expected { steps, changes, events } = self.expected;
+            self.steps.reserve(steps);
+            self.changes.reserve(changes);
+            self.events.reserve(events);
+        }
         self.steps.push(Step { at, item: None, is_logged: false, is_essential: false, changes: 0, size: 0 });
     }
 

@@ -33,7 +33,7 @@ impl LiveSession {
             watched.add(viewer.format);
         }
         self.recorder.set_raw_watched(watched.raw);
-        let mut frames = FrameBuilder::new(watched);
+        let mut frames = FrameBuilder::new(watched, batch.steps.changes());
         let mut places = placed.into_iter().flat_map(|appended| &appended.placed);
         let mut done = Done { seq: state.log.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
