@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
 /// The steps from an empty file to the newest format. A released step is never edited.
-const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, UNINDEXED_AND_LABELS, BEHIND, RUNS];
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, UNINDEXED_AND_LABELS, BEHIND, RUNS, TEXTS];
 
 /// The newest format known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -115,6 +115,22 @@ CREATE TABLE run (
     PRIMARY KEY (conversation, first)
 ) STRICT, WITHOUT ROWID;
 -- What is deleted leaves the index at once, and not only with the next large merge.
+INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
+";
+
+/// The index had a copy of each text, and a text was stored once more until it was indexed.
+const TEXTS: &str = "
+-- The texts that can be searched, by the place of their event. The index refers to this table for them.
+CREATE TABLE text (place INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+INSERT INTO text SELECT rowid, text FROM search;
+INSERT OR IGNORE INTO text SELECT place, text FROM unindexed;
+DROP TABLE unindexed;
+DROP TABLE search;
+-- The places of texts that are not in the index yet: after this migration, all of them.
+CREATE TABLE unindexed (place INTEGER PRIMARY KEY) STRICT;
+INSERT INTO unindexed SELECT place FROM text;
+CREATE VIRTUAL TABLE search USING fts5 (text, content = 'text', content_rowid = 'place',
+    tokenize = 'unicode61 remove_diacritics 2', prefix = '3');
 INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
 ";
 

@@ -4,6 +4,7 @@
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::heads;
+use super::index;
 use super::read;
 use super::rows::{find_conversation, place, seq_of_client, signed};
 use super::task::{Done, Notice};
@@ -183,6 +184,7 @@ fn known(connection: &Connection, number: i64, event: &NewEvent) -> rusqlite::Re
 struct Insert<'c> {
     event: CachedStatement<'c>,
     text: CachedStatement<'c>,
+    unindexed: CachedStatement<'c>,
 }
 
 impl<'c> Insert<'c> {
@@ -191,7 +193,8 @@ impl<'c> Insert<'c> {
             event: connection.prepare_cached(
                 "INSERT INTO event (place, at, kind, client_id, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?,
-            text: connection.prepare_cached("INSERT INTO unindexed (place, text) VALUES (?1, ?2)")?,
+            text: connection.prepare_cached("INSERT INTO text (place, text) VALUES (?1, ?2)")?,
+            unindexed: connection.prepare_cached("INSERT INTO unindexed (place) VALUES (?1)")?,
         })
     }
 
@@ -218,6 +221,7 @@ impl<'c> Insert<'c> {
         }
         if let Some(text) = event.indexed_text() {
             self.text.execute(params![place, text])?;
+            self.unindexed.execute([place])?;
         }
         Ok(())
     }
@@ -293,14 +297,7 @@ pub(super) fn purge(connection: &Connection, number: i64, max_events: usize) -> 
             "DELETE FROM event WHERE place IN (SELECT place FROM event WHERE place BETWEEN ?1 AND ?2 LIMIT ?3)",
         )?
         .execute(range)?;
-    connection
-        .prepare_cached("DELETE FROM unindexed WHERE place BETWEEN ?1 AND ?2")?
-        .execute(params![place(number, 0), place(number, u64::MAX)])?;
-    let texts = connection
-        .prepare_cached(
-            "DELETE FROM search WHERE rowid IN (SELECT rowid FROM search WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3)",
-        )?
-        .execute(range)?;
+    let texts = index::remove(connection, place(number, 0)..=place(number, u64::MAX), max_events)?;
     if events == 0 && texts == 0 {
         connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM label WHERE conversation = ?1")?.execute([number])?;

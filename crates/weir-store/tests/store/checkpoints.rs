@@ -2,7 +2,9 @@
 
 use weir_store::{Append, Checkpoint, CheckpointQuery, NewEvent, ReadQuery, Store, StoreError};
 
-use crate::support::{append, create, event, id, on_each, open_unsynced, payloads, whole_log};
+use crate::support::{
+    append, create, event, id, on_each, open_unsynced, payloads, turn_into_format, whole_log,
+};
 
 fn checkpoint(seq: u64, version: &str, mark: u64) -> Checkpoint {
     Checkpoint { seq, version: version.to_owned(), mark, data: format!("{version} at {seq}").into_bytes() }
@@ -60,13 +62,7 @@ fn a_file_from_before_checkpoints_gets_them() {
     let one = create(&store, "one");
     append(&store, &one, &["stays"]);
     drop(store);
-    let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
-    file.execute_batch(
-        "DROP TABLE checkpoint; DROP TABLE unindexed; DROP TABLE label; DROP TABLE behind; DROP TABLE run; \
-         ALTER TABLE conversation DROP COLUMN unlabelled; PRAGMA user_version = 1;",
-    )
-    .unwrap();
-    drop(file);
+    turn_into_format(folder.path(), 1);
     let store = open_unsynced(folder.path());
     assert_eq!(whole_log(&store, &one), [b"stays"]);
     store.save_checkpoint(one.clone(), checkpoint(1, "1", 1)).wait().unwrap();

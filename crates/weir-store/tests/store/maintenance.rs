@@ -59,6 +59,12 @@ fn each_broken_rule_is_reported() {
         ("UPDATE client SET seq = 3 WHERE client_id = 'client 30'", "leads to event 3"),
         ("UPDATE label SET place = place + 1000 WHERE place & 0xff = 5", "the label"),
         ("INSERT INTO search (rowid, text) VALUES ((1 << 36) + 999, 'x')", "a text in the index"),
+        ("INSERT INTO text VALUES ((1 << 36) + 999, 'x')", "a text belongs to a missing event"),
+        (
+            "DELETE FROM unindexed; INSERT INTO search (search) VALUES ('delete-all')",
+            "neither in the index nor waiting",
+        ),
+        ("DELETE FROM text WHERE place = (SELECT max(place) FROM text)", "has no text"),
         ("UPDATE checkpoint SET seq = 999", "a checkpoint of one is at event 999"),
         ("INSERT INTO run VALUES (1, 999, 5)", "a writer of one began at event 999"),
         ("DELETE FROM meta WHERE name = 'epoch'", "no epoch"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use weir_store::{Cursor, Resume, SessionId, SqliteStore, Store};
 
-use crate::support::{append, create, id, open_unsynced, whole_log};
+use crate::support::{append, create, id, open_unsynced, turn_into_format, whole_log};
 
 /// Something a viewer has seen: its cursor, and the whole log up to there.
 struct Seen {
@@ -121,9 +121,7 @@ fn a_log_from_an_older_version_is_continued_by_number() {
     let one = create(&store, "one");
     append(&store, &one, &["a", "b"]);
     drop(store);
-    let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
-    file.execute_batch("DROP TABLE run; PRAGMA user_version = 4;").unwrap();
-    drop(file);
+    turn_into_format(folder.path(), 4);
     let store = open_unsynced(folder.path());
     assert_eq!(store.check_at(one.clone(), 2).wait().unwrap(), None);
     let old: Cursor = format!("{}:2", store.epoch()).parse().unwrap();

@@ -1,8 +1,8 @@
 //! Full-text search.
 
-use weir_store::{Append, ListQuery, SearchQuery, SessionUpdate, Store};
+use weir_store::{Append, ListQuery, SearchQuery, SessionUpdate, Store, check_file};
 
-use crate::support::{create, id, on_each, open_unsynced, searchable};
+use crate::support::{create, id, on_each, open_unsynced, searchable, turn_into_format, until};
 
 fn found(store: &dyn Store, text: &str) -> Vec<(String, u64)> {
     let hits = store.search(SearchQuery::new(text)).wait().unwrap();
@@ -138,4 +138,52 @@ fn one_session_can_be_searched() {
         assert_eq!(store.search(query("two")).wait().unwrap().len(), 1);
         assert_eq!(store.search(query("none")).wait().unwrap().len(), 0);
     });
+}
+
+/// Version 5 kept a copy of each text in the index, and waiting texts in a table of their own.
+#[test]
+fn a_file_of_version_5_is_searched_without_losing_a_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_unsynced(folder.path());
+    let one = create(&store, "one");
+    store.append(Append::new(one.clone(), vec![searchable("an indexed needle")])).wait().unwrap();
+    assert_eq!(found(&store, "needle").len(), 1);
+    store.append(Append::new(one.clone(), vec![searchable("a waiting needle")])).wait().unwrap();
+    drop(store);
+    turn_into_format(folder.path(), 5);
+    let path = folder.path().join("weir.db");
+    let store = open_unsynced(folder.path());
+    let hits = store.search(SearchQuery::new("needle")).wait().unwrap();
+    let mut found: Vec<_> = hits.iter().map(|hit| hit.snippet.text.as_str()).collect();
+    found.sort_unstable();
+    assert_eq!(found, ["a waiting needle", "an indexed needle"]);
+    store.delete(one).wait().unwrap();
+    drop(store);
+    assert_eq!(check_file(&path).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
+fn the_words_of_a_deleted_session_leave_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_unsynced(folder.path());
+    let (one, other) = (create(&store, "one"), create(&store, "other"));
+    store
+        .append(Append::new(one.clone(), vec![searchable("gone shared"), searchable("gone")]))
+        .wait()
+        .unwrap();
+    store.append(Append::new(other, vec![searchable("stays shared")])).wait().unwrap();
+    assert_eq!(store.search(SearchQuery::new("gone")).wait().unwrap().len(), 2);
+    store.append(Append::new(one.clone(), vec![searchable("gone before it was indexed")])).wait().unwrap();
+    store.delete(one).wait().unwrap();
+    let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
+    let count = |table: &str| -> i64 {
+        file.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    };
+    until("the log is removed", || count("trash") == 0);
+    assert_eq!(store.search(SearchQuery::new("shared")).wait().unwrap().len(), 1);
+    file.execute_batch("CREATE VIRTUAL TABLE temp.word USING fts5vocab (main, search, row)").unwrap();
+    let mut statement = file.prepare("SELECT term FROM temp.word ORDER BY term").unwrap();
+    let words: Vec<String> =
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<rusqlite::Result<_>>().unwrap();
+    assert_eq!(words, ["shared", "stays"]);
 }

@@ -93,3 +93,28 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
         }
     }
 }
+
+/// The step back from each format to the one before, newest first.
+const STEPS_BACK: [(i64, &str); 5] = [
+    (
+        5,
+        "CREATE TEMP TABLE copy AS SELECT place, text, place IN (SELECT place FROM unindexed) AS waits FROM text; \
+         DROP TABLE search; DROP TABLE unindexed; DROP TABLE text; \
+         CREATE VIRTUAL TABLE search USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'); \
+         CREATE TABLE unindexed (place INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT; \
+         INSERT INTO search (rowid, text) SELECT place, text FROM copy WHERE NOT waits; \
+         INSERT INTO unindexed SELECT place, text FROM copy WHERE waits;",
+    ),
+    (4, "DROP TABLE run;"),
+    (3, "DROP TABLE behind;"),
+    (2, "DROP TABLE label; ALTER TABLE conversation DROP COLUMN unlabelled; DROP TABLE unindexed;"),
+    (1, "DROP TABLE checkpoint;"),
+];
+
+/// Turns the file of a closed store into one of an older format.
+pub(crate) fn turn_into_format(folder: &Path, format: i64) {
+    let file = rusqlite::Connection::open(folder.join("weir.db")).unwrap();
+    for (older, step) in STEPS_BACK.iter().filter(|(older, _)| *older >= format) {
+        file.execute_batch(&format!("{step} PRAGMA user_version = {older};")).unwrap();
+    }
+}

@@ -81,8 +81,12 @@ const RULES: &[&str] = &[
      WHERE conversation IN (SELECT number FROM conversation) AND place NOT IN (SELECT place FROM event)",
     "SELECT 'a text in the index belongs to a missing event (' || id || ')' FROM search_docsize \
      WHERE id NOT IN (SELECT place FROM event) AND id >> 36 IN (SELECT number FROM conversation)",
-    "SELECT 'a text waiting to be indexed belongs to a missing event (' || place || ')' FROM unindexed \
+    "SELECT 'a text belongs to a missing event (' || place || ')' FROM text \
      WHERE place NOT IN (SELECT place FROM event) AND place >> 36 IN (SELECT number FROM conversation)",
+    "SELECT 'a text is neither in the index nor waiting for it (' || place || ')' FROM text \
+     WHERE place NOT IN (SELECT id FROM search_docsize UNION ALL SELECT place FROM unindexed)",
+    "SELECT 'an entry of the index or a waiting one has no text (' || id || ')' FROM \
+     (SELECT id FROM search_docsize UNION ALL SELECT place FROM unindexed) WHERE id NOT IN (SELECT place FROM text)",
     "SELECT 'a checkpoint of ' || id || ' is at event ' || seq || ', which is missing' FROM checkpoint \
      JOIN conversation ON conversation.number = checkpoint.conversation \
      WHERE NOT EXISTS (SELECT 1 FROM event WHERE place = (conversation.number << 36) | seq)",
