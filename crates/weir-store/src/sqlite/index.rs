@@ -7,11 +7,10 @@
 //! The index has no copy of the texts. An entry is therefore removed by giving the index its text again, before the
 //! text itself is removed.
 
-use std::ops::RangeInclusive;
-
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::queue::transaction;
+use super::rows::place;
 use super::task::Done;
 
 /// Step size while other writes may arrive: a few milliseconds.
@@ -19,7 +18,7 @@ pub(super) const SMALL_STEP: Step = Step { texts: 32, bytes: 32 << 10 };
 /// Step size when too many texts wait.
 pub(super) const LARGE_STEP: Step = Step { texts: 1024, bytes: 1 << 20 };
 
-/// How much is indexed at a time, but always at least one text.
+/// How much is indexed at a time, but always at least one text. A step ends with a session.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     texts: usize,
@@ -45,56 +44,63 @@ pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM unindexed)")?.query_row([], |row| row.get(0))
 }
 
+/// Records that a session has texts from this place on that are not in the index.
+pub(super) fn fall_behind(connection: &Connection, number: i64, first: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("INSERT OR IGNORE INTO unindexed VALUES (?1, ?2)")?.execute([number, first])?;
+    Ok(())
+}
+
+/// Indexes some texts of one session. Returns whether more may be waiting.
 fn advance(connection: &Connection, step: Step) -> rusqlite::Result<bool> {
-    let mut waiting = connection.prepare_cached(
-        "SELECT place, text FROM unindexed JOIN text USING (place) ORDER BY place LIMIT ?1",
-    )?;
+    let behind: Option<(i64, i64)> = connection
+        .prepare_cached("SELECT conversation, first FROM unindexed LIMIT 1")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((number, first)) = behind else { return Ok(false) };
+    let mut waiting = connection
+        .prepare_cached("SELECT place, text FROM text WHERE place BETWEEN ?1 AND ?2 ORDER BY place")?;
     let mut insert = connection.prepare_cached("INSERT INTO search (rowid, text) VALUES (?1, ?2)")?;
-    let mut rows = waiting.query([i64::try_from(step.texts).unwrap_or(i64::MAX)])?;
-    let (mut last, mut bytes) = (None, 0);
-    while bytes < step.bytes
-        && let Some(row) = rows.next()?
-    {
-        let (place, text) = (row.get::<_, i64>(0)?, row.get_ref(1)?.as_str()?);
+    let mut rows = waiting.query([first, place(number, u64::MAX)])?;
+    let (mut texts, mut bytes) = (0, 0);
+    while let Some(row) = rows.next()? {
+        let place: i64 = row.get(0)?;
+        if texts == step.texts || bytes >= step.bytes {
+            connection
+                .prepare_cached("UPDATE unindexed SET first = ?2 WHERE conversation = ?1")?
+                .execute([number, place])?;
+            return Ok(true);
+        }
+        let text = row.get_ref(1)?.as_str()?;
         insert.execute((place, text))?;
-        bytes += text.len();
-        last = Some(place);
+        (texts, bytes) = (texts + 1, bytes + text.len());
     }
-    drop(rows);
-    let Some(last) = last else { return Ok(false) };
-    connection.prepare_cached("DELETE FROM unindexed WHERE place <= ?1")?.execute([last])?;
+    connection.prepare_cached("DELETE FROM unindexed WHERE conversation = ?1")?.execute([number])?;
     Ok(true)
 }
 
-/// Removes some texts of these places, also from the index. Returns their number, which is 0 when none is left.
-pub(super) fn remove(
-    connection: &Connection,
-    places: RangeInclusive<i64>,
-    max_texts: usize,
-) -> rusqlite::Result<usize> {
+/// Removes some texts of a session, also from the index. Returns their number, which is 0 when none is left.
+pub(super) fn remove(connection: &Connection, number: i64, max_texts: usize) -> rusqlite::Result<usize> {
+    let (start, end) = (place(number, 0), place(number, u64::MAX));
+    let unindexed: i64 = connection
+        .prepare_cached("SELECT first FROM unindexed WHERE conversation = ?1")?
+        .query_row([number], |row| row.get(0))
+        .optional()?
+        .unwrap_or(i64::MAX);
     let mut found = connection.prepare_cached(
-        "SELECT place, text, EXISTS (SELECT 1 FROM unindexed WHERE unindexed.place = text.place) \
-         FROM text WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3",
+        "SELECT place, text FROM text WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3",
     )?;
     let mut forget =
         connection.prepare_cached("INSERT INTO search (search, rowid, text) VALUES ('delete', ?1, ?2)")?;
-    let max_rows = i64::try_from(max_texts).unwrap_or(i64::MAX);
-    let mut rows = found.query(params![places.start(), places.end(), max_rows])?;
-    let (mut last, mut count) = (None, 0);
+    let mut rows = found.query(params![start, end, i64::try_from(max_texts).unwrap_or(i64::MAX)])?;
+    let (mut last, mut count) = (start, 0);
     while let Some(row) = rows.next()? {
-        let place: i64 = row.get(0)?;
-        if !row.get::<_, bool>(2)? {
-            forget.execute((place, row.get_ref(1)?.as_str()?))?;
+        last = row.get(0)?;
+        count += 1;
+        if last < unindexed {
+            forget.execute((last, row.get_ref(1)?.as_str()?))?;
         }
-        (last, count) = (Some(place), count + 1);
     }
     drop(rows);
-    if let Some(last) = last {
-        for table in ["unindexed", "text"] {
-            connection
-                .prepare_cached(&format!("DELETE FROM {table} WHERE place BETWEEN ?1 AND ?2"))?
-                .execute(params![places.start(), last])?;
-        }
-    }
+    connection.prepare_cached("DELETE FROM text WHERE place BETWEEN ?1 AND ?2")?.execute([start, last])?;
     Ok(count)
 }

@@ -126,9 +126,9 @@ INSERT INTO text SELECT rowid, text FROM search;
 INSERT OR IGNORE INTO text SELECT place, text FROM unindexed;
 DROP TABLE unindexed;
 DROP TABLE search;
--- The places of texts that are not in the index yet: after this migration, all of them.
-CREATE TABLE unindexed (place INTEGER PRIMARY KEY) STRICT;
-INSERT INTO unindexed SELECT place FROM text;
+-- Sessions with texts that are not in the index yet: those from this place on. After this migration, all of them.
+CREATE TABLE unindexed (conversation INTEGER PRIMARY KEY, first INTEGER NOT NULL) STRICT;
+INSERT INTO unindexed SELECT place >> 36, min(place) FROM text GROUP BY place >> 36;
 CREATE VIRTUAL TABLE search USING fts5 (text, content = 'text', content_rowid = 'place',
     tokenize = 'unicode61 remove_diacritics 2', prefix = '3');
 INSERT INTO search (search, rank) VALUES ('secure-delete', 1);

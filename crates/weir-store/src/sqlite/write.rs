@@ -116,6 +116,9 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
         insert.event(connection, number, newest, event)?;
         placed.push(Placed { seq: newest, new: true });
     }
+    if let Some(first) = insert.first_text {
+        index::fall_behind(connection, number, first)?;
+    }
     if newest > before && head.mark != Some(check.to_stored()) {
         connection.prepare_cached("INSERT INTO run VALUES (?1, ?2, ?3)")?.execute(params![
             number,
@@ -184,7 +187,8 @@ fn known(connection: &Connection, number: i64, event: &NewEvent) -> rusqlite::Re
 struct Insert<'c> {
     event: CachedStatement<'c>,
     text: CachedStatement<'c>,
-    unindexed: CachedStatement<'c>,
+    /// The place of the first text.
+    first_text: Option<i64>,
 }
 
 impl<'c> Insert<'c> {
@@ -194,7 +198,7 @@ impl<'c> Insert<'c> {
                 "INSERT INTO event (place, at, kind, client_id, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?,
             text: connection.prepare_cached("INSERT INTO text (place, text) VALUES (?1, ?2)")?,
-            unindexed: connection.prepare_cached("INSERT INTO unindexed (place) VALUES (?1)")?,
+            first_text: None,
         })
     }
 
@@ -221,7 +225,7 @@ impl<'c> Insert<'c> {
         }
         if let Some(text) = event.indexed_text() {
             self.text.execute(params![place, text])?;
-            self.unindexed.execute([place])?;
+            self.first_text.get_or_insert(place);
         }
         Ok(())
     }
@@ -297,8 +301,9 @@ pub(super) fn purge(connection: &Connection, number: i64, max_events: usize) -> 
             "DELETE FROM event WHERE place IN (SELECT place FROM event WHERE place BETWEEN ?1 AND ?2 LIMIT ?3)",
         )?
         .execute(range)?;
-    let texts = index::remove(connection, place(number, 0)..=place(number, u64::MAX), max_events)?;
+    let texts = index::remove(connection, number, max_events)?;
     if events == 0 && texts == 0 {
+        connection.prepare_cached("DELETE FROM unindexed WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM label WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM run WHERE conversation = ?1")?.execute([number])?;

@@ -56,8 +56,8 @@ fn texts_left_by_an_earlier_process_are_found() {
     drop(store);
     // The state after a kill right after the append.
     let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
-    let moved =
-        "INSERT INTO unindexed SELECT place FROM text; INSERT INTO search (search) VALUES ('delete-all');";
+    let moved = "INSERT INTO unindexed SELECT place >> 36, place FROM text; \
+                 INSERT INTO search (search) VALUES ('delete-all');";
     file.execute_batch(moved).unwrap();
     drop(file);
     let store = open_unsynced(folder.path());

@@ -64,7 +64,11 @@ fn each_broken_rule_is_reported() {
             "DELETE FROM unindexed; INSERT INTO search (search) VALUES ('delete-all')",
             "neither in the index nor waiting",
         ),
-        ("DELETE FROM text WHERE place = (SELECT max(place) FROM text)", "has no text"),
+        (
+            "INSERT INTO search (rowid, text) VALUES ((1 << 36) + 999, 'x')",
+            "an entry of the index has no text",
+        ),
+        ("INSERT INTO search (rowid, text) SELECT place, text FROM text LIMIT 1", "and waits for it"),
         ("UPDATE checkpoint SET seq = 999", "a checkpoint of one is at event 999"),
         ("INSERT INTO run VALUES (1, 999, 5)", "a writer of one began at event 999"),
         ("DELETE FROM meta WHERE name = 'epoch'", "no epoch"),

@@ -98,7 +98,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 const STEPS_BACK: [(i64, &str); 5] = [
     (
         5,
-        "CREATE TEMP TABLE copy AS SELECT place, text, place IN (SELECT place FROM unindexed) AS waits FROM text; \
+        "CREATE TEMP TABLE copy AS SELECT place, text, place >> 36 IN (SELECT conversation FROM unindexed WHERE first <= place) AS waits FROM text; \
          DROP TABLE search; DROP TABLE unindexed; DROP TABLE text; \
          CREATE VIRTUAL TABLE search USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'); \
          CREATE TABLE unindexed (place INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT; \

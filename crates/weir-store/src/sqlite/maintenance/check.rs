@@ -84,9 +84,12 @@ const RULES: &[&str] = &[
     "SELECT 'a text belongs to a missing event (' || place || ')' FROM text \
      WHERE place NOT IN (SELECT place FROM event) AND place >> 36 IN (SELECT number FROM conversation)",
     "SELECT 'a text is neither in the index nor waiting for it (' || place || ')' FROM text \
-     WHERE place NOT IN (SELECT id FROM search_docsize UNION ALL SELECT place FROM unindexed)",
-    "SELECT 'an entry of the index or a waiting one has no text (' || id || ')' FROM \
-     (SELECT id FROM search_docsize UNION ALL SELECT place FROM unindexed) WHERE id NOT IN (SELECT place FROM text)",
+     WHERE place NOT IN (SELECT id FROM search_docsize) AND place >> 36 NOT IN \
+       (SELECT conversation FROM unindexed WHERE first <= place)",
+    "SELECT 'an entry of the index has no text (' || id || ')' FROM search_docsize \
+     WHERE id NOT IN (SELECT place FROM text)",
+    "SELECT 'a text is in the index and waits for it (' || id || ')' FROM search_docsize \
+     JOIN unindexed ON conversation = id >> 36 WHERE id >= first",
     "SELECT 'a checkpoint of ' || id || ' is at event ' || seq || ', which is missing' FROM checkpoint \
      JOIN conversation ON conversation.number = checkpoint.conversation \
      WHERE NOT EXISTS (SELECT 1 FROM event WHERE place = (conversation.number << 36) | seq)",
