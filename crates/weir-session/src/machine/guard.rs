@@ -34,7 +34,7 @@ pub(super) fn objection(call: &Value, view: &View) -> Option<String> {
     match tool {
         "Skill" => {
             let args = argument("args").unwrap_or_default();
-            (texts(call.get("tool_input")?).any(|text| refers_to_file(text)) || leads_out(args, view)).then(|| {
+            (texts(call.get("tool_input")?).any(refers_to_file) || leads_out(args, view)).then(|| {
                 "The arguments of a skill must not refer to files with @, or to anything outside the working folder: \
                  they would be read without permission. Leave that out, and use the tool Read for the file."
                     .to_owned()
@@ -42,7 +42,7 @@ pub(super) fn objection(call: &Value, view: &View) -> Option<String> {
         }
         // On older versions these texts are interpreted like those of a person. They are not shell words.
         "SlashCommand" | "CronCreate" | "ScheduleWakeup" => {
-            texts(call.get("tool_input")?).any(|text| refers_to_file(text)).then(|| {
+            texts(call.get("tool_input")?).any(refers_to_file).then(|| {
                 "This text must not refer to files with @: they would be read without permission. Write the path \
                  without the @, and use the tool Read for the file."
                     .to_owned()

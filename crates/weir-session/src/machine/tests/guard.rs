@@ -31,7 +31,7 @@ fn verdict(host: &mut Host, tool: &str, input: &Value) -> Option<String> {
 fn in_folder() -> Host {
     let mut host = running(MachineSettings::default());
     let mut line = init();
-    line["cwd"] = json!("/work/project");
+    line["cwd"] = json!("/srv/project");
     host.says(&line);
     host
 }
@@ -61,17 +61,17 @@ fn the_arguments_of_a_skill_stay_inside() {
         "a/../../x",
         "--file=/etc/passwd",
         "\"/etc/pass\"wd",
-        "/work/project/../x",
-        "/work/projects/x",
+        "/srv/project/../x",
+        "/srv/projects/x",
         "a\\ /etc",
-        "/work/project/.\"\"./x",
+        "/srv/project/.\"\"./x",
         "\"/\"etc",
         ".\\./x",
     ] {
         assert!(verdict(&mut host, "Skill", &json!({"skill": "x", "args": args})).is_some(), "{args}");
     }
     for args in
-        ["", "src/main.rs", "/work/project/src", "ann@example.org", "fix #12", "a/b..c", "https://x.org/a"]
+        ["", "src/main.rs", "/srv/project/src", "ann@example.org", "fix #12", "a/b..c", "https://x.org/a"]
     {
         assert_eq!(verdict(&mut host, "Skill", &json!({"skill": "x", "args": args})), None, "{args}");
     }
