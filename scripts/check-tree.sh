@@ -81,6 +81,11 @@ check_tests() {
 }
 check_tests docs/lessons.md
 check_tests docs/seeds.md
+# What the text calls proven: names of four words or more.
+proof=docs/security.md
+named=$(grep -oE '`([a-z0-9_]+::)*[a-z0-9]+(_[a-z0-9]+){3,}`' "$proof" | tr -d '`' | sed 's/.*:://' | sort -u)
+unknown=$(comm -23 <(printf '%s\n' "$named") "$lists/functions")
+if [[ -n "$unknown" ]]; then report "$proof names tests that do not exist" <<<"$unknown"; fi
 
 if ! scripts/check-links.sh; then failed=1; fi
 

@@ -70,10 +70,21 @@ impl NewSession {
         check_word("model", spec.model.as_deref())?;
         check_word("permission_mode", spec.permission_mode.as_deref())?;
         for model in &spec.fallback_models {
-            check_word("fallback model", Some(model))?;
+            check_item("fallback model", model)?;
         }
         for beta in &spec.betas {
-            check_word("beta", Some(beta))?;
+            check_item("beta", beta)?;
+        }
+        for (what, prompt) in
+            [("system_prompt", &spec.system_prompt), ("append_system_prompt", &spec.append_system_prompt)]
+        {
+            // A version that gets it as an argument could not be started.
+            if prompt.as_ref().is_some_and(|prompt| prompt.contains('\0')) {
+                return Err(HostError::Invalid(format!("the {what} must not contain a zero byte")));
+            }
+        }
+        if spec.output_schema.as_ref().is_some_and(|schema| !schema.is_object()) {
+            return Err(HostError::Invalid("output_schema must be a JSON Schema, an object".to_owned()));
         }
         for tool in spec.tools.iter().flatten().chain(&spec.allowed_tools).chain(&spec.disallowed_tools) {
             check_word("tool", Some(tool))?;
@@ -128,6 +139,17 @@ pub(crate) fn check_word(what: &str, word: Option<&str>) -> Result<(), HostError
     }
     Err(HostError::Invalid(format!(
         "the {what} must have 1 to {MAX_WORD_LENGTH} bytes, and must not begin with '-' or contain control characters"
+    )))
+}
+
+/// Refuses an item of a list that the CLI gets as one argument and sends to the API in a header.
+fn check_item(what: &str, item: &str) -> Result<(), HostError> {
+    check_word(what, Some(item))?;
+    if item.chars().all(|character| character.is_ascii_graphic() && character != ',') {
+        return Ok(());
+    }
+    Err(HostError::Invalid(format!(
+        "the {what} {item:?} must be one word of ASCII characters, without commas"
     )))
 }
 

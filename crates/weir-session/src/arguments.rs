@@ -27,6 +27,7 @@ pub const FLAGS: &[&str] = &[
     "--betas",
     "--prompt-suggestions",
     "--setting-sources",
+    "--settings",
     "--system-prompt",
     "--system-prompt-file",
     "--append-system-prompt",
@@ -63,6 +64,10 @@ pub(crate) const NEWER: &[&str] = &[
 
 /// Sets where a fork ends. The CLI does not list it in its help.
 pub(crate) const FORK_AT: &str = "--resume-session-at";
+
+/// Settings that apply to every session, whatever the user's own say: newer versions give the model tools to send
+/// messages to the other sessions of the same user, which would run them as turns.
+const SETTINGS: &str = r#"{"crossSessionInbound":"refuse"}"#;
 
 /// Settings of a single process start, as opposed to the whole session.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +128,9 @@ pub(crate) fn arguments(
     args.prompt(names, options.appended_prompt().as_deref(), append);
     if !start.project_settings && supports("--setting-sources") {
         args.value("--setting-sources", "user");
+    }
+    if supports("--settings") {
+        args.value("--settings", SETTINGS);
     }
     match &options.spec.permission_mode {
         Some(mode) => args.value("--permission-mode", mode),

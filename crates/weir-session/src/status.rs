@@ -18,13 +18,18 @@ pub(crate) struct Glance {
     /// Increases with every activity, so the lowest value is the least recently used.
     touched: AtomicU64,
     pid: AtomicU64,
+    /// A process of it has ended.
+    has_lost_process: AtomicBool,
     session_id: Mutex<Option<CliSessionId>>,
 }
 
 impl Glance {
     pub(crate) fn set(&self, has_process: bool, is_busy: bool, pid: Option<u32>) {
         self.is_busy.store(is_busy, Ordering::Relaxed);
-        self.pid.store(pid.map_or(0, u64::from), Ordering::Relaxed);
+        let before = self.pid.swap(pid.map_or(0, u64::from), Ordering::Relaxed);
+        if before != 0 && pid.is_none() {
+            self.has_lost_process.store(true, Ordering::Relaxed);
+        }
         self.has_process.store(has_process, Ordering::Release);
     }
 
@@ -84,6 +89,11 @@ impl Glance {
     /// Whether there is a process, or one is being started or ended.
     pub(crate) fn has_process(&self) -> bool {
         self.has_process.load(Ordering::Acquire)
+    }
+
+    /// Whether a process of it has ended.
+    pub(crate) fn has_lost_process(&self) -> bool {
+        self.has_lost_process.load(Ordering::Relaxed)
     }
 
     /// Whether it has something to do.

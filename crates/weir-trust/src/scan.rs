@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::files::{entries, file_stem, read_up_to, regular};
 use crate::finding::{Finding, FindingKind, Findings};
-use crate::settings::{finding, mcp_file, settings};
+use crate::settings::{finding, mcp_file, scheduled_prompts, scheduled_tasks, settings};
 
 /// Folders in `.claude` whose files define commands, agents and the like.
 const DEFINITIONS: [&str; 8] =
@@ -98,6 +98,7 @@ impl Scan<'_> {
                     self.found.extend(settings(&name, &text));
                 }
             }
+            self.scheduled(&own.join("scheduled_tasks.json"))?;
             for definitions in DEFINITIONS {
                 self.definitions(&own.join(definitions))?;
             }
@@ -106,6 +107,23 @@ impl Scan<'_> {
             let name = self.name(&file);
             self.found.push(finding(FindingKind::Instructions, &name, "text for the model".to_owned()));
         }
+        Ok(())
+    }
+
+    /// Adds the prompts that run by themselves. The CLI notes in the same file when it last did that, which is not a
+    /// change.
+    fn scheduled(&mut self, path: &Path) -> Result<(), ScanError> {
+        let Some(content) = self.content(path)? else { return Ok(()) };
+        let name = self.name(path);
+        let found = scheduled_tasks(&name, &content);
+        // A finding may cut its text short.
+        for text in scheduled_prompts(&content) {
+            self.hash.update(name.as_bytes());
+            self.hash.update([0]);
+            self.hash.update(text.len().to_le_bytes());
+            self.hash.update(text);
+        }
+        self.found.extend(found);
         Ok(())
     }
 
@@ -189,6 +207,7 @@ mod tests {
             "../.mcp.json",
             ".claude/settings.json",
             ".claude/settings.local.json",
+            ".claude/scheduled_tasks.json",
             ".claude/commands/deep/x.md",
             ".claude/agents/x.md",
             ".claude/skills/x/SKILL.md",
@@ -209,6 +228,37 @@ mod tests {
         write(folder.join("CLAUDE.md"), "be kind");
         let after = scan(&folder, None).unwrap();
         assert_eq!((&before.fingerprint, before.items.len() + 1), (&after.fingerprint, after.items.len()));
+    }
+
+    #[test]
+    fn a_scheduled_prompt_counts_and_when_it_last_ran_does_not() {
+        let place = tempfile::tempdir().unwrap();
+        let scanned = |text: &str| {
+            write(place.path().join(".claude/scheduled_tasks.json"), text);
+            scan(place.path(), None).unwrap()
+        };
+        let first = scanned(r#"{"tasks":[{"cron":"* * * * *","prompt":"go","id":"a","createdAt":1}]}"#);
+        assert_eq!(first.items[0].what, "prompt at * * * * *: go");
+        let ran = scanned(
+            r#"{"tasks":[{"cron":"* * * * *","prompt":"go","id":"a","createdAt":1,"lastFiredAt":2}]}"#,
+        );
+        assert_eq!(ran.fingerprint, first.fingerprint);
+        let long = "x".repeat(1_000);
+        let mut seen = vec![first.fingerprint];
+        for text in [
+            r#"{"tasks":[{"cron":"0 * * * *","prompt":"go"}]}"#.to_owned(),
+            r#"{"tasks":[{"cron":"* * * * *","prompt":"stop"}]}"#.to_owned(),
+            format!(r#"{{"tasks":[{{"cron":"* * * * *","prompt":"{long}1"}}]}}"#),
+            format!(r#"{{"tasks":[{{"cron":"* * * * *","prompt":"{long}2"}}]}}"#),
+            r#"{"tasks":[{"at":"now"}]}"#.to_owned(),
+            "{}".to_owned(),
+            "not JSON".to_owned(),
+        ] {
+            let found = scanned(&text);
+            assert!(!found.is_harmless(), "{text}");
+            assert!(!seen.contains(&found.fingerprint), "{text}");
+            seen.push(found.fingerprint);
+        }
     }
 
     #[test]

@@ -60,6 +60,33 @@ pub(crate) fn mcp_file(file: &str, text: &str) -> Vec<Finding> {
     }
 }
 
+/// The prompts in a file with scheduled tasks, each with its time; `None` if it has another shape.
+fn tasks(content: &[u8]) -> Option<Vec<String>> {
+    let value: Value = serde_json::from_slice(content).ok()?;
+    let task =
+        |task: &Value| Some(format!("{}: {}", task.get("cron")?.as_str()?, task.get("prompt")?.as_str()?));
+    value.get("tasks")?.as_array()?.iter().map(task).collect()
+}
+
+/// What the tasks in this file would do.
+pub(crate) fn scheduled_tasks(file: &str, content: &[u8]) -> Vec<Finding> {
+    match tasks(content) {
+        Some(tasks) => {
+            let tasks = tasks.into_iter();
+            tasks.map(|task| finding(FindingKind::Hook, file, format!("prompt at {task}"))).collect()
+        }
+        None => vec![finding(FindingKind::Unreadable, file, "no list of tasks".to_owned())],
+    }
+}
+
+/// The parts of a file with scheduled tasks that decide what it does; all of it if it has another shape.
+pub(crate) fn scheduled_prompts(content: &[u8]) -> Vec<Vec<u8>> {
+    match tasks(content) {
+        Some(tasks) => tasks.into_iter().map(String::into_bytes).collect(),
+        None => vec![content.to_owned()],
+    }
+}
+
 fn hooks(file: &str, value: &Value, found: &mut Vec<Finding>) {
     let before = found.len();
     for (event, matchers) in value.as_object().into_iter().flatten() {

@@ -94,6 +94,21 @@ fn flags_inside_values() {
         ("allowed_tools", json!([hook])),
         ("disallowed_tools", json!(["Read", hook])),
         ("permission_mode", json!("bypassPermissions")),
+        ("betas", json!([hook])),
+        ("betas", json!(["one,two"])),
+        ("betas", json!(["x\r\nX-Header: y"])),
+        ("betas", json!(["é"])),
+        ("fallback_models", json!(["opus", hook])),
+        ("fallback_models", json!(["opus,sonnet"])),
+        ("effort", json!("low --settings=x")),
+        ("thinking", json!("adaptive,disabled")),
+        ("task_budget_tokens", json!(0)),
+        ("max_thinking_tokens", json!("--x")),
+        ("output_schema", json!([hook])),
+        ("append_system_prompt", json!("a\0b")),
+        ("title", json!(hook)),
+        ("rules", json!(hook)),
+        ("extra_args", json!([hook])),
     ] {
         let body = json!({"cwd": served.place.workspace(), (member): value});
         served.client.post("/v1/sessions", &body).expect(422);

@@ -8,7 +8,7 @@ use crate::common::{TOUCHES, eventually, script};
 use crate::support::Served;
 
 /// The open request. Right after an answer, a session may still show as waiting although no request is open.
-fn open_request(served: &Served, session: &str) -> Value {
+pub(crate) fn open_request(served: &Served, session: &str) -> Value {
     eventually("an open request", || {
         let mut events = served.follow(session, "view");
         let snapshot = events.wait("snapshot").json();

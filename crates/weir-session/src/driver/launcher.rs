@@ -251,7 +251,7 @@ impl Launcher {
                 launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
                 self.prompts = files;
                 if !admitted.project_settings {
-                    launch.environment = without_git_hooks(launch.environment);
+                    launch.environment = without_git_hooks(launch.environment).set(NO_SCHEDULE, "1");
                 }
                 launch.directory = admitted.directory;
                 Ok(Box::pin(async move {
@@ -312,6 +312,9 @@ fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<
     };
     Ok((files, kept))
 }
+
+/// Switches scheduled prompts off. Otherwise the CLI runs those in a folder's `.claude/scheduled_tasks.json` as turns.
+const NO_SCHEDULE: &str = "CLAUDE_CODE_DISABLE_CRON";
 
 /// Programs that git runs on its own during other commands, switched off.
 const GIT_HOOKS: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null")];

@@ -11,7 +11,7 @@ use weir_wire::{
 
 use super::action::{Action, Reply};
 use super::event::{Now, Ticket};
-use super::{Machine, Sink};
+use super::{Machine, Sink, guard};
 use crate::ask::{Ask, Decision};
 use crate::error::SessionError;
 
@@ -91,6 +91,16 @@ impl Machine {
             self.actions.push(Action::Write(Outgoing::Answer { id, answer }));
             return;
         };
+        if let Ask::Hook(hook) = &ask
+            && hook.callback == guard::CALLBACK
+        {
+            let objection = guard::objection(&hook.input, self.view());
+            // A hook that says nothing leaves the decision to the CLI's own rules.
+            let silent = || HostAnswer::Hook(json!({}));
+            let answer = objection.map_or_else(silent, |reason| hook_denial(&hook.input, reason));
+            self.actions.push(Action::Write(Outgoing::Answer { id, answer }));
+            return;
+        }
         let limit = self.settings.limits.answer.filter(|_| ask.is_for_a_person());
         self.asks.open.push(OpenAsk { ask: ask.clone(), deadline: limit.map(|limit| now.instant + limit) });
         self.actions.push(Action::Ask(ask));

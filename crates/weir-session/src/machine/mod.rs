@@ -12,6 +12,7 @@ mod asks;
 mod brake;
 mod control;
 mod event;
+mod guard;
 mod life;
 mod messages;
 mod settings;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use weir_transcript::FoldOptions;
 use weir_wire::{CliSessionId, InitializeRequest};
 
+use super::guard;
+
 /// Settings of the machine.
 #[derive(Debug, Clone)]
 pub struct MachineSettings {
@@ -66,13 +68,15 @@ pub enum Greeting {
 }
 
 impl Greeting {
-    /// The request, if there is one.
+    /// The request, if there is one, with the hook that guards what a model can reach unasked.
     pub fn request(&self) -> Option<InitializeRequest> {
-        match self {
-            Self::None => None,
-            Self::Plain => Some(InitializeRequest::default()),
-            Self::With(request) => Some((**request).clone()),
-        }
+        let mut request = match self {
+            Self::None => return None,
+            Self::Plain => InitializeRequest::default(),
+            Self::With(request) => (**request).clone(),
+        };
+        request.hooks.push(guard::registration());
+        Some(request)
     }
 }
 

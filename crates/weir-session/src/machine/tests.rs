@@ -1,6 +1,7 @@
 //! Tests of the machine alone: events in, actions out.
 
 mod brake;
+mod guard;
 mod host;
 mod played;
 mod property;

@@ -268,7 +268,7 @@ impl Pool {
 fn spare_or_new(state: &mut State, fingerprint: Fingerprint, options: SessionOptions) -> Session {
     state.spares.retain(|spare| !spare.is_dead());
     let is_new = options.origin == Origin::New && options.history.is_none() && options.shared_fold.is_none();
-    let place = state.spares.iter().position(|spare| spare.fingerprint == fingerprint);
+    let place = state.spares.iter().position(|spare| spare.fingerprint == fingerprint && spare.is_usable());
     match place.filter(|_| is_new) {
         Some(place) => {
             let session = state.spares.swap_remove(place).session;

@@ -36,6 +36,14 @@ impl Spare {
         }
     }
 
+    /// Whether a session may take it. If its process ends while it is starting, it looks for the reason, and a session
+    /// that took it meanwhile would get its failure.
+    pub(super) fn is_usable(&self) -> bool {
+        let is_failing =
+            self.state.load(Ordering::Acquire) == WARMING && self.session.glance().has_lost_process();
+        !is_failing && !self.is_dead()
+    }
+
     /// Whether it is started and has loaded what a first answer needs.
     pub(super) fn is_warm(&self) -> bool {
         self.state.load(Ordering::Acquire) == WARM && self.session.glance().has_process()
@@ -50,5 +58,29 @@ async fn warm_up(session: Session, state: Arc<AtomicU8>) {
         // Old versions do not know this request; they are started, which is most of the work.
         let _ = session.context_usage().await;
         state.store(WARM, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The end of a process is seen before the task that started it hears of it.
+    #[tokio::test]
+    async fn a_spare_that_has_just_lost_its_process_is_not_taken() {
+        let options = SessionOptions::new();
+        let fingerprint = Fingerprint::of(&options);
+        let state = Arc::new(AtomicU8::new(WARMING));
+        let spare = Spare { fingerprint, session: Session::new(options), state: Arc::clone(&state) };
+        let glance = spare.session.glance();
+        assert!(spare.is_usable());
+        glance.set(true, true, Some(7));
+        assert!(spare.is_usable());
+        glance.set(false, false, None);
+        assert!(!spare.is_usable() && !spare.is_dead(), "it may start again by itself");
+        // It was too old for a flag, and was started again without it.
+        glance.set(true, true, Some(8));
+        state.store(STARTED, Ordering::Release);
+        assert!(spare.is_usable());
     }
 }

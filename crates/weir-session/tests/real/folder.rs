@@ -108,6 +108,45 @@ async fn a_folder_runs_nothing_until_a_person_trusts_it() {
     }
 }
 
+/// Newer versions run scheduled prompts of the folder as turns of the session.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prompts_scheduled_in_a_folder_run_only_after_a_person_has_trusted_it() {
+    const PROMPT: &str = "the-mill-turns-by-itself";
+    let Some(newest) = crate::real_clis().into_iter().max_by_key(|cli| cli.version) else { return };
+    let trap = Trap::new(Cli::from(newest));
+    let folder = trap.place.directory().canonicalize().unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let created = u64::try_from(now).unwrap() - 120_000;
+    let task = json!({"id": "0f789ee5", "cron": "* * * * *", "prompt": PROMPT, "createdAt": created, "recurring": true});
+    std::fs::write(folder.join(".claude/scheduled_tasks.json"), json!({"tasks": [task]}).to_string())
+        .unwrap();
+    let is_told =
+        |words: &str| trap.api.requests().iter().any(|request| request.body.to_string().contains(words));
+    let file = Arc::new(TrustFile::new(trap.place.root().join("trust.json")));
+    let session = || {
+        let mut options = trap.options();
+        options.folder.trust = FolderTrust::Remembered(Arc::clone(&file));
+        Session::new(options)
+    };
+
+    let untrusted = session();
+    for _ in 0..3 {
+        untrusted.ask("hello").await.unwrap();
+    }
+    untrusted.stop().await;
+    assert!(!is_told(PROMPT), "an untrusted folder started a turn");
+    assert!(!is_told("CronCreate\\nCronDelete"), "the schedule is not switched off");
+
+    let found = scan(&folder, None).unwrap();
+    assert!(found.items.iter().any(|item| item.what.contains(PROMPT)), "{found:?}");
+    file.trust(&folder, &found, "ann", 0).unwrap();
+    let trusted = session();
+    trusted.ask("hello").await.unwrap();
+    weir_testkit::until("the scheduled prompt", || is_told(PROMPT)).await;
+    assert!(is_told("CronCreate\\nCronDelete"), "the list of tools has another form");
+    trusted.stop().await;
+}
+
 /// Creates a repository with a file that git has to compare again, and that names a program for that.
 fn lure(folder: &Path, lure: Lure, run: &str) {
     std::fs::write(folder.join("file"), "one").unwrap();

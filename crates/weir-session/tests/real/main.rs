@@ -13,6 +13,8 @@ mod flags;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod guard;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod inert;

@@ -1,13 +1,14 @@
 //! Moves the contents of the write-ahead log into the file, on a separate thread and connection: it waits for the
 //! disk so that no write has to.
 
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::disk::Disk;
 use super::open::{Database, LOCK_WAIT};
 use super::queue::Written;
 use super::read_gate::ReadGate;
@@ -21,6 +22,9 @@ pub(super) struct Checkpointer {
     database: Database,
     readers: Arc<ReadGate>,
     thread: Option<(SyncSender<()>, JoinHandle<()>)>,
+    /// Held during each checkpoint of this process. SQLite waits for readers, but refuses a checkpoint while another
+    /// one runs: without turns the thread would keep the writer from ever cutting the log off.
+    turn: Arc<Mutex<()>>,
     /// Written since the thread was last woken.
     written: Written,
     /// Limit for the length of the write-ahead log. At a quarter of it the thread starts, even if it is not quiet. If
@@ -33,13 +37,23 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(super) fn start(database: Database, readers: Arc<ReadGate>, limit: u64) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        database: Database,
+        readers: Arc<ReadGate>,
+        disk: Arc<Disk>,
+    ) -> Result<Self, StoreError> {
         let connection = database.open_checkpointer()?;
         let (sender, begin) = sync_channel(1);
+        let (turn, limit) = (Arc::new(Mutex::new(())), disk.wal_limit());
+        let turns = Arc::clone(&turn);
         let run = move || {
             for () in begin {
-                // If this fails, it is done the next time, at the latest when the file is closed.
-                let _ = checkpoint(&connection);
+                let _turn = lock(&turns);
+                // On a full disk the writer does it: the space of the reserve is for what it writes.
+                if !disk.is_full() {
+                    // If this fails, it is done the next time, at the latest when the file is closed.
+                    let _ = checkpoint(&connection);
+                }
             }
         };
         let thread = std::thread::Builder::new().name("weir-store-checkpoint".to_owned());
@@ -48,6 +62,7 @@ impl Checkpointer {
             database,
             readers,
             thread: Some((sender, thread)),
+            turn,
             written: Written::default(),
             limit,
             too_much: limit,
@@ -62,14 +77,16 @@ impl Checkpointer {
     /// Accounts for what was written and wakes the thread if it is due, which it also is in a quiet moment.
     pub(super) fn note_written(&mut self, writer: &Connection, written: Written, is_quiet: bool) {
         self.written.merge(written);
-        if !(is_quiet && self.has_work() || self.written.bytes >= self.limit / 4) {
-            return;
-        }
+        // Postponed work such as indexing grows the log too, without being counted.
         let length = self.database.wal_length();
         if length > self.too_much {
+            let _turn = lock(&self.turn);
             let cut = self.readers.while_closed(READER_WAIT, || cut_off(writer, Cut::Truncate));
             let is_cut = matches!(cut, Ok(true));
             self.too_much = if is_cut { self.limit } else { length + self.limit };
+        }
+        if !(is_quiet && self.has_work() || self.written.bytes >= self.limit / 4) {
+            return;
         }
         if let Some((sender, _)) = &self.thread
             && !matches!(sender.try_send(()), Err(TrySendError::Full(())))
@@ -77,6 +94,19 @@ impl Checkpointer {
             self.written = Written::default();
         }
     }
+}
+
+impl Checkpointer {
+    /// Cuts the log off when the thread is not in the middle of a checkpoint.
+    pub(super) fn cut_off(&self, writer: &Connection, cut: Cut) -> rusqlite::Result<bool> {
+        let _turn = lock(&self.turn);
+        cut_off(writer, cut)
+    }
+}
+
+fn lock(turn: &Mutex<()>) -> MutexGuard<'_, ()> {
+    // It protects no data.
+    turn.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Checkpointer {

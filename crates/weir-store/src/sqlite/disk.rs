@@ -184,8 +184,17 @@ impl Disk {
         taken
     }
 
+    /// Records that another program has taken all space, before a write fails for it.
+    fn notice(&self) {
+        let is_enough_inside = self.free_inside.load(Ordering::Acquire) >= self.enough();
+        if !is_enough_inside && self.available().is_some_and(|left| left < NEGLIGIBLE) {
+            self.is_full.store(true, Ordering::Release);
+        }
+    }
+
     /// The state of the disk, with advice for people.
     pub(super) fn space(&self) -> Space {
+        self.notice();
         if !self.is_still_full() {
             return Space::Enough;
         }

@@ -18,7 +18,8 @@ use crate::error::StoreError;
 use crate::reply::Reply;
 use crate::tail::Tails;
 
-/// Limits for one transaction, so that its memory and its pages in the write-ahead log are bounded.
+/// Limits for one transaction, so that its memory and its pages in the write-ahead log are bounded. It also takes no
+/// more than the log may hold.
 const MAX_BATCH_BYTES: usize = 16 << 20;
 const MAX_BATCH_WRITES: usize = 4096;
 /// Larger writes are left to the writer.
@@ -244,9 +245,10 @@ impl Queue {
         }
         let mut batch = Vec::new();
         let mut bytes = 0;
+        let most = usize::try_from(self.disk.wal_limit()).unwrap_or(usize::MAX).min(MAX_BATCH_BYTES);
         while let Some(next) = state.waiting.front() {
             let size = next.weight.bytes;
-            if batch.len() >= MAX_BATCH_WRITES || (bytes + size > MAX_BATCH_BYTES && !batch.is_empty()) {
+            if batch.len() >= MAX_BATCH_WRITES || (bytes + size > most && !batch.is_empty()) {
                 break;
             }
             let Some(next) = state.waiting.pop_front() else { break };

@@ -62,7 +62,7 @@ impl SqliteStore {
         disk.start();
         let epoch = read::epoch(&connection).map_err(|source| database.error(source))?;
         let gate = Arc::new(ReadGate::default());
-        let checkpointer = Checkpointer::start(database.clone(), Arc::clone(&gate), disk.wal_limit())?;
+        let checkpointer = Checkpointer::start(database.clone(), Arc::clone(&gate), Arc::clone(&disk))?;
         let at_once = options.durability == Durability::Process;
         let queue = Queue::new(connection, database.clone(), disk, options.queue_limit, at_once);
         let queue = Arc::new(queue);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::checkpointer::{Checkpointer, Cut, cut_off};
+use super::checkpointer::{Checkpointer, Cut};
 use super::queue::{Found, Queue, Written, transaction};
 use super::task::Write;
 use super::{heads, index, read, vacuum, write};
@@ -119,7 +119,7 @@ impl Writer {
                 } else if !chores.vacuum {
                     // The file becomes shorter when the write-ahead log has been moved into it, or later if a reader
                     // is active.
-                    let _not_now = cut_off(&connection, Cut::Truncate);
+                    let _not_now = self.checkpointer.cut_off(&connection, Cut::Truncate);
                 }
             } else if is_full {
                 // Postponed work is not done. The reserve is allocated again when there is space.
@@ -217,7 +217,7 @@ impl Writer {
         let is_long = self.queue.database().wal_length() > self.queue.disk().wal_limit() / 2;
         let cut = if is_long { Cut::Truncate } else { Cut::Keep };
         // If this fails, it is tried again a moment later.
-        let _not_now = self.with_room(|| cut_off(connection, cut));
+        let _not_now = self.with_room(|| self.checkpointer.cut_off(connection, cut));
     }
 
     /// Does work that must be possible on a full disk: retries as long as there is a reserve to give up.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_store::{Append, SearchQuery, Store};
+use weir_store::{Append, Durability, SearchQuery, SqliteOptions, SqliteStore, Store};
 
 use crate::support::{create, event, open, open_unsynced, searchable, until, whole_log};
 
@@ -105,4 +105,22 @@ fn the_write_ahead_log_is_bounded_under_constant_writes_and_reads() {
     });
     assert!(longest < 96 << 20, "{longest} bytes");
     assert_eq!(store.read(weir_store::ReadQuery::newest(one)).wait().unwrap().newest, 3_000);
+}
+
+/// On a full disk its contents have to fit into the file with what the reserve gives up.
+#[test]
+fn the_write_ahead_log_is_smaller_than_the_reserve() {
+    const RESERVE: u64 = 4 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        SqliteOptions { durability: Durability::Process, reserve: RESERVE, ..SqliteOptions::default() };
+    let store = SqliteStore::open(folder.path().join("weir.db"), &options).unwrap();
+    let one = create(&store, "one");
+    let text = "words ".repeat(3_000);
+    let mut longest = 0;
+    for _ in 0..2_000 {
+        store.append(Append::new(one.clone(), vec![searchable(&text)])).wait().unwrap();
+        longest = longest.max(length(folder.path(), "weir.db-wal"));
+    }
+    assert!(longest < RESERVE, "{longest} bytes");
 }

@@ -79,6 +79,22 @@ fn essential_writes_succeed_and_everything_else_is_refused() {
 }
 
 #[test]
+fn a_full_disk_is_reported_before_a_write_fails() {
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run("reserve::a_full_disk_is_reported_before_a_write_fails", 16);
+    };
+    let store = open(&disk).unwrap();
+    let one = create(&store, "one");
+    assert!(!is_full(&store));
+    fill(&disk, 0);
+    assert!(is_full(&store));
+    store.append(essential(&one)).wait().unwrap();
+    empty(&disk);
+    until("space is noticed", || !is_full(&store));
+    store.append(Append::new(one, vec![event("x")])).wait().unwrap();
+}
+
+#[test]
 fn a_deletion_makes_room_on_the_disk() {
     let Some(disk) = small_disk::mounted() else {
         return small_disk::run("reserve::a_deletion_makes_room_on_the_disk", 32);

@@ -70,18 +70,27 @@ fn is_invisible(character: char) -> bool {
         || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Puts a backslash before every `@` that the CLI could take for the start of a file name. All observed
-/// versions do so at the start of a text and after whitespace. This function escapes it after anything but a
-/// letter, a digit or an underscore, so that addresses such as `ann@example.org` stay as they are and nothing
-/// depends on what a version counts as whitespace.
-fn escape_mentions(text: &str) -> Cow<'_, str> {
+/// Whether the CLI could take a part of this text for a reference to a file, if it interprets the text.
+pub fn refers_to_file(text: &str) -> bool {
+    mentions(text).next().is_some()
+}
+
+/// Where the CLI could see the start of a file name. All observed versions do so at the start of a text and after
+/// whitespace. This function finds every `@` after anything but a letter, a digit or an underscore, so that addresses
+/// such as `ann@example.org` stay as they are and nothing depends on what a version counts as whitespace.
+fn mentions(text: &str) -> impl Iterator<Item = usize> {
     let is_mention = |at: usize| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         before.is_none_or(|before| !before.is_alphanumeric() && before != '_')
     };
+    text.match_indices('@').map(|(at, _)| at).filter(move |at| is_mention(*at))
+}
+
+/// Puts a backslash before every `@` that could start a file name.
+fn escape_mentions(text: &str) -> Cow<'_, str> {
     let mut escaped = String::new();
     let mut copied = 0;
-    for (at, _) in text.match_indices('@').filter(|(at, _)| is_mention(*at)) {
+    for at in mentions(text) {
         escaped.push_str(text.get(copied..at).unwrap_or_default());
         escaped.push('\\');
         copied = at;

@@ -8,7 +8,7 @@ mod user;
 pub use control::{
     AnswerError, HookRegistration, HostAnswer, HostRequest, InitializeRequest, QuestionAnswers,
 };
-pub use inert::{TextHandling, slash_command};
+pub use inert::{TextHandling, refers_to_file, slash_command};
 pub use user::{OutgoingBlock, OutgoingContent, OutgoingMessage};
 
 use serde_json::json;
