@@ -230,15 +230,19 @@ describe("a session", () => {
     expect(await page.getByText(/resets in/).count()).toBe(1);
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "errors");
+  });
+
+  it("calls a sign-in problem one while the API is tried again, and tells it once", async () => {
+    const server = await serve({ env: { CLAUDE_CODE_MAX_RETRIES: "3" } });
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ status: 401, etype: "authentication_error", msg: "invalid x-api-key" }));
-    await conversation(page).getByText("Sign-in problem (401)").waitFor();
-    await conversation(page).getByText("The CLI could not log in.").first().waitFor();
-    expect(
-      await conversation(page)
-        .getByText(/attempt \d/)
-        .count(),
-      "attempts count in one line",
-    ).toBe(1);
+    const talk = conversation(page);
+    await talk.getByText(/^Sign-in problem \(401\): attempt [123] of 3/).waitFor();
+    expect(await talk.getByText(/attempt \d/).count(), "attempts count in one line").toBe(1);
+    await talk.getByRole("alert").getByText("The CLI could not log in.").waitFor();
+    expect(await talk.getByText("The CLI could not log in.").count()).toBe(1);
+    expect(await talk.getByText(/attempt \d/).count(), "the error is what counts").toBe(0);
   });
 });
 

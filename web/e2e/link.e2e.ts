@@ -175,19 +175,19 @@ describe("the link", () => {
     await until("it is shown that the agent waits", async () =>
       (await told()).some((line) => line.startsWith("shown: An agent needs your answer")),
     );
+    const times = async (what: string) => (await told()).filter((line) => line.startsWith(what)).length;
     expect(await page.title()).toMatch(/^\(1\)/);
     await page.getByRole("button", { name: "Allow once" }).click();
     await until("the agent is reported as done", async () =>
       (await told()).some((line) => line.includes("An agent is done")),
     );
     expect((await told()).every((line) => line.includes("Far away"))).toBe(true);
+    expect(await times("An agent needs your answer"), "it is told once").toBe(1);
+    expect(await times("An agent is done"), "it is told once").toBe(1);
     // Work in the background does not hold it back.
-    const done = async () => (await told()).filter((line) => line.startsWith("An agent is done")).length;
-    const before = await done();
     const input = { command: "sleep 600", run_in_background: true, description: "Wait" };
     await server.say(id, script({ tool: "Bash", input }, { text: "It runs." }));
-    await page.getByRole("button", { name: "Allow once" }).click();
-    await until("it is reported again", async () => (await done()) === before + 1);
+    await until("it is reported again", async () => (await times("An agent is done")) === 2);
     expect((await server.info(id)).background).toBe(true);
   });
 

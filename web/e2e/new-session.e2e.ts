@@ -132,3 +132,29 @@ describe("what is wrong with the CLI", () => {
     expect(await notice(page).count()).toBe(0);
   });
 });
+
+describe("what is typed for another name", () => {
+  it("survives Escape and a click beside the dialog, until it is cancelled", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Old" });
+    const page = await open().visit(server, linkTo(server, id));
+    const field = page.getByRole("dialog", { name: "Rename" }).getByLabel("Name");
+    const rename = async () => {
+      await page.getByRole("button", { name: "This session" }).click();
+      await page.getByRole("menuitem", { name: "Rename" }).click();
+    };
+    await rename();
+    await field.fill("A new name");
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+    await rename();
+    expect(await field.inputValue()).toBe("A new name");
+    await page.mouse.click(5, 5);
+    await field.waitFor({ state: "detached" });
+    await rename();
+    expect(await field.inputValue()).toBe("A new name");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await rename();
+    expect(await field.inputValue()).toBe("Old");
+  });
+});

@@ -83,14 +83,17 @@ const answer =
   "| key | before | now |\n|---|---|--:|\n| `port` | server.ini | 8080 |\n| `workers` | pool.json | 4 |\n\n" +
   '```rust\nlet settings = Settings::read("settings.toml")?;\nassert_eq!(settings.port, 8080);\n```\n\n' +
   "- [x] Files merged\n- [ ] Old files removed\n\nShall I remove the old files?";
-const todos = ["Read both files", "Merge them", "Remove the old files"].map((content, at) => ({
-  content,
-  activeForm: `${content
-    .replace(/^(\w+)/, "$1ing")
-    .replace("Mergeing", "Merging")
-    .replace("Removeing", "Removing")}`,
-  status: ["completed", "in_progress", "pending"][at],
-}));
+// The way of newer versions: one call for each item.
+const todos = [
+  { tool: "TaskCreate", input: { subject: "Read both files", description: "", activeForm: "Reading both files" } },
+  { tool: "TaskCreate", input: { subject: "Merge them", description: "", activeForm: "Merging them" } },
+  {
+    tool: "TaskCreate",
+    input: { subject: "Remove the old files", description: "", activeForm: "Removing the old files" },
+  },
+  { tool: "TaskUpdate", input: { taskId: "1", status: "completed" } },
+  { tool: "TaskUpdate", input: { taskId: "2", status: "in_progress" } },
+];
 const long = "Reading the two files now, to see where they overlap. ".repeat(60);
 
 interface State {
@@ -124,9 +127,9 @@ const work = [
   { thinking: "Two files hold settings. I should read both first.", tool: "Read", input: { file_path: "notes.md" } },
   bash("ls -1", "List files"),
   bash("wc -l notes.md", "Count lines"),
-  { tool: "Grep", input: { pattern: "note 7" } },
+  bash("grep -n 'note 7' notes.md", "Look for a note"),
 ];
-const allowed = { allowed_tools: ["Bash", "Read", "Grep", "Write", "Edit", "TodoWrite", "Task"] };
+const allowed = { allowed_tools: ["Bash", "Read", "Write", "Edit", "TaskCreate", "TaskUpdate", "Task"] };
 
 const STATES: State[] = [
   { name: "empty-session", on: (page) => composer(page).or(page.locator(".reader")).first().waitFor() },
@@ -146,7 +149,7 @@ const STATES: State[] = [
   {
     name: "working",
     session: allowed,
-    steps: [{ tool: "TodoWrite", input: { todos } }, ...work, { text: long, wdelay: 0.08 }],
+    steps: [...todos, ...work, { text: long, wdelay: 0.08 }],
     on: ended("Reading the two files"),
   },
   {
@@ -287,7 +290,7 @@ const STATES: State[] = [
     name: `details-${tab.toLowerCase()}`,
     session: allowed,
     steps: [
-      { tool: "TodoWrite", input: { todos } },
+      ...todos,
       ...work,
       { tool: "Edit", input: { file_path: "notes.md", old_string: "- note 3\n", new_string: "- note three\n" } },
       { text: answer },

@@ -64,6 +64,8 @@ export class Sessions {
 
   put(info: SessionInfo): void {
     const before = this.find(info.id);
+    // Two streams tell of a session; what the slower one says may be over already.
+    if (before !== null && info.newest_seq < before.newest_seq) return;
     const rest = this.all.filter((other) => other.id !== info.id);
     this.archived = this.archived.filter((other) => other.id !== info.id);
     if (info.archived) {
