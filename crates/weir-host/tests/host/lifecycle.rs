@@ -432,8 +432,8 @@ async fn a_conversation_that_the_cli_does_not_keep_is_not_closed_for_others() {
     let mut options = place.options();
     options.pool.max_processes = 1;
     options.pool.idle = Some(Duration::from_millis(1));
-    let recipe = std::sync::Arc::clone(&options.recipe);
-    options.recipe = std::sync::Arc::new(move |settings| {
+    let recipe = Arc::clone(&options.recipe);
+    options.recipe = Arc::new(move |settings| {
         let mut session = recipe(settings);
         session.spec.no_session_persistence = true;
         session
