@@ -1,5 +1,6 @@
 // Interrupting, stopping, queueing and steering: the page shows the real state.
 
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { card, composer, conversation, linkTo, ready, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
@@ -9,6 +10,11 @@ const { serve, open } = stage();
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
 const slow = script({ text: words(600), wdelay: 0.05 });
 
+async function endProcess(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "This session" }).click();
+  await page.getByRole("menuitem", { name: /^End the process/ }).click();
+}
+
 describe("a running turn", () => {
   it("is interrupted, and the agent accepts the next message", async () => {
     const server = await serve();
@@ -16,7 +22,7 @@ describe("a running turn", () => {
     const page = await open().visit(server, linkTo(server, id));
     await send(page, slow);
     await said(page, "word9").first().waitFor();
-    await page.getByRole("button", { name: "Interrupt" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await conversation(page).getByText("Interrupted").first().waitFor();
     await until("it is idle and alive", async () => {
       const info = await server.info(id);
@@ -62,11 +68,11 @@ describe("a running turn", () => {
     const page = await open().visit(server, linkTo(server, id));
     await send(page, slow);
     await said(page, "word9").first().waitFor();
-    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await endProcess(page);
     await page.getByText("Stopped: no process is left.").waitFor();
     expect((await server.info(id)).has_process).toBe(false);
     await until("the lamp says so", async () =>
-      /stopped|failed|interrupted/.test(await page.locator("[data-agent]").innerText()),
+      /Stopped|Failed|Interrupted/.test(await page.locator("[data-agent]").innerText()),
     );
     // A toast covers no controls, and does not outlive what it says.
     for (const name of ["This session", "Details"]) {
@@ -97,6 +103,12 @@ describe("a running turn", () => {
     await composer(page).fill("Steer a little");
     await composer(page).press("Control+Enter");
     await conversation(page).getByText("Steer a little").waitFor();
+    // The same without a Ctrl key.
+    await composer(page).fill("And a little more");
+    await page.getByRole("button", { name: "More ways to send" }).click();
+    await page.getByRole("menuitem", { name: /^Send into this turn/ }).click();
+    await conversation(page).getByText("And a little more").waitFor();
+    expect(await composer(page).inputValue()).toBe("");
     expect(await violations(page)).toEqual([]);
     await said(page, "The second answer.").waitFor();
     const messages = await server.api<{ messages: { text: string; state: string }[] }>(
@@ -129,13 +141,13 @@ describe("a call that never ran", () => {
 
     await send(page, bash);
     await card(page, label).waitFor();
-    await page.getByRole("button", { name: "Interrupt" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await card(page, label).waitFor({ state: "detached" });
     await until("it says so", async () => (await lines())[1] === "Run mkdir never not run");
 
     await send(page, bash);
     await card(page, label).waitFor();
-    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await endProcess(page);
     await card(page, label).waitFor({ state: "detached" });
     await until("it says so", async () => (await lines())[2] === "Run mkdir never not run");
 
@@ -153,16 +165,54 @@ describe("a session", () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
-    await page.getByLabel("Permission mode").selectOption("acceptEdits");
+    await page.getByRole("button", { name: /^Permission mode:/ }).click();
+    await page.getByRole("menuitemradio", { name: /^Accept edits/ }).click();
     await until("the mode is another", async () => (await server.info(id)).permission_mode === "acceptEdits");
     await send(
       page,
       script({ tool: "Write", input: { file_path: `${server.root}/x.txt`, content: "x" } }, { text: "Not asked." }),
     );
     await said(page, "Not asked.").waitFor();
-    await page.getByLabel("Model").selectOption({ index: 1 });
-    const model = await page.getByLabel("Model").inputValue();
+    // With the keyboard: the menu opens on what is chosen.
+    await page.getByRole("button", { name: /^Model:/ }).press("Enter");
+    await page.getByRole("menu", { name: "Model" }).waitFor();
+    await page.keyboard.press("End");
+    const model = (await page.locator("[role=menuitemradio]:focus").innerText()).trim();
+    await page.keyboard.press("Enter");
     await until("the model is another", async () => (await server.info(id)).model === model);
+  });
+
+  it("that has reached its limit continues when the limit is raised", async () => {
+    const server = await serve();
+    const { id } = await server.session({ max_cost_usd: 0.0001 });
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "One." }));
+    await said(page, "One.").waitFor();
+    await until("its cost is known", async () => {
+      const info = await server.info(id);
+      return (info.cost_usd ?? 0) > 0 && !["running", "starting"].includes(info.status);
+    });
+    await send(page, script({ text: "Two." }));
+    const refused = page.getByRole("list", { name: "Queued messages" });
+    await refused.getByText(/Not sent: .*which is its limit/).waitFor();
+    await page.getByRole("button", { name: "This session" }).click();
+    await page.getByRole("menuitem", { name: "Cost limit…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Cost limit" });
+    expect(await dialog.getByRole("spinbutton").inputValue()).toBe("0.0001");
+    await dialog.getByRole("spinbutton").fill("2");
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The limit is $2.00.").waitFor();
+    await refused.getByRole("button", { name: "Try again" }).click();
+    await said(page, "Two.").waitFor();
+    // It can also be removed, from the usage.
+    await page.getByRole("button", { name: "Details", exact: true }).click();
+    await page.getByRole("tab", { name: "Usage" }).click();
+    await page.getByRole("button", { name: "Change the limit…" }).click();
+    await dialog.getByRole("spinbutton").fill("");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Set a limit…" }).waitFor();
+    expect((await server.info(id)).max_cost_usd).toBe(null);
   });
 
   it("says what went wrong and what to do about it", async () => {
@@ -176,8 +226,23 @@ describe("a session", () => {
       .getByRole("timer")
       .getByText(/Rate limit reached, resets in \d+:\d\d/)
       .waitFor();
+    // The banner counts down; the transcript only says it.
+    expect(await page.getByText(/resets in/).count()).toBe(1);
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "errors");
+  });
+
+  it("calls a sign-in problem one while the API is tried again, and tells it once", async () => {
+    const server = await serve({ env: { CLAUDE_CODE_MAX_RETRIES: "3" } });
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ status: 401, etype: "authentication_error", msg: "invalid x-api-key" }));
+    const talk = conversation(page);
+    await talk.getByText(/^Sign-in problem \(401\): attempt [123] of 3/).waitFor();
+    expect(await talk.getByText(/attempt \d/).count(), "attempts count in one line").toBe(1);
+    await talk.getByRole("alert").getByText("The CLI could not log in.").waitFor();
+    expect(await talk.getByText("The CLI could not log in.").count()).toBe(1);
+    expect(await talk.getByText(/attempt \d/).count(), "the error is what counts").toBe(0);
   });
 });
 
@@ -244,6 +309,42 @@ describe("sub-agents", () => {
     // It is done, and no longer in the background.
     await group.getByText("done", { exact: true }).waitFor();
     expect(await group.getByText("in the background", { exact: true }).count()).toBe(0);
+  });
+
+  it("and tasks have a clock, their output and a way to the transcript", async () => {
+    const server = await serve();
+    const { id } = await server.session({ allowed_tools: ["Bash"] });
+    const page = await open().visit(server, linkTo(server, id));
+    const prompt = script(
+      { tool: "Bash", input: { command: "echo mill", description: "say" } },
+      { text: "The mill runs." },
+    );
+    const agent = {
+      description: "Look at the mill",
+      subagent_type: "general-purpose",
+      run_in_background: false,
+      prompt,
+    };
+    const wait = { command: "sleep 600", run_in_background: true, description: "Serve the site" };
+    await send(page, script({ tool: "Task", input: agent }, { tool: "Bash", input: wait }, { text: "It runs." }));
+    await said(page, "It runs.").waitFor();
+    await page.getByRole("tab", { name: /Agents/ }).click();
+    const panel = page.getByRole("tabpanel");
+    const task = panel.getByRole("listitem").filter({ hasText: "Serve the site" });
+    const shown = async () => Number(/(\d+) s/.exec(await task.locator(".clock").innerText())?.[1] ?? -1);
+    const first = await shown();
+    expect(first).toBeGreaterThanOrEqual(0);
+    await until("the clock runs", async () => (await shown()) > first);
+    await task.getByText("Output", { exact: true }).click();
+    await task.getByLabel("Output of Serve the site").waitFor();
+    const done = panel.getByRole("listitem").filter({ hasText: "Look at the mill" });
+    await done.getByText("Output", { exact: true }).click();
+    await done.getByText("The mill runs.").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await done.getByRole("button", { name: "Look at the mill" }).click();
+    await page.locator(".marked", { hasText: "Look at the mill" }).waitFor();
+    await task.getByRole("button", { name: "Stop Serve the site" }).click();
+    await task.waitFor({ state: "detached" });
   });
 
   it("are stopped one by one, and the session stays", async () => {

@@ -357,7 +357,7 @@ describe("a turn", () => {
     expect(await violations(page)).toEqual([]);
     await run.click();
     await talk.getByRole("button", { name: /^Ran echo 2/ }).waitFor({ state: "detached" });
-    await page.getByRole("button", { name: "Interrupt" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await work.waitFor({ state: "detached" });
   });
 });
@@ -373,7 +373,7 @@ describe("a queued message", () => {
     await send(page, `Second ${step("To the second.")}`);
     await send(page, `Third ${step("To the third.")}`);
     await page.getByRole("list", { name: "Queued messages" }).getByText("Third").waitFor();
-    await page.getByRole("button", { name: "Interrupt" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await said(page, "To the third.").waitFor();
     await server.settled(id);
     const order = async () => {

@@ -30,7 +30,7 @@ describe("the link", () => {
     await said(page, "Before the fall.").waitFor();
     await server.settled(id);
     await send(page, script({ text: words(60), wdelay: 0.08 }));
-    await said(page, "word9 ").first().waitFor();
+    await said(page, "word35 ").first().waitFor();
     await server.kill();
     await page.getByText("What you write is kept and sent later.").waitFor();
     await screenshot(page, "link-down");
@@ -44,6 +44,10 @@ describe("the link", () => {
     await conversation(page).getByText("Weir restarted, so the agent's process ended.").waitFor();
     await screenshot(page, "after-restart");
     expect(await said(page, "Before the fall.").count()).toBe(1);
+    // What was read of the reply is still there, also for those who open the session later.
+    expect(await said(page, /word9 word10/).count()).toBe(1);
+    await page.reload();
+    await said(page, /word9 word10/).waitFor();
     // Toasts appear below the banner, even one with many lines.
     await page.getByRole("button", { name: "This session" }).click();
     await page.route("**/export*", (route) => route.fulfill({ status: 500, body: "no" }));
@@ -55,6 +59,12 @@ describe("the link", () => {
     await page.getByRole("button", { name: "Resume" }).click({ timeout: 2000 });
     await said(page, /word59$/).waitFor();
     await server.settled(id);
+    // What Weir asked to continue is not among the person's words.
+    const resumed = conversation(page).getByText("Resumed by Weir after a restart");
+    await resumed.waitFor();
+    expect(await conversation(page).locator(".bubble").getByText("was restarted while you worked").count()).toBe(0);
+    await resumed.click();
+    await conversation(page).getByText("was restarted while you worked").waitFor();
     expect(await said(page, "Before the fall.").count()).toBe(1);
   });
 
@@ -135,13 +145,13 @@ describe("the link", () => {
     await ended.waitFor();
   });
 
-  it("notifies when an agent needs input or finishes while the page is hidden", async () => {
+  it("notifies when an agent needs your answer or finishes while the page is hidden", async () => {
     const server = await serve();
     const { id } = await server.session({ name: "Far away" });
     const page = await open().visit(server, linkTo(server, id), { permissions: ["notifications"] });
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("menuitem", { name: "Turn on notifications" }).click();
-    await page.getByText("You’ll be notified when an agent needs input").waitFor();
+    await page.getByText("You’ll be notified when an agent needs your answer").waitFor();
     expect(await page.evaluate(() => Notification.permission)).toBe("granted");
     // A real notification is shown; the page is only made to believe that it is hidden, and records its notifications.
     await page.evaluate(() => {
@@ -163,14 +173,22 @@ describe("the link", () => {
       script({ tool: "Bash", input: { command: "git push origin main", description: "Push" } }, { text: "Pushed." }),
     );
     await until("it is shown that the agent waits", async () =>
-      (await told()).some((line) => line.startsWith("shown: An agent needs input")),
+      (await told()).some((line) => line.startsWith("shown: An agent needs your answer")),
     );
+    const times = async (what: string) => (await told()).filter((line) => line.startsWith(what)).length;
     expect(await page.title()).toMatch(/^\(1\)/);
     await page.getByRole("button", { name: "Allow once" }).click();
     await until("the agent is reported as done", async () =>
       (await told()).some((line) => line.includes("An agent is done")),
     );
     expect((await told()).every((line) => line.includes("Far away"))).toBe(true);
+    expect(await times("An agent needs your answer"), "it is told once").toBe(1);
+    expect(await times("An agent is done"), "it is told once").toBe(1);
+    // Work in the background does not hold it back.
+    const input = { command: "sleep 600", run_in_background: true, description: "Wait" };
+    await server.say(id, script({ tool: "Bash", input }, { text: "It runs." }));
+    await until("it is reported again", async () => (await times("An agent is done")) === 2);
+    expect((await server.info(id)).background).toBe(true);
   });
 
   it("shows several sessions side by side", async () => {

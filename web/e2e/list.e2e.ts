@@ -1,11 +1,12 @@
 // The list of sessions: all of them can be reached, by name, by group and by address.
 
+import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { composer, linkTo, PHONE, said, send, violations } from "./browser.ts";
-import type { SessionInfo } from "../src/lib/api/schema.ts";
-import { script, until } from "./server.ts";
+import type { SessionInfo, TranscriptPage } from "../src/lib/api/schema.ts";
+import { program, script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
@@ -64,7 +65,7 @@ describe("the list of sessions", () => {
     };
     await list.getByText("Asks").waitFor();
     expect(await groups()).toEqual([
-      ["Needs input", "Asks"],
+      ["Needs your answer", "Asks"],
       ["Pinned", "Kept"],
       ["Today", "Rests"],
     ]);
@@ -77,7 +78,7 @@ describe("the list of sessions", () => {
     }
     await list.getByRole("button", { name: "By time" }).click();
     const byProject = [
-      ["Needs input", "Asks"],
+      ["Needs your answer", "Asks"],
       ["other", "Kept"],
       ["work", "Rests"],
     ];
@@ -88,7 +89,78 @@ describe("the list of sessions", () => {
   });
 });
 
+describe("the search", () => {
+  it("shows where a session mentions the words, and takes the reader there", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Mills" });
+    await server.session({ name: "Weirs and mills" });
+    await server.say(id, script({ text: "A weir is a low dam; the miller opens its gate." }));
+    await server.settled(id);
+    const page = await open().visit(server, server.link);
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    const search = page.getByRole("searchbox", { name: "Search sessions" });
+    await search.fill("miller");
+    const found = list.getByRole("button", { name: /Mills/ });
+    await found.locator(".snippet mark").getByText("miller", { exact: true }).waitFor();
+    expect(await found.locator(".snippet").innerText()).toContain("low dam");
+    expect(await violations(page)).toEqual([]);
+    await found.click();
+    const bar = page.getByRole("search", { name: "Find in this session" });
+    expect(await bar.getByRole("searchbox").inputValue()).toBe("miller");
+    await bar.getByRole("status").getByText("2 of 2").waitFor();
+    // A name alone is found without a snippet.
+    await search.fill("weirs and");
+    await list.getByText("Weirs and mills").waitFor();
+    expect(await list.locator(".snippet").count()).toBe(0);
+    await search.fill("nothing like it");
+    await list.getByText("No matches").waitFor();
+  });
+});
+
+describe("a session with background work only", () => {
+  it("does not look busy", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Serves", allowed_tools: ["Bash"] });
+    const input = { command: "sleep 600", run_in_background: true, description: "Wait" };
+    await server.say(id, script({ tool: "Bash", input }, { text: "It runs." }));
+    await until("its turn is over", async () => (await server.info(id)).background === true);
+    const page = await open().visit(server, server.link);
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await list
+      .getByRole("button", { name: /Serves/ })
+      .getByText("In the background", { exact: true })
+      .waitFor();
+    expect(await list.getByRole("heading", { name: "Running" }).count()).toBe(0);
+  });
+});
+
 describe("the address", () => {
+  it("of a message opens the session at it, however old it is", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Long" });
+    await server.say(id, script({ text: "The very first answer." }));
+    await server.settled(id);
+    for (let at = 0; at < 220; at += 1) await server.say(id, script({ text: `Line ${at}.` }));
+    await server.settled(id);
+    const { entries } = await server.api<TranscriptPage>("GET", `v1/sessions/${id}/transcript?before=20&limit=20`);
+    const wanted = entries.find(({ body }) => body.kind === "text" && body.text.startsWith("The very first"))!.id;
+    const context = { permissions: ["clipboard-read", "clipboard-write"] };
+    const page = await open().visit(server, `${linkTo(server, id)}&entry=${wanted}`, context);
+    await said(page, "The very first answer.").waitFor();
+    const message = page.locator(".marked", { hasText: "The very first answer." });
+    await message.waitFor();
+    expect(await page.getByText("Line 219.").count()).toBe(0);
+    await message.hover();
+    await message.getByRole("button", { name: "Copy link" }).click();
+    const address = await page.evaluate(() => navigator.clipboard.readText());
+    expect(address).toBe(`${server.url}#session=${id}&entry=${wanted}`);
+    // One that does not exist is told.
+    const other = await page.context().newPage();
+    await other.goto(`${server.url}#session=${id}&entry=99999`);
+    await other.getByText("That message is not in this session.").waitFor();
+    await said(other, "Line 219.").waitFor();
+  });
+
   it("names the session, opens it in another tab, and holds no token", async () => {
     const server = await serve();
     const [one, two] = [await server.session({ name: "One" }), await server.session({ name: "Two" })];
@@ -196,6 +268,30 @@ describe("finding text in a session", () => {
     await bar.waitFor({ state: "detached" });
     await page.keyboard.press("Control+f");
     await bar.getByRole("searchbox").fill("absent");
-    await bar.getByText("No results").waitFor();
+    await bar.getByText("No matches").waitFor();
+  });
+});
+
+describe("the first visit", () => {
+  it("finds projects and sessions of the terminal, and continues one as a copy", async () => {
+    const server = await serve();
+    mkdirSync(join(server.root, "mill", ".git"), { recursive: true });
+    // What a terminal leaves behind.
+    execFileSync(program(), ["simulated-claude", "-p", `Count the mills ${script({ text: "Four mills." })}`], {
+      cwd: server.root,
+      env: { PATH: process.env["PATH"], HOME: join(server.folder, "home"), ANTHROPIC_API_KEY: "simulated" },
+    });
+    const page = await open().visit(server, server.link);
+    await page.getByRole("heading", { name: "Welcome to Weir" }).waitFor();
+    const past = page.getByRole("region", { name: "From your terminal" });
+    await past.getByText("Count the mills").waitFor();
+    expect(await page.getByLabel("Folder").locator("option").allTextContents()).toContain(join(server.root, "mill"));
+    expect(await violations(page)).toEqual([]);
+    await past.getByRole("button").first().click();
+    await said(page, "Four mills.").waitFor();
+    await send(page, script({ text: "And a weir." }));
+    await said(page, "And a weir.").waitFor();
+    expect(await said(page, "Four mills.").count()).toBe(1);
+    expect(await page.title()).toMatch(/^Count the mills/);
   });
 });

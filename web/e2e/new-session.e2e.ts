@@ -1,11 +1,11 @@
 // The dialog that creates a session.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { PHONE, said, screenshot, violations } from "./browser.ts";
-import { script } from "./server.ts";
+import { linkTo, openAs, PHONE, said, screenshot, violations } from "./browser.ts";
+import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
@@ -94,4 +94,67 @@ describe("what is typed for a new session", () => {
       expect(await dialog.getByLabel("First message").inputValue()).toBe("");
     });
   }
+});
+
+describe("what is wrong with the CLI", () => {
+  const notice = (page: Page) => page.getByRole("alert");
+
+  it("is told before the first message: no login, then a login", async () => {
+    const server = await serve({ hasKey: false });
+    const page = await open().visit(server, server.link);
+    await notice(page).getByText("The claude CLI is not logged in").waitFor();
+    await notice(page).getByText("log in with /login").waitFor();
+    expect(await violations(page)).toEqual([]);
+    const cli = readFileSync(join(server.folder, "claude"), "utf8");
+    writeFileSync(join(server.folder, "claude"), cli.replace("exec", "ANTHROPIC_API_KEY=simulated exec"));
+    await until("it is looked at again", async () => {
+      await notice(page)
+        .getByRole("button", { name: "Check again" })
+        .click({ timeout: 1000 })
+        .catch(() => undefined);
+      return (await notice(page).count()) === 0;
+    });
+  });
+
+  it("is told in an open session too: no CLI", async () => {
+    const server = await serve({ claude: "/nonexistent/claude" });
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await notice(page).getByText("The claude CLI was not found").waitFor();
+    await notice(page).getByText("/nonexistent/claude").waitFor();
+  });
+
+  it("is not told to those who cannot repair or use it", async () => {
+    const server = await serve({ hasKey: false });
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "approver", id);
+    await page.getByText("You can watch this session").waitFor();
+    expect(await notice(page).count()).toBe(0);
+  });
+});
+
+describe("what is typed for another name", () => {
+  it("survives Escape and a click beside the dialog, until it is cancelled", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Old" });
+    const page = await open().visit(server, linkTo(server, id));
+    const field = page.getByRole("dialog", { name: "Rename" }).getByLabel("Name");
+    const rename = async () => {
+      await page.getByRole("button", { name: "This session" }).click();
+      await page.getByRole("menuitem", { name: "Rename" }).click();
+    };
+    await rename();
+    await field.fill("A new name");
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+    await rename();
+    expect(await field.inputValue()).toBe("A new name");
+    await page.mouse.click(5, 5);
+    await field.waitFor({ state: "detached" });
+    await rename();
+    expect(await field.inputValue()).toBe("A new name");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await rename();
+    expect(await field.inputValue()).toBe("Old");
+  });
 });

@@ -167,3 +167,33 @@ describe("by touch", () => {
     expect(existsSync(join(server.root, "a"))).toBe(true);
   });
 });
+
+describe("an approver, who has no composer", () => {
+  it("stops a turn and ends the process", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "approver", id);
+    await server.say(id, script({ text: "on and on ".repeat(300), wdelay: 0.1 }));
+    await said(page, "on and on").waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await page.getByRole("log").getByText("Interrupted", { exact: true }).waitFor();
+    expect((await server.info(id)).has_process).toBe(true);
+    await page.getByRole("button", { name: "This session" }).click();
+    const items = await page.getByRole("menuitem").allInnerTexts();
+    expect(items.some((item) => /Rename|Delete|Cost limit|Share/.test(item))).toBe(false);
+    await page.getByRole("menuitem", { name: /^End the process/ }).click();
+    await until("no process is left", async () => !(await server.info(id)).has_process);
+  });
+
+  it("who only views has neither", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "viewer", id);
+    await server.say(id, script({ text: "on and on ".repeat(300), wdelay: 0.1 }));
+    await said(page, "on and on").waitFor();
+    expect(await page.getByRole("button", { name: "Stop", exact: true }).count()).toBe(0);
+    await page.getByRole("button", { name: "This session" }).click();
+    expect(await page.getByRole("menuitem", { name: /^End the process/ }).count()).toBe(0);
+    await page.getByText("View only").first().waitFor();
+  });
+});

@@ -30,6 +30,8 @@ export interface ServerOptions {
   /** A CLI other than the simulated one, and its environment. */
   claude?: string;
   env?: Record<string, string>;
+  /** Whether the CLI says that it has a key. It does by default. */
+  hasKey?: boolean;
   basePath?: string;
   args?: string[];
   pace?: string;
@@ -86,6 +88,7 @@ export class WeirServer {
       `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`,
       "--env",
       `HOME=${join(this.folder, "home")}`,
+      ...(this.#options.hasKey === false ? [] : ["--env", "ANTHROPIC_API_KEY=simulated"]),
       ...(this.#options.basePath ? ["--base-path", this.#options.basePath] : []),
       ...Object.entries(this.#options.env ?? {}).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
       ...(this.#options.args ?? []),

@@ -83,9 +83,9 @@ describe("a session", () => {
     const input = { command: "sleep 600", run_in_background: true, description: "Wait" };
     await send(page, script({ tool: "Bash", input }, { text: "It runs." }));
     await said(page, "It runs.").waitFor();
-    await page.getByText("Running in the background").waitFor();
+    await page.locator(".work").getByText("Running in the background").waitFor();
     await page.getByText("· 1 task").waitFor();
-    await page.getByRole("button", { name: "Interrupt" }).waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: "Stop", exact: true }).waitFor({ state: "hidden" });
     await composer(page).fill("hello");
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     await screenshot(page, "in-the-background");
@@ -97,9 +97,9 @@ describe("a session", () => {
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: "a b c d e f g h ".repeat(200), wdelay: 0.1 }));
     await said(page, "a b c").waitFor();
-    await page.getByRole("button", { name: "Interrupt" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByRole("log").getByText("Interrupted", { exact: true }).waitFor();
-    await page.getByTitle("Agent: idle").waitFor();
+    await page.getByTitle("Agent: Ready").waitFor();
     expect(await page.getByRole("log").getByText("Interrupted", { exact: true }).count()).toBe(1);
   });
 
@@ -127,7 +127,7 @@ describe("a session", () => {
     const { id } = await server.session();
     await server.say(id, script({ tool: "Bash", input: { command: "mkdir a" } }, { text: "The end." }));
     const page = await openAs(open(), server, "viewer", id);
-    await page.locator("[data-agent]").getByText("needs input").waitFor();
+    await page.locator("[data-agent]").getByText("Needs an answer").waitFor();
     expect(await page.getByText(/wait\w* for you/).count()).toBe(0);
   });
 });

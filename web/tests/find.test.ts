@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../src/lib/api/schema.ts";
-import { findRows } from "../src/lib/view/find.ts";
+import { findRows, rowOfEntry } from "../src/lib/view/find.ts";
 import { layOut } from "../src/lib/view/rows.ts";
 
 const entry = (id: number, body: Record<string, unknown>, more: Partial<Entry> = {}) =>
@@ -43,5 +43,33 @@ describe("finding text", () => {
   it("finds nothing for nothing", () => {
     expect(find("  ")).toEqual([]);
     expect(find("absent")).toEqual([]);
+  });
+});
+
+describe("the row of an entry", () => {
+  const row = (id: number, all = entries) => {
+    const found = rowOfEntry(layOut(all, [], new Set()), (id) => all.find((entry) => entry.id === id) ?? null, id);
+    return found === null ? null : [found.row.key, ...found.open];
+  };
+
+  it("is opened as far as needed", () => {
+    expect(row(5)).toEqual(["e5"]);
+    expect(row(3), "in a run of calls").toEqual(["r2", "r2"]);
+    expect(row(7), "in a sub-agent").toEqual(["e6", "e6"]);
+    expect(row(99)).toBe(null);
+  });
+
+  it("is found in agents of agents, and never looked for without end", () => {
+    const inner = call(9, "Task", { description: "Deeper" }, { detail: { kind: "agent" } });
+    const nested = [
+      ...entries,
+      { ...inner, parent: "t6" } as Entry,
+      entry(10, { kind: "text", text: "Deepest", state: "complete" }, { parent: "t9" }),
+      entry(11, { kind: "text", text: "Lost", state: "complete" }, { parent: "gone" }),
+    ];
+    expect(row(10, nested)).toEqual(["e6", "e9", "e6"]);
+    expect(row(11, nested), "its call is not loaded").toEqual(["agone", "agone"]);
+    const loop = [{ ...call(1, "Task", {}), parent: "t1" } as Entry];
+    expect(row(1, loop)).not.toBe(undefined);
   });
 });

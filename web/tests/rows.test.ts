@@ -130,6 +130,9 @@ describe("a run of calls", () => {
     const retry = (id: number): Entry =>
       ({ id, body: { kind: "notice", notice: { type: "api_retry", attempt: id } } }) as Entry;
     expect(keys(retry(1), retry(2), retry(3), text(4), retry(5))).toEqual(["e3", "e4", "e5"]);
+    // What they ended in says it all.
+    const error = { ...text(6), body: { kind: "text", text: "Overloaded", state: "complete", error: {} } } as Entry;
+    expect(keys(retry(4), retry(5), error)).toEqual(["e6"]);
   });
 
   it("says what it did", () => {

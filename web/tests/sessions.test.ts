@@ -32,7 +32,7 @@ describe("the list of sessions", () => {
 
   it("is divided by what needs a person, what runs, and age", () => {
     expect(titles(groupSessions(all, NOW, "time"))).toEqual([
-      "Needs input: asks",
+      "Needs your answer: asks",
       "Pinned: kept",
       "Running: works",
       "Today: now midnight",
@@ -43,7 +43,7 @@ describe("the list of sessions", () => {
 
   it("is divided by project, after what needs a person", () => {
     expect(titles(groupSessions(all, NOW, "project"))).toEqual([
-      "Needs input: asks",
+      "Needs your answer: asks",
       "shop: now works kept midnight yesterday old",
       "other: week",
     ]);

@@ -168,8 +168,8 @@ describe("what became of a call", () => {
   };
   it("is told in the past only if it ran", () => {
     expect(line("Bash", "running")).toBe("Running · ");
-    expect(line("Bash", "waiting_for_permission", { state: "open" })).toBe("Run · needs input");
-    expect(line("AskUserQuestion", "waiting_for_permission", { state: "open" })).toBe("Asking · needs input");
+    expect(line("Bash", "waiting_for_permission", { state: "open" })).toBe("Run · needs your answer");
+    expect(line("AskUserQuestion", "waiting_for_permission", { state: "open" })).toBe("Asking · needs your answer");
     expect(line("Bash", "succeeded", { state: "allowed", by: "anna" })).toBe("Ran · ");
     expect(line("Bash", "failed")).toBe("Ran · failed");
     expect(line("Write", "failed")).toBe("Write · failed");

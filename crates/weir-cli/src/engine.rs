@@ -1,6 +1,6 @@
 //! The engine behind `weir serve`, `weir demo` and `weir loop run --listen`: a log on disk and a host on top of it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,9 +84,21 @@ impl Engine {
         options.crowded_wait = Some(self.crowded_wait);
         options.pool.idle = Some(self.idle);
         options.state_directory = Some(self.state());
+        options.cli_config = self.cli_config();
         options.ask_timeout = self.ask_timeout;
         options.retention = self.retention;
         Ok(Host::open(options).await?)
+    }
+
+    /// Where the CLI keeps its sessions. In a sandbox it has a home of its own and finds none of them.
+    fn cli_config(&self) -> Option<PathBuf> {
+        if self.fence.is_some() {
+            return None;
+        }
+        let variables = self.environment.resolve(std::env::vars_os());
+        let folder =
+            |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
+        folder("CLAUDE_CONFIG_DIR").or_else(|| folder("HOME").map(|home| home.join(".claude")))
     }
 
     fn state(&self) -> PathBuf {

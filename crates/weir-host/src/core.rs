@@ -14,6 +14,7 @@ use weir_store::SessionId;
 use crate::billing::Billing;
 use crate::checkpoints::Checkpoints;
 use crate::error::HostError;
+use crate::host::LastReport;
 use crate::hub::Hub;
 use crate::live_session::LiveSession;
 use crate::load::Source;
@@ -42,6 +43,8 @@ pub(crate) struct Core {
     pub(crate) billing: OnceLock<Arc<dyn Billing>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
+    /// Whether the CLI could be used when somebody last asked.
+    pub(crate) cli: LastReport,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -60,6 +63,7 @@ impl Core {
             is_closed: AtomicBool::new(false),
             billing: OnceLock::new(),
             clock: SteadyClock::start(),
+            cli: LastReport::default(),
             lock: Mutex::new(lock),
         }
     }

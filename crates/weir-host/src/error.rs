@@ -57,7 +57,7 @@ pub enum HostError {
     },
     /// The session has reached its cost limit.
     #[error(
-        "the session has cost {}, which is its limit of {}; fork it to start counting again, or start a session with a higher limit",
+        "the session has cost {}, which is its limit of {}; raise its limit to continue",
         dollars(*spent),
         dollars(*limit)
     )]
@@ -73,6 +73,9 @@ pub enum HostError {
          or copied; start a new one"
     )]
     NotKept,
+    /// The CLI keeps no such session.
+    #[error("the CLI keeps no session {0} in a folder that sessions may work in")]
+    NoSuchPast(String),
     /// There is no such message.
     #[error("no such message in this session")]
     NoSuchMessage,
@@ -141,6 +144,7 @@ impl HostError {
             Self::Busy { .. } => "busy",
             Self::BudgetExhausted { .. } => "budget_exhausted",
             Self::NotKept => "not_kept",
+            Self::NoSuchPast(_) => "past_session_not_found",
             Self::NoSuchMessage => "message_not_found",
             Self::NotCancellable { .. } => "not_cancellable",
             Self::AlreadyAnswered { .. } => "already_answered",

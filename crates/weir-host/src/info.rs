@@ -26,6 +26,9 @@ pub struct SessionInfo {
     pub permission_mode: Option<String>,
     /// What it is doing.
     pub status: SessionStatus,
+    /// Whether only background work runs: its turn is over, and a message is answered at once.
+    #[serde(default)]
+    pub background: bool,
     /// What it waits for: answers of a person, a process, money.
     pub waiting_for: WaitingFor,
     /// Whether a process runs, or is being started or ended.
@@ -160,6 +163,7 @@ impl SessionInfo {
             model: row.model.clone().filter(|model| !model.is_empty()),
             permission_mode: kept.spec.permission_mode.clone(),
             status: SessionStatus::parse(&row.status),
+            background: false,
             waiting_for: WaitingFor {
                 permissions: kept.permissions,
                 questions: kept.questions,

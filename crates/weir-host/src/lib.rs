@@ -62,7 +62,7 @@ pub use billing::{Billing, Payment};
 pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
-pub use host::{FolderReport, Host};
+pub use host::{CliReport, CliState, FolderReport, Host, PastSession, PastWork};
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{
@@ -82,5 +82,5 @@ pub use watch_event::{
     ChangesEvent, Frame, HeartbeatEvent, HelloEvent, MessagesEvent, ResumeKind, SnapshotEvent, WatchEvent,
 };
 pub use weir_session::{Decision, SessionSpec};
-pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Space, StoreError, Usage};
+pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Snippet, Space, StoreError, Usage};
 pub use weir_transcript::{Failure, FailureKind, MessageState};

@@ -32,6 +32,8 @@ pub struct HostOptions {
     pub trust: Option<Arc<TrustFile>>,
     /// The home folder of the CLI's owner: settings there are that person's own.
     pub home: Option<PathBuf>,
+    /// The CLI's own folder, with the transcripts of its sessions. Without it, none of them can be continued here.
+    pub cli_config: Option<PathBuf>,
     /// A folder for locks and for the list of live processes. If set, processes left by an earlier host are ended when
     /// this one opens, and a second host on the same folder is refused.
     pub state_directory: Option<PathBuf>,
@@ -75,6 +77,7 @@ impl HostOptions {
             roots: Vec::new(),
             trust: None,
             home: std::env::home_dir().and_then(|home| home.canonicalize().ok()),
+            cli_config: None,
             state_directory: None,
             ask_timeout: None,
             crowded_wait: Some(Duration::from_secs(10 * 60)),

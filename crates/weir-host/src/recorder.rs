@@ -3,6 +3,7 @@
 //! Whoever folds something adds it here before the fold is unlocked. A batch goes to the store and to the task that
 //! shows it in one step, so that both get batches in the same order.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -13,7 +14,7 @@ use weir_base::time::now_ms;
 use weir_session::{Observer, SharedFold};
 use weir_store::{Append, Appended, NewEvent, Reply, SessionId, SessionUpdate, Store, StoreError};
 use weir_transcript::lookup::{LineTopics, search_text};
-use weir_transcript::{Change, Fold, HostEvent, View};
+use weir_transcript::{Change, Entry, EntryId, Fold, HostEvent, View};
 use weir_wire::{Body, Line};
 
 use crate::error::HostError;
@@ -249,17 +250,52 @@ pub(crate) struct Scribe {
     recorder: Arc<Recorder>,
     topics: LineTopics,
     is_transient: bool,
+    at: i64,
+    /// What is being streamed.
+    streaming: HashMap<EntryId, Streaming>,
 }
+
+/// How much of a text that is being streamed is in the log.
+struct Streaming {
+    kept_at: i64,
+    kept_bytes: usize,
+}
+
+/// What is streamed is logged this often: a kill of this program costs no more of it.
+const KEEP_EVERY_MS: i64 = 1000;
+/// Far more than the texts that agents write at the same time.
+const MAX_STREAMING: usize = 256;
 
 impl Scribe {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, topics: LineTopics::default(), is_transient: false }
+        let streaming = HashMap::new();
+        Self { recorder, topics: LineTopics::default(), is_transient: false, at: 0, streaming }
+    }
+
+    /// Logs what was streamed into an entry since the last time, if that is long ago.
+    fn keep(&mut self, view: &View, entry: EntryId) {
+        if self.streaming.len() >= MAX_STREAMING {
+            // What is logged twice is read once.
+            self.streaming.clear();
+        }
+        let at = self.at;
+        let known = self.streaming.entry(entry).or_insert(Streaming { kept_at: at, kept_bytes: 0 });
+        if at - known.kept_at < KEEP_EVERY_MS {
+            return;
+        }
+        let Some(text) = view.entry(entry).and_then(Entry::streamed_text) else { return };
+        let after = u64::try_from(known.kept_bytes).unwrap_or(u64::MAX);
+        let Some(piece) = text.get(known.kept_bytes..) else { return };
+        let kept = HostEvent::TextKept { entry, after, text: piece.to_owned() };
+        *known = Streaming { kept_at: at, kept_bytes: text.len() };
+        self.recorder.lock().pending.keep(&kept);
     }
 }
 
 impl Observer for Scribe {
     fn step(&mut self, step: weir_session::Step) {
         self.is_transient = step.is_transient;
+        self.at = step.at;
         self.recorder.lock().pending.begin(step.at);
     }
 
@@ -300,8 +336,15 @@ impl Observer for Scribe {
         }
     }
 
-    fn change(&mut self, _view: &View, change: &Change<'_>) {
+    fn change(&mut self, view: &View, change: &Change<'_>) {
         self.recorder.lock().pending.change(change);
+        match change {
+            Change::TextAppended { entry, .. } if self.is_transient => self.keep(view, *entry),
+            Change::TextReplaced { entry, .. } | Change::BlockEnded { entry, .. } => {
+                self.streaming.remove(entry);
+            }
+            _ => {}
+        }
     }
 
     fn streamed(&mut self, event: &HostEvent) {

@@ -94,9 +94,7 @@ impl NewSession {
                 return Err(HostError::Invalid(format!("the {what} must have 1 to {max} bytes")));
             }
         }
-        if spec.max_cost_usd.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
-            return Err(HostError::Invalid("max_cost_usd must be a number above zero".to_owned()));
-        }
+        check_max_cost(spec.max_cost_usd)?;
         if spec.max_turns == Some(0) {
             return Err(HostError::Invalid("max_turns must be above zero".to_owned()));
         }
@@ -122,6 +120,13 @@ pub struct Branch {
     pub append_system_prompt: Option<String>,
     /// The JSON Schema that answers must match.
     pub output_schema: Option<serde_json::Value>,
+}
+
+pub(crate) fn check_max_cost(limit: Option<f64>) -> Result<(), HostError> {
+    if limit.is_some_and(|cost| !cost.is_finite() || cost <= 0.0) {
+        return Err(HostError::Invalid("max_cost_usd must be a number above zero".to_owned()));
+    }
+    Ok(())
 }
 
 /// Maximum length of a one-word argument, in bytes.

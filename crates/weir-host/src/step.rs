@@ -127,15 +127,24 @@ impl Steps {
     }
 
     /// Puts an event into the log before the last step. It changes nothing: its changes were made by earlier steps.
+    /// As what it comes before, which ends something, it is written also when the disk is full.
     pub(crate) fn insert_before_last(&mut self, event: &HostEvent) {
+        self.insert(event, true);
+    }
+
+    /// Puts a piece of what is being streamed into the log.
+    pub(crate) fn keep(&mut self, event: &HostEvent) {
+        self.insert(event, false);
+    }
+
+    fn insert(&mut self, event: &HostEvent, is_essential: bool) {
         let Some(last) = self.steps.last() else { return };
         let Some(logged) = Item::Host(event.clone()).to_event(last.at, None) else { return };
         let step = Step {
             at: last.at,
             item: None,
             is_logged: true,
-            // As what it comes before, which ends something.
-            is_essential: true,
+            is_essential,
             changes: 0,
             size: logged.payload.len(),
         };

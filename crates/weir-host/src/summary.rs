@@ -3,7 +3,7 @@
 use weir_base::error::with_causes;
 use weir_session::{SessionError, StartError};
 use weir_store::SessionUpdate;
-use weir_transcript::{EntryBody, Failure, FailureKind, MessageState, Turn, TurnState, UserSource};
+use weir_transcript::{EntryBody, Failure, FailureKind, MessageState, Status, Turn, TurnState, UserSource};
 use weir_wire::MessageId;
 
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
@@ -39,6 +39,7 @@ pub(crate) fn info(state: &State) -> SessionInfo {
         model: stored.model.or_else(|| view.session.model.clone()),
         permission_mode: mode.or_else(|| state.kept.spec.permission_mode.clone()),
         status,
+        background: status == SessionStatus::Running && view.status == Status::Background,
         waiting_for: WaitingFor {
             process: state.waits_for == Some(Shortage::Process),
             budget: state.waits_for == Some(Shortage::Budget),
@@ -61,7 +62,9 @@ fn title(state: &State) -> Option<String> {
     let view = &state.view;
     let first_message = || {
         view.entries.iter().find_map(|entry| match &entry.body {
-            EntryBody::User(user) if user.source == UserSource::Host => first_words(&user.text),
+            EntryBody::User(user) if user.source == UserSource::Host && !user.automatic => {
+                first_words(&user.text)
+            }
             _ => None,
         })
     };

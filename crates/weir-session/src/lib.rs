@@ -16,6 +16,7 @@ mod feed;
 mod fingerprint;
 mod folder;
 mod handler;
+mod login;
 pub mod machine;
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -40,6 +41,7 @@ pub use feed::{Batch, Update, Updates};
 pub use fingerprint::Fingerprint;
 pub use folder::{FolderPolicy, FolderTrust};
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};
+pub use login::Login;
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::{Observer, Step};
 pub use options::{Origin, SessionOptions};

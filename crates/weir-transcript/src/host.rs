@@ -27,6 +27,12 @@ pub enum HostEvent {
         /// Number of attached images.
         images: u32,
     },
+    /// The message that is queued next with this id is the host's own, such as the one that resumes a turn: no person
+    /// wrote it.
+    MessageComposed {
+        /// Our id for it.
+        message: MessageId,
+    },
     /// A message was written to the CLI.
     MessageSent {
         /// Our id for it.
@@ -78,6 +84,16 @@ pub enum HostEvent {
         /// The entry.
         entry: EntryId,
         /// Everything that was streamed into it: a text, or the arguments of a tool.
+        text: String,
+    },
+    /// A piece of what is being streamed into an entry, logged now and then: if this program is killed, what people have
+    /// read so far is still there. Pieces of an entry follow one another.
+    TextKept {
+        /// The entry.
+        entry: EntryId,
+        /// How many bytes were streamed into it before this piece.
+        after: u64,
+        /// The piece.
         text: String,
     },
     /// The CLI printed something on its standard error.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use weir_session::{Session, SessionOptions};
+use weir_session::{Login, Session, SessionOptions};
 
 use super::report::Report;
 use super::settings::Settings;
@@ -36,7 +36,7 @@ pub(super) async fn check(settings: &Settings, program: Option<&Path>, report: &
     }
     let Some(program) = program.filter(|_| !settings.offline) else { return };
     match introduction(program, settings).await {
-        Ok(introduction) => account(introduction.get("account").unwrap_or(&Value::Null), report),
+        Ok(introduction) => account(&introduction, report),
         Err(error) => {
             let advice = "start `claude` by hand to see what it says";
             report.fail("login", format!("the CLI did not say who is logged in: {error}"), advice);
@@ -59,31 +59,19 @@ async fn introduction(program: &Path, settings: &Settings) -> Result<Value, Stri
     started.map(|()| facts.introduction)
 }
 
-fn account(account: &Value, report: &mut Report) {
-    let part = |name: &str| {
-        account.get(name).and_then(Value::as_str).filter(|text| !text.is_empty() && *text != "none")
-    };
-    let named = [
-        ("", "email"),
-        ("of ", "organization"),
-        ("with ", "subscriptionType"),
-        ("token from ", "tokenSource"),
-        ("key from ", "apiKeySource"),
-        ("provider ", "apiProvider"),
-    ];
-    let parts: Vec<String> =
-        named.iter().filter_map(|(before, name)| Some(format!("{before}{}", part(name)?))).collect();
-    let is_known =
-        ["email", "subscriptionType", "tokenSource", "apiKeySource"].iter().any(|name| part(name).is_some());
-    // Another provider has its own login, which the CLI does not report.
-    let is_elsewhere = part("apiProvider").is_some_and(|provider| provider != "firstParty");
-    if is_known || is_elsewhere {
-        report.good("login", parts.join(", ")).with(account.clone());
-    } else if account.is_null() {
-        let advice = "see /status in `claude`; newer CLI versions report it here";
-        report.warn("login", "this CLI does not report who is logged in", advice);
-    } else {
-        let advice = "run `claude` and log in with /login, or set ANTHROPIC_API_KEY";
-        report.warn("login", "no login found", advice).with(account.clone());
+fn account(introduction: &Value, report: &mut Report) {
+    let details = introduction.get("account").cloned().unwrap_or_default();
+    match Login::of(introduction) {
+        Login::Known(words) => {
+            report.good("login", words).with(details);
+        }
+        Login::Unknown => {
+            let advice = "see /status in `claude`; newer CLI versions report it here";
+            report.warn("login", "this CLI does not report who is logged in", advice);
+        }
+        Login::Missing => {
+            let advice = "run `claude` and log in with /login, or set ANTHROPIC_API_KEY";
+            report.warn("login", "no login found", advice).with(details);
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn story(view: &View, last_messages: Option<usize>, style: Style) -> 
 /// The index of the first entry to show, counting back messages of a person.
 fn first(view: &View, last_messages: Option<usize>) -> usize {
     let Some(count) = last_messages else { return 0 };
-    let is_message = |entry: &Entry| matches!(&entry.body, EntryBody::User(user) if entry.parent.is_none() && user.source == UserSource::Host);
+    let is_message = |entry: &Entry| matches!(&entry.body, EntryBody::User(user) if entry.parent.is_none() && user.source == UserSource::Host && !user.automatic);
     let places = view.entries.iter().enumerate().filter(|(_, entry)| is_message(entry));
     let places: Vec<usize> = places.map(|(place, _)| place).collect();
     places.len().checked_sub(count).and_then(|skipped| places.get(skipped)).copied().unwrap_or(0)
@@ -34,7 +34,9 @@ fn one(entry: &Entry, style: Style) -> Option<String> {
     // Writing to a string cannot fail.
     match &entry.body {
         // Messages from the CLI to the model are not shown.
-        EntryBody::User(user) if entry.parent.is_none() && user.source != UserSource::Cli => {
+        EntryBody::User(user)
+            if entry.parent.is_none() && user.source != UserSource::Cli && !user.automatic =>
+        {
             let said = clean(user.text.trim_end());
             let _ = writeln!(text, "\n{} {}\n", style.accent(">"), style.bold(&said.replace('\n', "\n  ")));
         }

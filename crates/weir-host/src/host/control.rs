@@ -7,7 +7,7 @@ use uuid::Uuid;
 use weir_process::LogPaths;
 use weir_session::{Decision, SessionError};
 use weir_store::{SessionId, SessionUpdate};
-use weir_transcript::RequestState;
+use weir_transcript::{HostEvent, RequestState};
 use weir_wire::{MessageId, RequestId, TaskId};
 
 use super::Host;
@@ -184,6 +184,7 @@ impl Host {
             if turn && with_turn {
                 let message_id = MessageId::new(Uuid::new_v4().to_string());
                 report.message_id = Some(message_id.clone());
+                items.push(Item::Host(HostEvent::MessageComposed { message: message_id.clone() }));
                 items.push(Item::Message(Arc::new(StoredMessage {
                     message_id,
                     client_id: None,

@@ -1,17 +1,22 @@
 //! The host: what programs use.
 
+mod cli;
 mod client_tools;
 mod control;
 mod folders;
 mod messages;
 mod opening;
+mod past;
 mod reading;
 mod sessions;
 mod watching;
 
+pub(crate) use cli::LastReport;
+pub use cli::{CliReport, CliState};
 pub use folders::FolderReport;
 pub(crate) use folders::trusted_seal;
 pub(crate) use opening::FORKING;
+pub use past::{PastSession, PastWork};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -24,7 +24,7 @@ use crate::item::{Item, message_labels};
 use crate::labels::labels;
 use crate::load::{Source, walk};
 use crate::pages::{Created, ListSessions, SessionPage};
-use crate::settings::{Actor, Branch, KeptSettings, NewSession};
+use crate::settings::{Actor, Branch, KeptSettings, NewSession, check_max_cost};
 use crate::viewer::Bye;
 use crate::work;
 
@@ -206,6 +206,39 @@ impl Host {
         // What was changed in between is written once more, with this.
         live.lock().kept.pinned = pinned;
         live.refresh();
+        Ok(SessionInfo::clone(&live.info()))
+    }
+
+    /// Sets what a session may cost, or removes the limit. It applies from the next turn on, also to what the CLI itself
+    /// counts: its process is replaced as soon as nothing runs in it.
+    ///
+    /// # Errors
+    /// If there is no such session, or the limit is not above zero.
+    pub async fn set_max_cost(&self, id: &SessionId, limit: Option<f64>) -> Result<SessionInfo, HostError> {
+        check_max_cost(limit)?;
+        let live = self.live(id).await?;
+        let kept = {
+            let state = live.lock();
+            let is_other = state.kept.spec.max_cost_usd != limit;
+            // Another process would know nothing of what was said.
+            if is_other && state.kept.spec.no_session_persistence && !state.view.turns.is_empty() {
+                return Err(HostError::NotKept);
+            }
+            let mut kept = state.kept.clone();
+            kept.spec.max_cost_usd = limit;
+            kept
+        };
+        let settings = serde_json::to_value(&kept).unwrap_or_default();
+        let update = SessionUpdate { settings: Some(settings), ..SessionUpdate::default() };
+        live.recorder.recorded(Vec::new(), update).await?;
+        {
+            // What was changed in between is written once more, with this.
+            let mut state = live.lock();
+            state.needs_other_process |= state.kept.spec.max_cost_usd != limit;
+            state.kept.spec.max_cost_usd = limit;
+        }
+        live.refresh();
+        live.kick();
         Ok(SessionInfo::clone(&live.info()))
     }
 

@@ -1,12 +1,15 @@
 //! Sessions as such.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{
-    AllEvent, Branch, Host, HostError, ListSessions, MessageState, NewMessage, NewSession, SessionStatus,
+    AllEvent, Branch, CliState, Host, HostError, ListSessions, MessageState, NewMessage, NewSession,
+    SessionId, SessionInfo, SessionStatus,
 };
-use weir_session::SessionSpec;
+use weir_session::{SessionOptions, SessionSpec};
 use weir_transcript::{EntryBody, Notice, Status, TurnState};
 
 use crate::place::{Onlooker, Place, ask, id_of, me, says, script, send, soon, status, until, with};
@@ -136,6 +139,102 @@ async fn the_cost_is_counted_once_over_restarts() {
 }
 
 #[tokio::test]
+async fn the_limit_of_cost_can_be_raised_lowered_and_removed() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    ask(&host, &id, says("one")).await;
+    let spent = status(&host, &id, SessionStatus::Idle).await.cost_usd.unwrap();
+    for wrong in [0.0, -1.0, f64::NAN] {
+        assert!(matches!(host.set_max_cost(&id, Some(wrong)).await, Err(HostError::Invalid(_))), "{wrong}");
+    }
+    let info = host.set_max_cost(&id, Some(spent / 2.0)).await.unwrap();
+    assert_eq!(info.max_cost_usd, Some(spent / 2.0));
+    let refused = host.send(&id, NewMessage::text(says("two")), &me()).await;
+    assert!(matches!(refused, Err(HostError::BudgetExhausted { .. })), "{refused:?}");
+    host.set_max_cost(&id, Some(spent * 10.0)).await.unwrap();
+    assert_eq!(ask(&host, &id, says("two")).await, "two");
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+    let host = place.host().await;
+    assert_eq!(host.info(&id).await.unwrap().max_cost_usd, Some(spent * 10.0), "it survives a restart");
+    assert_eq!(host.set_max_cost(&id, None).await.unwrap().max_cost_usd, None);
+    assert_eq!(ask(&host, &id, says("three")).await, "three");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn the_cli_is_examined_before_the_first_message() {
+    let place = Place::new();
+    let host = place.host().await;
+    let report = soon(host.cli()).await.unwrap();
+    // The simulated CLI has neither a login nor a key.
+    assert_eq!(report.state, CliState::NoLogin);
+    assert!(report.problem.unwrap().contains("log in with /login"));
+    assert_eq!(place.living(), Vec::<u32>::new(), "what was started for it has ended");
+    assert!(host.list(ListSessions::default()).await.unwrap().sessions.is_empty(), "it is no session");
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+
+    let mut options = place.options();
+    let (recipe, starts) = (options.recipe.clone(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&starts);
+    options.recipe = Arc::new(move |settings| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let mut options = recipe(settings);
+        options.environment = options.environment.set("ANTHROPIC_API_KEY", "dummy");
+        options
+    });
+    let host = Host::open(options).await.unwrap();
+    let (one, other) = soon(async { tokio::join!(host.cli(), host.cli()) }).await;
+    assert_eq!(one.unwrap().state, CliState::Ready);
+    assert_eq!(other.unwrap().state, CliState::Ready);
+    assert_eq!(starts.load(Ordering::Relaxed), 1, "callers at the same time get the same report");
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+
+    let mut options = place.options();
+    options.recipe = Arc::new(|_| SessionOptions::new().program("/nonexistent/claude"));
+    let host = Host::open(options).await.unwrap();
+    let report = soon(host.cli()).await.unwrap();
+    assert_eq!(report.state, CliState::Missing);
+    assert!(report.problem.unwrap().contains("/nonexistent/claude"));
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+/// What the session is like once this is true of it.
+async fn info_when(host: &Host, id: &SessionId, is_true: impl Fn(&SessionInfo) -> bool) -> SessionInfo {
+    let mut watch = host.watch_all();
+    soon(async {
+        loop {
+            let info = host.info(id).await.unwrap();
+            if is_true(&info) {
+                return info;
+            }
+            watch.next().await.unwrap();
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_session_with_only_background_work_says_so() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let input = json!({"command": "sleep 600", "run_in_background": true, "description": "wait"});
+    ask(&host, &id, script(&json!([{"tool": "Bash", "input": input}, {"text": "It runs."}]))).await;
+    let info = info_when(&host, &id, |info| info.background).await;
+    assert_eq!(info.status, SessionStatus::Running);
+    let turn = send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    info_when(&host, &id, |info| info.status == SessionStatus::Running && !info.background).await;
+    soon(host.stop(&id, &me())).await.unwrap();
+    assert!(soon(host.finished(&id, &turn.message_id)).await.unwrap().error.is_some());
+    assert!(!host.info(&id).await.unwrap().background);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
 async fn a_fork_has_the_history_and_a_life_of_its_own() {
     let place = Place::new();
     let host = place.host().await;
@@ -240,8 +339,19 @@ async fn what_waits_at_a_shutdown_is_held_for_the_next_start() {
     assert!(state(running.message_id).unwrap().0.is_final());
     let report = soon(host.resume(&id, &me())).await.unwrap();
     assert_eq!(report.released, 1);
-    let on = soon(host.finished(&id, &report.message_id.unwrap())).await.unwrap();
+    let resumed = report.message_id.unwrap();
+    let on = soon(host.finished(&id, &resumed)).await.unwrap();
     assert_eq!(on.text, "I go on.", "the interrupted turn is continued first");
+    let page = host.transcript(&id, None, 100).await.unwrap();
+    let composed: Vec<_> = page
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::User(user) if user.automatic => user.message.clone(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(composed, [resumed], "nobody wrote this one, and people wrote the others");
     assert_eq!(soon(host.finished(&id, &waiting.message_id)).await.unwrap().text, "afterwards");
     let nothing = host.resume(&id, &me()).await;
     assert!(matches!(nothing, Err(HostError::NothingToResume)), "{nothing:?}");
@@ -322,8 +432,8 @@ async fn a_conversation_that_the_cli_does_not_keep_is_not_closed_for_others() {
     let mut options = place.options();
     options.pool.max_processes = 1;
     options.pool.idle = Some(Duration::from_millis(1));
-    let recipe = std::sync::Arc::clone(&options.recipe);
-    options.recipe = std::sync::Arc::new(move |settings| {
+    let recipe = Arc::clone(&options.recipe);
+    options.recipe = Arc::new(move |settings| {
         let mut session = recipe(settings);
         session.spec.no_session_persistence = true;
         session

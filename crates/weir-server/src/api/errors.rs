@@ -19,6 +19,7 @@ impl From<HostError> for Problem {
             HostError::NoSuchMessage
             | HostError::NoSuchRequest
             | HostError::NoSuchTool
+            | HostError::NoSuchPast(_)
             | HostError::NoSuchKey(_) => plain(StatusCode::NOT_FOUND),
             HostError::Folder { .. } | HostError::Invalid(_) | HostError::BadAnswer(_) => {
                 plain(StatusCode::UNPROCESSABLE_ENTITY)

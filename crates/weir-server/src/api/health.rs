@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{Histogram, HostMetrics, Space, Usage};
+use weir_host::{CliReport, Histogram, HostMetrics, Space, Usage};
 use weir_process::ProcessId;
 
-use super::answer;
+use super::answer::{self, Answer};
 use super::types::Health;
 use crate::metrics::Exposition;
 use crate::problem::{Problem, STORE_UNUSABLE};
@@ -72,6 +72,13 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
     text.sample("weir_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], text.finish()).into_response()
+}
+
+/// Whether the CLI is there, starts, and has a login: what is wrong can be told before a message is written.
+#[utoipa::path(get, path = "/v1/cli", tag = "health",
+    responses((status = 200, description = "The CLI.", body = CliReport)))]
+pub(crate) async fn cli(State(app): State<App>) -> Answer<CliReport> {
+    answer::ok(app.host().cli().await?)
 }
 
 fn write_host(text: &mut Exposition, host: &HostMetrics) {

@@ -1,18 +1,21 @@
 //! History of a session: transcript, log, exports, diffs, full tool outputs, pictures.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
-use weir_host::{Export, ExportFormat as HostFormat, Image};
+use weir_host::{Export, ExportFormat as HostFormat, Image, SearchQuery, Snippet};
 use weir_wire::{MessageId, ToolUseId};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
 use super::types::{
-    ExportFormat, ExportParams, LogParams, PictureBytes, SessionDiff, TranscriptPage, TranscriptParams,
+    ExportFormat, ExportParams, LogParams, PictureBytes, SearchParams, SearchResult, SearchResults,
+    SessionDiff, SnippetPart, TranscriptPage, TranscriptParams,
 };
+use crate::auth::Principal;
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
 use crate::state::App;
@@ -22,6 +25,11 @@ const MAX_LIMIT: usize = 1000;
 
 /// Entries per page if the client gives no limit.
 const DEFAULT_LIMIT: usize = 100;
+
+/// Results of a search if the client gives no limit, and at most.
+const DEFAULT_RESULTS: usize = 20;
+const MAX_RESULTS: usize = 100;
+const HITS_PER_RESULT: usize = 4;
 
 /// The transcript, newest first.
 #[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "history",
@@ -38,6 +46,56 @@ pub(crate) async fn transcript(
     }
     let page = app.host().transcript(&session_id(&id)?, params.before, limit).await?;
     answer::ok(TranscriptPage { entries: page.entries, next_before: page.next_before, seq: page.seq })
+}
+
+/// Finds what people and agents said, in the sessions that the token may see.
+#[utoipa::path(get, path = "/v1/search", tag = "history", params(SearchParams),
+    responses((status = 200, description = "What was found.", body = SearchResults)))]
+pub(crate) async fn search(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Query(params): Query<SearchParams>,
+) -> Answer<SearchResults> {
+    let limit = params.limit.unwrap_or(DEFAULT_RESULTS);
+    if !(1..=MAX_RESULTS).contains(&limit) {
+        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MAX_RESULTS}")));
+    }
+    let conversation = who.session.as_deref().map(session_id).transpose()?;
+    // Several hits may be in one session, of which the best is enough.
+    let query = SearchQuery { conversation, limit: limit * HITS_PER_RESULT, ..SearchQuery::new(params.text) };
+    let mut results: Vec<SearchResult> = Vec::new();
+    for hit in app.host().search(query).await? {
+        let id = hit.conversation.to_string();
+        if results.len() >= limit {
+            break;
+        }
+        if results.iter().any(|result| result.session.id == id) {
+            continue;
+        }
+        // It may have been deleted since.
+        let Ok(session) = app.host().info(&hit.conversation).await else { continue };
+        results.push(SearchResult { session, at: hit.at, snippet: parts(&hit.snippet) });
+    }
+    answer::ok(SearchResults { results })
+}
+
+/// The text of a snippet, divided where its marks begin and end.
+fn parts(snippet: &Snippet) -> Vec<SnippetPart> {
+    let mut parts = Vec::new();
+    let mut add = |text: Option<&str>, matches: bool| {
+        let text = text.unwrap_or_default().to_owned();
+        if !text.is_empty() {
+            parts.push(SnippetPart { text, matches });
+        }
+    };
+    let mut from = 0;
+    for mark in &snippet.marks {
+        add(snippet.text.get(from..mark.start), false);
+        add(snippet.text.get(mark.clone()), true);
+        from = mark.end;
+    }
+    add(snippet.text.get(from..), false);
+    parts
 }
 
 /// The log: one object with `seq`, `at`, `kind` and `payload` per line.
@@ -147,4 +205,21 @@ fn picture(images: Vec<Image>, number: usize) -> Result<Response, Problem> {
     let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     let kind = known.into_iter().find(|kind| *kind == media_type).unwrap_or("application/octet-stream");
     Ok(([(header::CONTENT_TYPE, kind)], data).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_is_divided_at_its_marks() {
+        let part = |text: &str, matches| SnippetPart { text: text.to_owned(), matches };
+        let snippet = Snippet { text: "…the größte weir".to_owned(), marks: vec![7..15, 16..20] };
+        let expected = [part("…the ", false), part("größte", true), part(" ", false), part("weir", true)];
+        assert_eq!(parts(&snippet), expected);
+        let whole = Snippet { text: "nothing".to_owned(), marks: Vec::new() };
+        assert_eq!(parts(&whole), [part("nothing", false)]);
+        // A mark that is not on a boundary hides its text and does no harm.
+        assert_eq!(parts(&Snippet { text: "ö".to_owned(), marks: vec![0..1] }), []);
+    }
 }

@@ -13,6 +13,7 @@ mod history;
 mod keys;
 mod message_stream;
 mod messages;
+mod past;
 mod routes;
 mod sessions;
 mod sse;

@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, events, folders, health, history, keys, messages, sessions, tokens,
+    asks, client_tools, control, events, folders, health, history, keys, messages, past, sessions, tokens,
 };
 use crate::auth::Role;
 use crate::docs;
@@ -150,6 +150,7 @@ fn viewer() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(tokens::me))
         .routes(routes!(sessions::list))
+        .routes(routes!(history::search))
         .routes(routes!(sessions::show))
         .routes(routes!(keys::show))
         .routes(routes!(messages::list))
@@ -197,6 +198,9 @@ fn driver() -> OpenApiRouter<App> {
         .routes(routes!(client_tools::list))
         .routes(routes!(tokens::share))
         .routes(routes!(folders::show))
+        .routes(routes!(health::cli))
+        .routes(routes!(past::past_list))
+        .routes(routes!(past::past_adopt))
         .routes(routes!(folders::trust, folders::distrust))
 }
 

@@ -147,7 +147,7 @@ pub(crate) async fn show(State(app): State<App>, Path(id): Path<String>) -> Answ
     answer::ok(app.host().info(&session_id(&id)?).await?)
 }
 
-/// Renames, archives, unarchives or pins a session.
+/// Renames, archives, unarchives or pins a session, or changes its cost limit.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
     request_body = ChangeSession, responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn change(
@@ -164,6 +164,9 @@ pub(crate) async fn change(
     }
     if let Some(pinned) = body.pinned {
         info = Some(app.host().pin(&id, pinned).await?);
+    }
+    if let Some(limit) = body.max_cost_usd {
+        info = Some(app.host().set_max_cost(&id, Some(limit).filter(|limit| *limit != 0.0)).await?);
     }
     if let Some(archived) = body.archived {
         info = Some(app.host().archive(&id, archived).await?);

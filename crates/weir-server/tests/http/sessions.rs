@@ -41,6 +41,12 @@ async fn created_listed_changed_deleted() {
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
     let listed = place.get(Role::Viewer, "/v1/sessions?status=running").await.json();
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 0);
+    for (limit, becomes) in [(json!(2.5), json!(2.5)), (json!(0), Value::Null)] {
+        let changed = place.ask(Role::Driver, "PATCH", &path, Some(&json!({"max_cost_usd": limit}))).await;
+        assert_eq!(changed.json()["max_cost_usd"], becomes);
+    }
+    let wrong = place.ask(Role::Driver, "PATCH", &path, Some(&json!({"max_cost_usd": -1}))).await;
+    assert_eq!(wrong.status, 422, "{}", wrong.text());
     place.ask(Role::Driver, "PATCH", &path, Some(&json!({"archived": true}))).await;
     assert_eq!(place.get(Role::Viewer, "/v1/sessions").await.json()["sessions"], json!([]));
     let archived = place.get(Role::Viewer, "/v1/sessions?archived=true").await.json();

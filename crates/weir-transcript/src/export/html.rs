@@ -152,6 +152,10 @@ impl<'w, 'v> Writer<'w, 'v> {
 
     fn user(&mut self, entry: &Entry, user: &UserEntry) -> fmt::Result {
         let (class, name) = match user.source {
+            UserSource::Host if user.automatic => {
+                return self
+                    .folded("tool", "<b>Resumed by Weir</b>", |writer| writer.block(&plain(&user.text)));
+            }
             UserSource::Host => ("you", "You"),
             UserSource::Agent => ("task", "Task"),
             UserSource::Cli => {

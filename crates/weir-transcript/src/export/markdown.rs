@@ -121,6 +121,9 @@ impl<'w, 'v> Writer<'w, 'v> {
 
     fn user(&mut self, entry: &Entry, user: &UserEntry) -> fmt::Result {
         match user.source {
+            UserSource::Host if user.automatic => {
+                return self.folded("Resumed by Weir", |writer| writer.quoted(&user.text));
+            }
             UserSource::Host => self.speaker("You", entry)?,
             UserSource::Agent => self.speaker("Task", entry)?,
             UserSource::Cli => return self.folded("Note from the CLI", |writer| writer.quoted(&user.text)),

@@ -98,7 +98,8 @@ pub(super) fn turn_end(turn: &Turn) -> Option<String> {
     let mut words: Vec<String> = state.map(str::to_owned).into_iter().collect();
     if let Some(result) = &turn.result {
         words.extend(result.errors.iter().map(|error| super::clean::short(error, 200)));
-        words.extend(result.duration_ms.map(duration_text));
+        // Without the time in which it waited for a person.
+        words.extend(result.duration_ms.map(|took| duration_text(took.saturating_sub(turn.waited_ms))));
     }
     words.extend(turn.cost_usd.filter(|cost| *cost > 0.0).map(dollars));
     (!words.is_empty()).then(|| words.join(" · "))

@@ -19,6 +19,9 @@ pub(super) struct Messages {
     /// Entries that the view has dropped although the delivery of their messages is still open: a caller that
     /// waits for one must still be notified. Few, and the oldest first.
     dropped: Vec<(MessageId, Arc<Entry>)>,
+    /// Messages that the host composes by itself and that are not queued yet.
+    #[serde(default)]
+    composed: Vec<MessageId>,
     /// Messages written to the CLI that no turn has taken yet, oldest first.
     pub(super) waiting: VecDeque<MessageId>,
 }
@@ -58,11 +61,15 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let delivery = if source == UserSource::Host { MessageState::Queued } else { MessageState::Sent };
+        let composed =
+            message.as_ref().and_then(|id| self.messages.composed.iter().position(|other| other == id));
+        let automatic = composed.map(|place| self.messages.composed.remove(place)).is_some();
         let body = EntryBody::User(UserEntry {
             message: message.clone(),
             text,
             images,
             source,
+            automatic,
             delivery,
             error: None,
         });
@@ -82,6 +89,13 @@ impl Fold {
         } else {
             self.add_user_entry(None, Some(id.clone()), text.to_owned(), images, UserSource::Host, sink);
         }
+    }
+
+    pub(super) fn message_composed(&mut self, id: &MessageId) {
+        if self.messages.composed.len() >= MAX_MESSAGES {
+            self.messages.composed.remove(0);
+        }
+        self.messages.composed.push(id.clone());
     }
 
     pub(super) fn message_sent(&mut self, id: &MessageId, sink: &mut Sink<'_>) {

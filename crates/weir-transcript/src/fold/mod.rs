@@ -103,6 +103,9 @@ pub struct Fold {
     todos_before: BTreeMap<EntryId, Vec<Todo>>,
     /// Requests that are waiting for a decision.
     open_requests: Vec<RequestId>,
+    /// The turn that waits for a person, and since when.
+    #[serde(default)]
+    waits_since: Option<(TurnId, i64)>,
     /// Whether the next session id is a new one because the session was reset.
     reset: bool,
     compacting: bool,
@@ -136,6 +139,7 @@ impl Fold {
             dropped_calls: BTreeMap::new(),
             todos_before: BTreeMap::new(),
             open_requests: Vec::new(),
+            waits_since: None,
             reset: false,
             compacting: false,
             ended: false,
@@ -263,6 +267,7 @@ impl Fold {
             HostEvent::MessageQueued { message, text, images } => {
                 self.message_queued(message, text, *images, sink);
             }
+            HostEvent::MessageComposed { message } => self.message_composed(message),
             HostEvent::MessageSent { message } => self.message_sent(message, sink),
             HostEvent::MessageCancelled { message } => self.message_cancelled(message, sink),
             HostEvent::MessageFailed { message, error } => self.message_failed(message, error, sink),
@@ -276,6 +281,7 @@ impl Fold {
             HostEvent::Interrupted => self.turns.interrupt(),
             // It repeats what a live fold already knows, so it must have no other effect than what it says.
             HostEvent::TextStreamed { entry, text } => return self.text_streamed(*entry, text, sink),
+            HostEvent::TextKept { entry, after, text } => return self.text_kept(*entry, *after, text, sink),
             HostEvent::Stderr { .. } => {}
             HostEvent::LogFailed { message } => {
                 self.add_notice(Notice::Error { message: message.clone() }, sink);

@@ -161,8 +161,32 @@ impl Fold {
             state: RequestState::Open,
         };
         self.open_requests.push(id);
+        let waits = self.turn_that_waits(&request);
         self.emit(Change::Request(Box::new(request)), sink);
+        if let (Some(turn), Some(now), None) = (waits, self.time(), self.waits_since) {
+            self.waits_since = Some((turn, now));
+        }
         true
+    }
+
+    /// The turn that stands still until a person has decided. Nothing waits for agents in the background.
+    fn turn_that_waits(&self, request: &Request) -> Option<TurnId> {
+        let in_background = request.parent.as_ref().is_some_and(|agent| self.view.is_in_background(agent));
+        request.turn.filter(|_| request.kind.is_for_a_person() && !in_background)
+    }
+
+    /// Adds the time since the first of several requests to its turn, once none of them is open.
+    fn count_waiting(&mut self, sink: &mut Sink<'_>) {
+        let Some((turn, since)) = self.waits_since else { return };
+        let still_waits = self.open_requests.iter().any(|id| {
+            self.view.request(id).is_some_and(|request| self.turn_that_waits(request) == Some(turn))
+        });
+        if still_waits {
+            return;
+        }
+        self.waits_since = None;
+        let waited = self.time().and_then(|now| u64::try_from(now - since).ok()).unwrap_or(0);
+        self.update_turn(turn, sink, |turn| turn.waited_ms += waited);
     }
 
     /// The first decision counts; later ones change nothing.
@@ -172,6 +196,7 @@ impl Fold {
         request.state = state;
         self.open_requests.retain(|open| open != id);
         self.emit(Change::Request(Box::new(request.clone())), sink);
+        self.count_waiting(sink);
         Some(request)
     }
 
@@ -202,9 +227,12 @@ impl Fold {
             RequestAnswer::Allow { answers } => answers.clone(),
             _ => None,
         };
+        let now = self.time();
         self.update_tool(entry, sink, |tool| {
             if tool.state == ToolState::WaitingForPermission {
                 tool.state = tool_state;
+                // It begins now: the time of the person is not the call's.
+                tool.started_at = now.or(tool.started_at);
             }
             if let (ToolDetail::Questions { answers: given, .. }, Some(answers)) = (&mut tool.detail, answers)
             {

@@ -366,9 +366,19 @@ impl Fold {
     pub(super) fn text_streamed(&mut self, id: EntryId, text: &str, sink: &mut Sink<'_>) {
         let Some(entry) = self.view.entry(id) else { return };
         let Some(missing) = entry.streamed_text().and_then(|known| text.strip_prefix(known)) else { return };
-        if missing.is_empty() {
-            return;
-        }
+        self.append_missing(id, missing, sink);
+    }
+
+    /// A piece of it. What is known of it, as it is live, is left out.
+    pub(super) fn text_kept(&mut self, id: EntryId, after: u64, piece: &str, sink: &mut Sink<'_>) {
+        let Some(known) = self.view.entry(id).and_then(Entry::streamed_text) else { return };
+        let known_of_piece = usize::try_from(after).ok().and_then(|after| known.len().checked_sub(after));
+        let Some(missing) = known_of_piece.and_then(|known| piece.get(known..)) else { return };
+        self.append_missing(id, missing, sink);
+    }
+
+    fn append_missing(&mut self, id: EntryId, missing: &str, sink: &mut Sink<'_>) {
+        let Some(entry) = self.view.entry(id).filter(|_| !missing.is_empty()) else { return };
         let change = match &entry.body {
             EntryBody::Tool(_) => Change::InputAppended { entry: id, json: missing.into() },
             _ => Change::TextAppended { entry: id, text: missing.into() },

@@ -141,6 +141,7 @@ impl Fold {
             messages: message.iter().cloned().collect(),
             state: TurnState::Running,
             started_at: self.time(),
+            waited_ms: 0,
             result: None,
             cost_usd: None,
             models: Vec::new(),
@@ -159,7 +160,7 @@ impl Fold {
         }
     }
 
-    fn update_turn(&mut self, id: TurnId, sink: &mut Sink<'_>, change: impl FnOnce(&mut Turn)) {
+    pub(super) fn update_turn(&mut self, id: TurnId, sink: &mut Sink<'_>, change: impl FnOnce(&mut Turn)) {
         let Some(before) = self.view.turn(id) else { return };
         let mut after = before.clone();
         change(&mut after);

@@ -80,6 +80,9 @@ pub struct UserEntry {
     pub images: u32,
     /// Who wrote it.
     pub source: UserSource,
+    /// Whether the host composed it by itself, such as the message that resumes a turn: no person wrote it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub automatic: bool,
     /// Its delivery state.
     pub delivery: MessageState,
     /// Why it has no answer, if it failed.

@@ -22,6 +22,9 @@ pub struct Turn {
     /// When it began, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<i64>,
+    /// For how many milliseconds it has waited for decisions of people.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited_ms: u64,
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<TurnResult>,
@@ -31,6 +34,12 @@ pub struct Turn {
     /// The cost by model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelCost>,
+}
+
+/// Most turns wait for nobody.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "signature required by serde")]
+fn is_zero(milliseconds: &u64) -> bool {
+    *milliseconds == 0
 }
 
 /// What caused a turn.

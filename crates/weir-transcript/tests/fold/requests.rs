@@ -166,3 +166,47 @@ fn a_denied_tool_stays_denied_when_the_cli_dies() {
     talk.exits(None, Some(9), "");
     assert_eq!(talk.tool("t").state, ToolState::Denied);
 }
+
+#[test]
+fn the_time_of_people_is_no_work() {
+    let mut talk = TestSession::new();
+    talk.fold.set_time(1_000);
+    asks(talk.init(), "t", "Bash", &json!({}));
+    // Two at a time are waited for once.
+    talk.fold.set_time(3_000);
+    asks(&mut talk, "u", "Bash", &json!({}));
+    talk.fold.set_time(11_000);
+    answer(&mut talk, "r_t", RequestAnswer::Allow { answers: None }, "anna");
+    assert_eq!(talk.view().turns[0].waited_ms, 0, "the other one is still waited for");
+    talk.fold.set_time(11_500);
+    talk.returns(None, "t", "x");
+    assert_eq!(talk.tool("t").duration_ms, Some(500), "the call began when it was allowed");
+    talk.fold.set_time(21_000);
+    answer(&mut talk, "r_u", RequestAnswer::Deny { message: "no".into() }, "anna");
+    assert_eq!(talk.view().turns[0].waited_ms, 20_000);
+    // Another wait is added.
+    talk.fold.set_time(30_000);
+    asks(&mut talk, "v", "Bash", &json!({}));
+    talk.fold.set_time(31_000);
+    talk.result("done");
+    assert_eq!(talk.view().turns[0].waited_ms, 21_000);
+}
+
+#[test]
+fn nothing_waits_for_an_agent_in_the_background() {
+    let mut talk = TestSession::new();
+    talk.fold.set_time(1_000);
+    talk.init().calls(
+        None,
+        "a",
+        "Task",
+        &json!({"description": "look", "prompt": "look", "run_in_background": true}),
+    );
+    talk.json(&json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "a", "content": "launched"}]},
+        "tool_use_result": {"status": "async_launched", "isAsync": true}, "parent_tool_use_id": null}));
+    talk.calls(Some("a"), "t", "Bash", &json!({}));
+    talk.json(&json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool", "tool_name": "Bash", "input": {}, "tool_use_id": "t"}}));
+    talk.fold.set_time(9_000);
+    answer(&mut talk, "r", RequestAnswer::Allow { answers: None }, "anna");
+    assert_eq!(talk.view().turns[0].waited_ms, 0);
+}

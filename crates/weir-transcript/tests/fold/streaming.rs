@@ -1,7 +1,7 @@
 //! Messages in pieces and complete: shown once, in order.
 
 use serde_json::json;
-use weir_transcript::{BlockState, EntryBody};
+use weir_transcript::{BlockState, EntryBody, EntryId, HostEvent};
 
 use crate::support::TestSession;
 
@@ -210,4 +210,24 @@ fn thinking_and_code_are_distinguished_from_text() {
     let EntryBody::Text(text) = &view.entries[2].body else { panic!() };
     assert_eq!(text.code[0].language.as_deref(), Some("sh"));
     assert_eq!(&text.text[text.code[0].start..text.code[0].end], "ls\n");
+}
+
+/// A log without the pieces themselves, of a program that was killed while the agent wrote.
+#[test]
+fn what_was_kept_of_a_text_is_there_when_nothing_ended_it() {
+    let kept = |after: u64, text: &str| HostEvent::TextKept { entry: EntryId(1), after, text: text.into() };
+    let mut talk = TestSession::new();
+    talk.starts(None, "m").opens(None, 0, &text_block());
+    talk.host(&kept(0, "The gr")).host(&kept(6, "öße i"));
+    // Once more, and with an overlap: what is known is left out.
+    talk.host(&kept(6, "öße i")).host(&kept(10, "e is "));
+    assert_eq!(talk.texts(None), ["The größe is "]);
+    // A gap, or half a letter, adds nothing.
+    talk.host(&kept(90, "lost")).host(&kept(14, "x"));
+    assert_eq!(talk.texts(None), ["The größe is "]);
+    // The complete line is what counts.
+    talk.says("m", "The größe is 1.");
+    assert_eq!(talk.texts(None), ["The größe is 1."]);
+    talk.host(&kept(14, "never"));
+    assert_eq!(talk.texts(None), ["The größe is 1."]);
 }

@@ -2,13 +2,14 @@
 
 const KEY = "weir.token";
 
-/** Reads token and session from the fragment. One with a token is removed. */
-export function takeFragment(): { token: string | null; session: string | null } {
+/** Reads token, session and entry from the fragment. One with a token is removed. */
+export function takeFragment(): { token: string | null; session: string | null; entry: number | null } {
   const params = new URLSearchParams(location.hash.slice(1));
   const token = params.get("token");
   const session = params.get("session");
   if (token !== null) history.replaceState(null, "", location.pathname + location.search);
-  return { token, session };
+  const entry = Number(params.get("entry"));
+  return { token, session, entry: Number.isSafeInteger(entry) && entry > 0 ? entry : null };
 }
 
 export function storedToken(): string | null {

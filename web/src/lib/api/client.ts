@@ -2,12 +2,13 @@
 
 import type {
   Accepted,
-  Answered,
   AnswerElicitation,
   AnswerPermission,
   AnswerQuestion,
+  Answered,
   CancelledMessage,
   ChangeSession,
+  CliReport,
   CreateSession,
   ExportFormat,
   FileList,
@@ -16,8 +17,10 @@ import type {
   Interrupted,
   LogEvent,
   Me,
+  PastWork,
   Problem,
   ResumeReport,
+  SearchResults,
   SendMessage,
   SessionDiff,
   SessionInfo,
@@ -96,6 +99,26 @@ export class Client {
 
   sessions(query: Record<string, string>): Promise<SessionPage> {
     return this.#json("GET", `v1/sessions?${new URLSearchParams(query)}`);
+  }
+
+  /** What was said with these words. */
+  search(text: string): Promise<SearchResults> {
+    return this.#json("GET", `v1/search?${new URLSearchParams({ text, limit: "50" })}`);
+  }
+
+  /** Sessions that the CLI keeps by itself, and projects. */
+  pastWork(): Promise<PastWork> {
+    return this.#json("GET", "v1/past-sessions");
+  }
+
+  /** Continues a copy of a session that the CLI keeps. */
+  adopt(id: string): Promise<SessionInfo> {
+    return this.#json("POST", `v1/past-sessions/${encodeURIComponent(id)}`);
+  }
+
+  /** Whether the CLI is there, starts and has a login. */
+  cli(): Promise<CliReport> {
+    return this.#json("GET", "v1/cli");
   }
 
   create(session: CreateSession): Promise<SessionInfo> {

@@ -1,10 +1,11 @@
 // The page as a whole: who is signed in, which sessions are open, and the layout around them.
 
 import { Client, RequestError } from "../api/client.ts";
-import type { CreateSession, Me, Request, Role, SessionInfo } from "../api/schema.ts";
+import type { CliReport, CreateSession, Me, Request, Role, SessionInfo } from "../api/schema.ts";
 import { type Refusal, refusalWords } from "../text/access.ts";
 import { sentence } from "../text/format.ts";
 import { revealText } from "../text/reveal.ts";
+import { isWorking } from "../text/status.ts";
 import { type Grouping, groupSessions, nameOf } from "../text/sessions.ts";
 import { storedToken, storeToken, takeFragment } from "../api/auth.ts";
 import { Conversation } from "./conversation.svelte.ts";
@@ -16,7 +17,7 @@ import { Sessions } from "./sessions.svelte.ts";
 
 export type Theme = "system" | "light" | "dark";
 export type PanelTab = "changes" | "todos" | "agents" | "usage" | "raw";
-export type Dialog = "new" | "help" | "share" | "rename" | "delete" | "archive" | null;
+export type Dialog = "new" | "help" | "limit" | "share" | "rename" | "delete" | "archive" | null;
 
 export interface Toast {
   id: number;
@@ -33,6 +34,8 @@ export class App {
   phase = $state<"starting" | "login" | "ready" | "failed">("starting");
   failure = $state<string | null>(null);
   me = $state.raw<Me | null>(null);
+  /** Whether the CLI can be used, for those who can send messages. */
+  cli = $state.raw<CliReport | null>(null);
   theme = $state<Theme>(recall<Theme>("theme", "system"));
   panes = $state.raw<Conversation[]>([]);
   active = $state(0);
@@ -46,9 +49,12 @@ export class App {
   drawer = $state<"left" | "right" | null>(null);
   grouping = $state<Grouping>(recall<Grouping>("grouping", "time"));
   tab = $state<PanelTab>(recall<PanelTab>("tab", "changes"));
+  /** Whether the user has chosen the tab since the page was opened. */
+  #hasChosenTab = false;
   dialog = $state<Dialog>(null);
-  /** The session in which text is being looked for. */
+  /** The session in which text is being looked for, and the text to begin with. */
   finding = $state<string | null>(null);
+  findText = $state("");
   toasts = $state.raw<Toast[]>([]);
   now = $state(Date.now());
   online = $state(navigator.onLine);
@@ -58,11 +64,14 @@ export class App {
   client!: Client;
   sessions!: Sessions;
   outbox!: Outbox;
+  /** The entry that the address names, while signing in. */
+  #entry: number | null = null;
   #nextToast = 1;
   #pause: ReturnType<typeof setTimeout> | null = null;
 
   async start(): Promise<void> {
-    const { token, session } = takeFragment();
+    const { token, session, entry } = takeFragment();
+    this.#entry = entry;
     if (token !== null) storeToken(token);
     const known = token ?? storedToken();
     if (known === null) {
@@ -105,6 +114,7 @@ export class App {
       refused: (why, status) => this.#refused(why, status),
     });
     this.phase = "ready";
+    void this.checkCli();
     const first = this.me.session ?? session;
     const here = panesHere();
     // After a reload the tab has what it had, which may be more than the session of the address.
@@ -112,7 +122,22 @@ export class App {
     const open = isNew ? [first] : (here ?? recall<string[]>("panes", []));
     for (const id of open.slice(0, MAX_PANES)) this.openInNewPane(id);
     this.active = 0;
+    if (this.#entry !== null && first != null) this.showEntry(first, this.#entry);
+    this.#entry = null;
     this.#listen();
+  }
+
+  /** Opens a session at an entry. */
+  showEntry(session: string, entry: number): void {
+    this.open(session);
+    const pane = this.panes.find(({ id }) => id === session);
+    if (pane) pane.wanted = entry;
+  }
+
+  /** Looks whether the CLI is there and logged in. Without an answer nothing is claimed. */
+  async checkCli(): Promise<void> {
+    if (!this.may("driver") || this.shared || this.me?.demo) return;
+    this.cli = await this.client.cli().catch(() => null);
   }
 
   leave(): void {
@@ -121,6 +146,7 @@ export class App {
     this.sessions.close();
     this.panes = [];
     this.me = null;
+    this.cli = null;
     this.phase = "login";
   }
 
@@ -165,6 +191,12 @@ export class App {
     this.panes = [...this.panes, this.#conversation(id)];
     this.active = this.panes.length - 1;
     this.#rememberPanes();
+  }
+
+  /** Looks for text in a session. */
+  find(id: string, text = ""): void {
+    this.findText = text;
+    this.finding = id;
   }
 
   closePane(at: number): void {
@@ -227,9 +259,39 @@ export class App {
     remember("rightWidth", this.rightWidth);
   }
 
+  /** Details that open by themselves show something. */
+  get shownTab(): PanelTab {
+    if (this.#hasChosenTab || this.rightOpen !== null || this.current === null) return this.tab;
+    const { files, todos, agents, tasks } = this.current.view;
+    const full: Record<PanelTab, boolean> = {
+      changes: files.length > 0,
+      todos: todos.length > 0,
+      agents: agents.length + tasks.length > 0,
+      usage: true,
+      raw: true,
+    };
+    return full[this.tab] ? this.tab : ((["changes", "todos", "agents"] as const).find((tab) => full[tab]) ?? this.tab);
+  }
+
   setTab(tab: PanelTab): void {
+    this.#hasChosenTab = true;
     this.tab = tab;
     remember("tab", tab);
+  }
+
+  /** Ends a session's process with everything that it started. */
+  async stop(conversation: Conversation): Promise<void> {
+    conversation.stopping = true;
+    const done = await this.attempt("The agent could not be stopped", () => this.client.stop(conversation.id));
+    conversation.stopping = false;
+    // The message is true until there is a process again.
+    if (done) conversation.stoppedToast = this.toast("Stopped: no process is left.");
+  }
+
+  /** Ends the running turn. */
+  async interrupt(conversation: Conversation): Promise<void> {
+    const done = await this.attempt("The turn could not be interrupted", () => this.client.interrupt(conversation.id));
+    if (done && !done.interrupted) this.toast("Nothing was running.");
   }
 
   /** Shows a message for a while. The returned id can dismiss it earlier. */
@@ -277,7 +339,7 @@ export class App {
 
   /** Shows the panes of the current history entry. */
   #goBack(): void {
-    const named = takeFragment().session;
+    const { session: named, entry } = takeFragment();
     const wanted = panesHere() ?? (named === null ? [] : [named]);
     if (this.phase !== "ready" || this.shared) return;
     for (const pane of this.panes) if (!wanted.includes(pane.id)) pane.pause();
@@ -285,6 +347,7 @@ export class App {
     this.active = Math.max(0, Math.min(this.active, this.panes.length - 1));
     this.drawer = null;
     remember("panes", wanted);
+    if (named !== null && entry !== null) this.showEntry(named, entry);
   }
 
   #answered(request: Request): void {
@@ -301,9 +364,11 @@ export class App {
   #turned(info: SessionInfo, before: SessionInfo): void {
     const name = revealText(nameOf(info));
     const click = () => this.open(info.id);
-    if (info.status === "waiting") notify("An agent needs input", name, info.id, click);
+    if (info.status === before.status && info.background === before.background) return;
+    if (info.status === "waiting") notify("An agent needs your answer", name, info.id, click);
     else if (info.status === "failed") notify("An agent failed", name, info.id, click);
-    else if (info.status === "idle" && ["running", "waiting", "starting"].includes(before.status)) {
+    // Work in the background does not hold back that the turn is done.
+    else if (!isWorking(info) && isWorking(before) && info.status !== "stopping" && info.status !== "interrupted") {
       notify("An agent is done", name, info.id, click);
     }
   }

@@ -23,6 +23,7 @@ import type {
   Turn,
   View,
 } from "../api/schema.ts";
+import { isWorking } from "../text/status.ts";
 import { apply, emptyView, placeOf } from "../view/apply.ts";
 import { type Layout, layOut } from "../view/rows.ts";
 
@@ -63,6 +64,12 @@ export class Conversation {
   bye = $state<ByeReason | null>(null);
   loaded = $state(false);
   loadingOlder = $state(false);
+  /** Whether the process is being ended. */
+  stopping = $state(false);
+  /** The toast that says so. */
+  stoppedToast: number | null = null;
+  /** An entry to be shown as soon as it is there, from the address. */
+  wanted = $state<number | null>(null);
   seq = $state(0);
   /** Counts redraws; readers of the view depend on it. */
   version = $state(0);
@@ -142,10 +149,13 @@ export class Conversation {
 
   /** Whether a turn is running or about to. Background work is not a turn. */
   get inTurn(): boolean {
-    const status = this.info?.status ?? "idle";
-    return (
-      status === "starting" || status === "waiting" || (status === "running" && this.view.status.state !== "background")
-    );
+    return this.info !== null && isWorking(this.info);
+  }
+
+  /** Whether the line above the composer says what the session is doing. */
+  get isTold(): boolean {
+    const { status, waiting_for: needs } = this.info ?? {};
+    return status === "running" || status === "starting" || needs?.process === true || needs?.budget === true;
   }
 
   /** Requests for a person. Calls of client tools are answered by a program. */

@@ -17,6 +17,11 @@ export function stayWith(panes: string[]): void {
   history.replaceState({ panes }, "", addressOf(panes));
 }
 
+/** The address of an entry of a session. */
+export function addressOfEntry(session: string, entry: number): string {
+  return `${location.origin}${addressOf([session])}&entry=${entry}`;
+}
+
 /** A fragment, which no server or log ever sees. It opens the session for anyone who is signed in and may see it. */
 function addressOf(panes: string[]): string {
   const base = location.pathname + location.search;

@@ -3,7 +3,7 @@
 import type { Client } from "../api/client.ts";
 import type { ServerEvent } from "../api/sse.ts";
 import { EventStream, type LinkState } from "../api/stream.ts";
-import type { RemovedEvent, SessionInfo, SessionsEvent } from "../api/schema.ts";
+import type { RemovedEvent, SearchResult, SessionInfo, SessionsEvent } from "../api/schema.ts";
 
 /** How many sessions the stream starts with. */
 const NEWEST = 100;
@@ -64,13 +64,15 @@ export class Sessions {
 
   put(info: SessionInfo): void {
     const before = this.find(info.id);
+    // Two streams tell of a session; what the slower one says may be over already.
+    if (before !== null && info.newest_seq < before.newest_seq) return;
     const rest = this.all.filter((other) => other.id !== info.id);
     this.archived = this.archived.filter((other) => other.id !== info.id);
     if (info.archived) {
       this.all = rest;
       this.archived = byAge([info, ...this.archived]);
     } else this.all = byAge([info, ...rest]);
-    if (before !== null && before.status !== info.status) this.#events.turned(info, before);
+    if (before !== null && hasTurned(info, before)) this.#events.turned(info, before);
   }
 
   drop(id: string): void {
@@ -93,9 +95,15 @@ export class Sessions {
     this.archived = byAge((await this.#client.sessions({ archived: "true", limit: "100" })).sessions);
   }
 
-  /** Searches on the server, which knows more than the newest hundred. */
-  async search(text: string): Promise<SessionInfo[]> {
-    return (await this.#client.sessions({ search: text, limit: "50" })).sessions;
+  /** Searches on the server, which knows more than the newest hundred: names and folders, and what was said. */
+  async search(text: string): Promise<SearchResult[]> {
+    const [said, named] = await Promise.all([
+      this.#client.search(text).then(({ results }) => results),
+      this.#client.sessions({ search: text, limit: "50" }).then(({ sessions }) => sessions),
+    ]);
+    const known = new Set(said.map(({ session }) => session.id));
+    const rest = named.filter((session) => !known.has(session.id));
+    return [...said, ...rest.map((session) => ({ session, at: session.updated_at, snippet: [] }))];
   }
 
   #take(event: ServerEvent): void {
@@ -108,11 +116,15 @@ export class Sessions {
       this.loaded = true;
       for (const info of sessions) {
         const old = before.get(info.id);
-        if (old !== undefined && old.status !== info.status) this.#events.turned(info, old);
+        if (old !== undefined && hasTurned(info, old)) this.#events.turned(info, old);
       }
     } else if (event.name === "session") this.put(JSON.parse(event.data) as SessionInfo);
     else if (event.name === "removed") this.drop((JSON.parse(event.data) as RemovedEvent).id);
   }
+}
+
+function hasTurned(info: SessionInfo, before: SessionInfo): boolean {
+  return info.status !== before.status || info.background !== before.background;
 }
 
 /** Pinned sessions first, then the newest. */

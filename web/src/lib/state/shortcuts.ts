@@ -70,7 +70,7 @@ export function shortcut(app: App, event: KeyboardEvent): void {
   // The browser's own search would only see the visible rows. Pressed again, it is the browser's.
   if (isFind && app.current !== null && app.dialog === null && app.finding !== app.current.id) {
     event.preventDefault();
-    app.finding = app.current.id;
+    app.find(app.current.id);
     return;
   }
   if (event.key === "Escape" && app.drawer !== null) {

@@ -25,7 +25,7 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
       return { title: "Interrupted", advice: null };
     case "degraded":
       return {
-        title: "Incomplete response",
+        title: "The reply was cut off",
         advice: "The CLI gave no result. What it did is above; ask it to continue.",
       };
     case "lost":
@@ -42,7 +42,10 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
             advice: "Ask it to continue; each message has its own limit.",
           };
         case "error_max_budget_usd":
-          return { title: "Cost limit reached", advice: "Fork this session, or start one with a higher limit." };
+          return {
+            title: "Cost limit reached",
+            advice: "Raise the limit in the session's menu, then send the message again.",
+          };
       }
       return { title, advice: adviceFor(result?.api_error_status ?? null, title) };
     }

@@ -40,6 +40,12 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** A running clock, without fractions: `0 s`, `12 s`, `1 min 4 s`. */
+export function wholeSeconds(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  return seconds < 60 ? `${seconds} s` : duration(seconds * 1000);
+}
+
 /** A countdown: `4:05`, `1:04:05`. */
 export function clock(seconds: number): string {
   const left = Math.max(0, Math.ceil(seconds));

@@ -2,6 +2,7 @@
 
 import type { SessionInfo } from "../api/schema.ts";
 import { splitPath } from "./format.ts";
+import { isWorking } from "./status.ts";
 
 /** Its name, the title it got from the CLI or its first message, or its folder. */
 export function nameOf(info: SessionInfo): string {
@@ -29,14 +30,14 @@ export function groupSessions(sessions: readonly SessionInfo[], now: number, by:
   return [...groups].flatMap(([title, sessions]) => (sessions.length > 0 ? [{ title, sessions }] : []));
 }
 
-const NEEDS_INPUT = "Needs input";
+const NEEDS_INPUT = "Needs your answer";
 const ORDER = [NEEDS_INPUT, "Pinned", "Running", "Today", "Last 7 days", "Older"];
 const DAY_MS = 86_400_000;
 
 function timeGroup(info: SessionInfo, now: number): string {
   if (info.status === "waiting") return NEEDS_INPUT;
   if (info.pinned) return "Pinned";
-  if (["starting", "running", "stopping"].includes(info.status)) return "Running";
+  if (isWorking(info) || info.status === "stopping") return "Running";
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   if (info.updated_at >= midnight) return "Today";
   return info.updated_at >= midnight - 6 * DAY_MS ? "Last 7 days" : "Older";

@@ -102,14 +102,14 @@ export function verbOf(tool: ToolCall): string {
 }
 
 /** How a call ended if it did not simply succeed, and who decided it. */
-export function outcomeOf(tool: ToolCall, request: Request | undefined): string {
+export function outcomeOf(tool: ToolCall, request: Request | undefined, mayAnswer = true): string {
   switch (tool.state) {
     case "pending":
     case "running":
     case "succeeded":
       return "";
     case "waiting_for_permission":
-      return "needs input";
+      return mayAnswer ? "needs your answer" : "needs an answer";
     case "failed":
       return "failed";
   }

@@ -52,3 +52,41 @@ export function findRows(layout: Layout, entryOf: (id: number) => Entry | null, 
     }
   });
 }
+
+/** The row that shows an entry, and the rows inside it that have to be opened for that. Null if it is not loaded. */
+export function rowOfEntry(
+  layout: Layout,
+  entryOf: (id: number) => Entry | null,
+  wanted: number,
+): { row: Row; open: string[] } | null {
+  const starts = new Map<string, number>();
+  for (const row of layout.rows)
+    for (const id of row.kind === "entry" ? [row.entry] : row.kind === "run" ? row.entries : []) {
+      const body = entryOf(id)?.body;
+      if (body?.kind === "tool") starts.set(body.id, id);
+    }
+  for (const ids of layout.children.values())
+    for (const id of ids) {
+      const body = entryOf(id)?.body;
+      if (body?.kind === "tool") starts.set(body.id, id);
+    }
+  const open: string[] = [];
+  let id = wanted;
+  // A hostile stream could make an agent its own parent.
+  for (let depth = 0; depth < 32; depth += 1) {
+    const parent = entryOf(id)?.parent ?? null;
+    if (parent === null) break;
+    const call = starts.get(parent);
+    if (call === undefined) {
+      const row = layout.rows.find((row) => row.kind === "orphans" && row.agent === parent);
+      return row === undefined ? null : { row, open: [...open, row.key] };
+    }
+    open.push(`e${call}`);
+    id = call;
+  }
+  const row = layout.rows.find((row) =>
+    row.kind === "entry" ? row.entry === id : row.kind === "run" && row.entries.includes(id),
+  );
+  if (row === undefined) return null;
+  return { row, open: row.kind === "run" ? [...open, row.key] : open };
+}

@@ -107,8 +107,9 @@ function foldRuns(rows: Row[], entries: readonly Entry[], children: ReadonlyMap<
       pending.push(row.entry);
     } else {
       end();
-      // Attempts count up in one line.
-      if (isRetry(row) && isRetry(folded.at(-1))) folded.pop();
+      // Attempts count up in one line, which goes when the error that they ended in is told.
+      const isError = body?.kind === "text" && body.error != null;
+      if ((isRetry(row) || isError) && isRetry(folded.at(-1))) folded.pop();
       folded.push(row);
     }
   }

@@ -30,6 +30,45 @@ pub(crate) struct TranscriptPage {
     pub(crate) seq: u64,
 }
 
+/// What to look for in all sessions.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SearchParams {
+    /// Words, all of which must be there; a phrase in double quotes.
+    pub(crate) text: String,
+    /// Maximum number of results.
+    #[param(minimum = 1, maximum = 100)]
+    pub(crate) limit: Option<usize>,
+}
+
+/// What was said with these words, the best match first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SearchResults {
+    /// At most one for each session.
+    pub(crate) results: Vec<SearchResult>,
+}
+
+/// Where a session mentions the words.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SearchResult {
+    /// The session.
+    pub(crate) session: SessionInfo,
+    /// When it was said, in milliseconds since 1970.
+    pub(crate) at: i64,
+    /// The text around the words.
+    pub(crate) snippet: Vec<SnippetPart>,
+}
+
+/// A part of a snippet.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct SnippetPart {
+    /// Its text.
+    pub(crate) text: String,
+    /// Whether it is one of the words.
+    pub(crate) matches: bool,
+}
+
 /// Which part of the log to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -74,6 +74,9 @@ pub(crate) struct ChangeSession {
     pub(crate) archived: Option<bool>,
     /// Whether the session is kept when the server removes old sessions.
     pub(crate) pinned: Option<bool>,
+    /// What the session may cost in dollars, from the next turn on; 0 for no limit.
+    #[schema(minimum = 0)]
+    pub(crate) max_cost_usd: Option<f64>,
 }
 
 /// How the copy differs.

@@ -1,0 +1,200 @@
+//! Sessions that the CLI keeps by itself, such as those of a terminal, and the projects that they worked in.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weir_base::time::now_ms;
+use weir_session::transcripts::{LoadedTranscript, PastSession as Found, Transcripts};
+use weir_store::{Append, Lookup, NewEvent, NewStoredSession, SessionId, SessionUpdate, StoredSession};
+use weir_transcript::HostEvent;
+use weir_transcript::import::{ImportedBody, import};
+use weir_transcript::lookup::{LineTopics, search_text};
+use weir_wire::Decoder;
+
+use super::Host;
+use super::opening::{FORKING, resolved};
+use crate::core::Core;
+use crate::error::HostError;
+use crate::info::{SessionInfo, SessionStatus};
+use crate::item::Item;
+use crate::labels::labels;
+use crate::settings::{Actor, KeptSettings};
+
+/// How many of the newest transcripts are looked at.
+const LOOKED_AT: usize = 400;
+/// How many repositories of a root are offered.
+const MAX_REPOSITORIES: usize = 50;
+/// Number of events written at a time.
+const COPIED: usize = 500;
+
+/// A session that the CLI keeps, and that is none of the host's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct PastSession {
+    /// The CLI's id of the session.
+    pub id: String,
+    /// Its title, or its first message.
+    pub title: String,
+    /// Where it worked.
+    pub cwd: String,
+    /// When something last happened, in milliseconds since 1970.
+    pub updated_at: Option<i64>,
+}
+
+/// What the CLI has done in the folders that sessions may work in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct PastWork {
+    /// Sessions, the newest first.
+    pub sessions: Vec<PastSession>,
+    /// Projects: folders of sessions, and repositories directly inside a root. The one that was used last comes first.
+    pub projects: Vec<String>,
+}
+
+impl Host {
+    /// What the CLI has done in the folders that sessions may work in, apart from the host's own sessions.
+    ///
+    /// # Errors
+    /// If the transcripts or the log cannot be read.
+    pub async fn past_work(&self, limit: usize) -> Result<PastWork, HostError> {
+        self.blocking(move |core| {
+            let mut work = PastWork::default();
+            for found in found(core)? {
+                let Some(past) = described(core, &found) else { continue };
+                if !work.projects.contains(&past.cwd) {
+                    work.projects.push(past.cwd.clone());
+                }
+                let is_own = core.options.store.find(Lookup::CliSession(past.id.clone())).wait()?.is_some();
+                if !is_own && work.sessions.len() < limit {
+                    work.sessions.push(past);
+                }
+            }
+            for root in &core.options.roots {
+                let folders = repositories(root).into_iter().filter(|path| !work.projects.contains(path));
+                let folders: Vec<String> = folders.collect();
+                work.projects.extend(folders);
+            }
+            Ok(work)
+        })
+        .await
+    }
+
+    /// Begins a session with the history of one that the CLI keeps. The CLI copies its own when the first message is sent,
+    /// so the other one stays as it is and may be continued elsewhere.
+    ///
+    /// # Errors
+    /// If the CLI has no such session in a folder that sessions may work in, or the log cannot be written.
+    pub async fn adopt(&self, id: &str, by: &Actor) -> Result<SessionInfo, HostError> {
+        self.check_open()?;
+        let (id, by) = (id.to_owned(), by.name.clone());
+        let row = self.blocking(move |core| adopt(core, id, by)).await?;
+        let info = SessionInfo::of(&row);
+        self.core.hub.tell(&Arc::new(info.clone()));
+        Ok(info)
+    }
+}
+
+/// The newest transcripts of the CLI. Blocks.
+fn found(core: &Core) -> Result<Vec<Found>, HostError> {
+    let Some(config) = &core.options.cli_config else { return Ok(Vec::new()) };
+    let transcripts = Transcripts::below(config);
+    let all = transcripts.all().map_err(|error| HostError::Failed(error.to_string()))?;
+    // One that was removed or cannot be read is left out.
+    let looked = all.into_iter().take(LOOKED_AT).filter_map(|file| transcripts.look(file).ok());
+    Ok(looked.filter(|past| !past.glance.is_agent).collect())
+}
+
+/// A transcript as a session of a folder that sessions may work in. Blocks.
+fn described(core: &Core, found: &Found) -> Option<PastSession> {
+    let cwd = resolved(Path::new(found.glance.cwd.as_deref()?)).ok()?;
+    if !core.options.roots.iter().any(|root| cwd.starts_with(root)) || found.about().is_empty() {
+        return None;
+    }
+    Some(PastSession {
+        id: found.found.id.clone(),
+        title: found.about().to_owned(),
+        cwd: cwd.to_string_lossy().into_owned(),
+        updated_at: found.glance.updated_at,
+    })
+}
+
+/// The repositories directly inside a folder, by name. Blocks.
+fn repositories(root: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
+    let folders =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.join(".git").exists());
+    let mut names: Vec<String> = folders.map(|path| path.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names.truncate(MAX_REPOSITORIES);
+    names
+}
+
+fn adopt(core: &Core, id: String, by: String) -> Result<StoredSession, HostError> {
+    let none = || HostError::NoSuchPast(id.clone());
+    let past = found(core)?.into_iter().find(|past| past.found.id == id).ok_or_else(none)?;
+    let described = described(core, &past).ok_or_else(none)?;
+    let loaded = LoadedTranscript::read(&past.found).map_err(|error| HostError::Failed(error.to_string()))?;
+    let (view, _) = loaded.view();
+    let store = &*core.options.store;
+    let session = SessionId::random();
+    let mut new = NewStoredSession::new(session.clone(), now_ms());
+    new.facts = SessionUpdate {
+        cwd: Some(described.cwd),
+        status: Some(FORKING.to_owned()),
+        ..SessionUpdate::default()
+    };
+    store.create(new).wait()?;
+    let mut events = events_of(&loaded);
+    while !events.is_empty() {
+        let rest = events.split_off(events.len().min(COPIED));
+        store.append(Append::new(session.clone(), std::mem::replace(&mut events, rest))).wait()?;
+    }
+    let kept = KeptSettings {
+        fork_of: Some(id),
+        inherited_usd: view.cost.usd,
+        title: Some(described.title),
+        origin: "page".to_owned(),
+        created_by: by,
+        ..KeptSettings::default()
+    };
+    let mut append = Append::new(session.clone(), Vec::new());
+    append.update = SessionUpdate {
+        at: Some(now_ms()),
+        status: Some(SessionStatus::Idle.as_str().to_owned()),
+        settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
+        ..SessionUpdate::default()
+    };
+    store.append(append).wait()?;
+    store.find(Lookup::Id(session.clone())).wait()?.ok_or(HostError::NotFound(session))
+}
+
+/// The events that the session would have in our log.
+fn events_of(loaded: &LoadedTranscript) -> Vec<NewEvent> {
+    let (mut decoder, mut topics) = (Decoder::new(), LineTopics::default());
+    let mut events = Vec::new();
+    let mut at = 0;
+    import(&loaded.transcript(), &mut |event| {
+        at = event.at.unwrap_or(at);
+        match event.body {
+            ImportedBody::Line(raw) => {
+                let line = decoder.decode(&raw);
+                events.push(NewEvent {
+                    at,
+                    search_text: search_text(&line),
+                    labels: labels(&mut topics, &line),
+                    ..Item::line_event(&raw)
+                });
+            }
+            ImportedBody::Host(host) => {
+                let said = match &host {
+                    HostEvent::MessageQueued { text, .. } => Some(text.clone()),
+                    _ => None,
+                };
+                let logged = Item::Host(host).to_event(at, None);
+                events.extend(logged.map(|event| NewEvent { search_text: said, ..event }));
+            }
+        }
+    });
+    events
+}

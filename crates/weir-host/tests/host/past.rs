@@ -1,0 +1,90 @@
+//! Sessions that the CLI keeps by itself, as a terminal leaves them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_host::{Host, HostError, HostOptions};
+use weir_store::{MemoryStore, SessionId};
+use weir_transcript::EntryBody;
+
+use crate::place::{Place, ask, id_of, me, says, soon};
+
+/// A host that knows nothing of earlier sessions, and where the CLI keeps its own.
+fn newcomer(place: &Place) -> HostOptions {
+    let mut options = place.options();
+    options.store = Arc::new(MemoryStore::new());
+    options.cli_config = Some(place.home().join(".claude"));
+    options
+}
+
+/// Leaves a session of the CLI behind. Returns the CLI's id of it.
+async fn terminal(place: &Place) -> String {
+    let host = place.host().await;
+    let id: SessionId = place.session(&host).await;
+    ask(&host, &id, format!("Count the mills {}", says("Four mills."))).await;
+    let cli = host.info(&id).await.unwrap().cli_session_id.unwrap();
+    soon(host.shut_down(Duration::ZERO)).await;
+    cli
+}
+
+fn texts(page: &weir_host::TranscriptPage) -> Vec<String> {
+    let said = page.entries.iter().rev().filter_map(|entry| match &entry.body {
+        EntryBody::Text(text) => Some(text.text.clone()),
+        _ => None,
+    });
+    said.collect()
+}
+
+#[tokio::test]
+async fn a_session_of_a_terminal_is_listed_and_continued_as_a_copy() {
+    let place = Place::new();
+    let cli = terminal(&place).await;
+    std::fs::create_dir_all(place.directory().join("mill/.git")).unwrap();
+    let host = Host::open(newcomer(&place)).await.unwrap();
+    let work = soon(host.past_work(10)).await.unwrap();
+    let mill = place.directory().join("mill").to_string_lossy().into_owned();
+    assert_eq!(work.projects, [place.work(), mill], "used ones come first, then repositories");
+    let [past] = work.sessions.as_slice() else { panic!("{:?}", work.sessions) };
+    assert_eq!((past.id.as_str(), past.cwd.as_str()), (cli.as_str(), place.work().as_str()));
+    assert!(past.title.starts_with("Count the mills"), "{}", past.title);
+
+    let info = soon(host.adopt(&cli, &me())).await.unwrap();
+    let id = id_of(&info);
+    assert!(info.title.unwrap().starts_with("Count the mills"));
+    assert_eq!(texts(&host.transcript(&id, None, 100).await.unwrap()), ["Four mills."]);
+    assert_eq!(ask(&host, &id, says("And a weir.")).await, "And a weir.");
+    let own = host.info(&id).await.unwrap().cli_session_id.unwrap();
+    assert_ne!(own, cli, "the other one stays as it is");
+    assert_eq!(texts(&host.transcript(&id, None, 100).await.unwrap()), ["Four mills.", "And a weir."]);
+    // Its copy is one of the host's own now.
+    let work = soon(host.past_work(10)).await.unwrap();
+    assert_eq!(work.sessions.iter().map(|past| past.id.as_str()).collect::<Vec<_>>(), [cli.as_str()]);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn nothing_outside_the_roots_and_nothing_unknown_is_continued() {
+    let place = Place::new();
+    let cli = terminal(&place).await;
+    let mut options = newcomer(&place);
+    let elsewhere = place.path("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    options.roots = vec![elsewhere.canonicalize().unwrap()];
+    let host = Host::open(options).await.unwrap();
+    let work = soon(host.past_work(10)).await.unwrap();
+    assert!(work.sessions.is_empty() && work.projects.is_empty(), "{work:?}");
+    for id in [cli.as_str(), "", "../../etc/passwd", "6492f1a6-8f20-4999-a476-fc84fb36debb"] {
+        let refused = soon(host.adopt(id, &me())).await;
+        assert!(matches!(refused, Err(HostError::NoSuchPast(_))), "{id}: {refused:?}");
+    }
+    assert!(host.list(weir_host::ListSessions::default()).await.unwrap().sessions.is_empty());
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+
+    // Where the CLI has a home of its own, none of its sessions can be found.
+    let mut options = newcomer(&place);
+    options.cli_config = None;
+    let host = Host::open(options).await.unwrap();
+    assert!(soon(host.past_work(10)).await.unwrap().sessions.is_empty());
+    soon(host.shut_down(Duration::ZERO)).await;
+}

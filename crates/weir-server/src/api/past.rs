@@ -1,0 +1,54 @@
+//! Sessions that the CLI keeps by itself, such as those of a terminal.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use weir_host::{PastWork, SessionInfo};
+
+use super::answer::{self, Answer};
+use super::sessions::may_begin;
+use crate::auth::Principal;
+use crate::extract::Path;
+use crate::guard::Audited;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// How many sessions are listed.
+const MAX_LISTED: usize = 50;
+
+/// What the CLI has done in the folders that sessions may work in: its own sessions, such as those of a terminal, and the
+/// projects they belong to.
+#[utoipa::path(get, path = "/v1/past-sessions", tag = "sessions",
+    responses((status = 200, description = "The sessions and projects.", body = PastWork)))]
+pub(crate) async fn past_list(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+) -> Answer<PastWork> {
+    for_all_sessions(&who)?;
+    answer::ok(app.host().past_work(MAX_LISTED).await?)
+}
+
+/// Creates a session that continues a copy of one of the CLI's own. The other one stays as it is.
+#[utoipa::path(post, path = "/v1/past-sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The CLI's id of the session.")),
+    responses((status = 201, description = "The session.", body = SessionInfo)))]
+pub(crate) async fn past_adopt(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    for_all_sessions(&who)?;
+    may_begin(&app, &who)?;
+    let info = app.host().adopt(&id, &who.actor()).await?;
+    let mut response = answer::json(StatusCode::CREATED, &info).into_response();
+    response.extensions_mut().insert(Audited(format!("session {}", info.id)));
+    Ok(response)
+}
+
+/// A token for one session could not see another one.
+fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
+    match who.session {
+        None => Ok(()),
+        Some(_) => Err(Problem::forbidden("one_session", "this token is valid for one session only")),
+    }
+}
