@@ -1,11 +1,89 @@
-//! Detects the kind of project and the checks that it has, for `weir loop init`. Looks at file names, runs nothing.
+//! Detects the kind of project, the checks that it has and what decides about them, for `weir loop init`. Looks at file
+//! names, runs nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::config::{Gate, Time};
+use crate::config::{Gate, Setup, Time};
+use crate::protection::{Ecosystem, Pattern};
+
+/// Folders in which projects keep their tests.
+const TEST_FOLDERS: [&str; 14] = [
+    "test",
+    "tests",
+    "spec",
+    "specs",
+    "e2e",
+    "features",
+    "testing",
+    "t",
+    "__tests__",
+    "integration",
+    "fixtures",
+    "testdata",
+    "checks",
+    "ci",
+];
+
+/// What was found in a project.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Detected {
+    /// Its checks.
+    pub gates: Vec<Gate>,
+    /// Its ecosystems, whose tests, manifests and configuration are protected.
+    pub ecosystems: Vec<Ecosystem>,
+    /// Folders of tests that are not those of an ecosystem.
+    pub protected: Vec<PathBuf>,
+    /// Programs that prepare a folder.
+    pub setup: Vec<Setup>,
+    /// Folders that gates may keep.
+    pub caches: Vec<PathBuf>,
+}
+
+/// Looks at a workspace.
+pub fn detect(workspace: &Path) -> Detected {
+    let gates = gates(workspace);
+    let has = |name: &str| workspace.join(name).is_file();
+    let mut ecosystems: Vec<Ecosystem> =
+        gates.iter().filter_map(|gate| Ecosystem::of_command(&gate.command)).collect();
+    ecosystems.sort();
+    ecosystems.dedup();
+    let is_known = |folder: &str| {
+        let inside = Path::new(folder).join("x");
+        ecosystems.iter().flat_map(|kind| kind.patterns()).any(|text| Pattern::new(text).covers(&inside))
+    };
+    let has_files = |folder: &str| {
+        let entries = std::fs::read_dir(workspace.join(folder)).into_iter().flatten();
+        entries.filter_map(Result::ok).any(|entry| entry.path().is_file())
+    };
+    let protected = TEST_FOLDERS.into_iter().filter(|folder| has_files(folder) && !is_known(folder));
+    let protected = protected.map(PathBuf::from).collect();
+    let mut caches = Vec::new();
+    if has("Cargo.toml") || has("pom.xml") {
+        caches.push(PathBuf::from("target"));
+    }
+    Detected { gates, protected, setup: node_setup(workspace), caches, ecosystems }
+}
+
+/// How a Node project gets its packages: exactly those of its lock file.
+fn node_setup(workspace: &Path) -> Vec<Setup> {
+    let locks: [(&str, &[&str]); 4] = [
+        ("package-lock.json", &["npm", "ci"]),
+        ("pnpm-lock.yaml", &["pnpm", "install", "--frozen-lockfile"]),
+        ("yarn.lock", &["yarn", "install", "--frozen-lockfile"]),
+        ("bun.lock", &["bun", "install", "--frozen-lockfile"]),
+    ];
+    let found = locks.into_iter().find(|(lock, _)| workspace.join(lock).is_file());
+    let setup = |(lock, command): (&str, &[&str])| Setup {
+        command: command.iter().map(ToString::to_string).collect(),
+        timeout: Time::minutes(15),
+        files: vec![PathBuf::from(lock), PathBuf::from("package.json")],
+        caches: vec![PathBuf::from("node_modules")],
+    };
+    found.map(setup).into_iter().collect()
+}
 
 /// Proposes gates for a workspace.
-pub fn gates(workspace: &Path) -> Vec<Gate> {
+fn gates(workspace: &Path) -> Vec<Gate> {
     let has = |name: &str| workspace.join(name).is_file();
     let mut found: Vec<(&str, Vec<Gate>)> = Vec::new();
     if has("Cargo.toml") {
@@ -81,13 +159,14 @@ fn gate(name: &str, command: &[&str], files: &[&str]) -> Gate {
 }
 
 /// The text of a new configuration.
-pub fn config_text(gates: &[Gate]) -> String {
+pub fn config_text(detected: &Detected) -> String {
+    let Detected { gates, ecosystems, protected, setup, caches } = detected;
     let mut text = "\
 # The unattended loop: `weir loop run`. `weir loop config check` checks this file, `weir loop config schema` prints
 # all keys.
 [loop]
 tasks = \"TASKS.md\"
-
+@@
 # The first limit that is reached ends the run. Limits cannot be disabled.
 [loop.limits]
 cost_usd = 10.0
@@ -102,7 +181,16 @@ wall_time = \"90m\"
 [loop.coder]
 allowed_tools = [\"Read\", \"Edit\", \"Write\", \"Bash\", \"Glob\", \"Grep\"]
 "
-    .to_owned();
+    .replace("@@", &protection_text(ecosystems, protected, caches));
+    for setup in setup {
+        text.push_str(&format!(
+            "\n# Runs in each folder before sessions and checks do, and again when one of its files has changed.\n\
+             [[loop.setup]]\ncommand = [{}]\nfiles = [{}]\ncaches = [{}]\n",
+            quoted(&setup.command),
+            quoted_paths(&setup.files),
+            quoted_paths(&setup.caches)
+        ));
+    }
     if gates.is_empty() {
         text.push_str(
             "\n# No checks were found. Without any, only the model's word says that a task is done. For example:\n\
@@ -110,8 +198,6 @@ allowed_tools = [\"Read\", \"Edit\", \"Write\", \"Bash\", \"Glob\", \"Grep\"]
         );
     }
     for gate in gates {
-        let quoted =
-            |words: &[String]| words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
         text.push_str(&format!(
             "\n[[loop.gates]]\nname = {:?}\ncommand = [{}]\ntimeout = \"{}\"\n",
             gate.name,
@@ -119,12 +205,43 @@ allowed_tools = [\"Read\", \"Edit\", \"Write\", \"Bash\", \"Glob\", \"Grep\"]
             gate.timeout
         ));
         if !gate.files.is_empty() {
-            let files: Vec<String> =
-                gate.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-            text.push_str(&format!("files = [{}]\n", quoted(&files)));
+            text.push_str(&format!("files = [{}]\n", quoted_paths(&gate.files)));
         }
     }
     text
+}
+
+fn protection_text(ecosystems: &[Ecosystem], protected: &[PathBuf], caches: &[PathBuf]) -> String {
+    let mut text = String::new();
+    if !ecosystems.is_empty() {
+        let names: Vec<String> = ecosystems.iter().map(|kind| kind.name().to_owned()).collect();
+        text.push_str(&format!(
+            "\n# Tests, manifests, lock files and the configuration of runners, which no task may change. A task that has to\n\
+             # says so in the list: `- touch: tests/new_*.py`.\necosystems = [{}]\n",
+            quoted(&names)
+        ));
+    }
+    if !protected.is_empty() {
+        text.push_str(&format!(
+            "\n# What else says how the work is checked.\nprotected = [{}]\n",
+            quoted_paths(protected)
+        ));
+    }
+    if !caches.is_empty() {
+        text.push_str(&format!(
+            "\n# Checks run in a clean checkout, apart from these. The last check of a run starts without them.\ncaches = [{}]\n",
+            quoted_paths(caches)
+        ));
+    }
+    text
+}
+
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
+}
+
+fn quoted_paths(paths: &[PathBuf]) -> String {
+    quoted(&paths.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -136,9 +253,13 @@ mod tests {
         for (name, text) in files {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
-        let gates = gates(folder.path());
-        let config = crate::config::parse(&config_text(&gates)).unwrap();
+        let found = detect(folder.path());
+        let config = crate::config::parse(&config_text(&found)).unwrap();
+        let gates = found.gates;
         assert_eq!(config.gates, gates, "the proposed gates can be parsed");
+        assert_eq!((&config.setup, &config.caches), (&found.setup, &found.caches));
+        assert_eq!(config.ecosystems.clone().unwrap_or_default(), found.ecosystems);
+        assert_eq!(config.protected, found.protected);
         let findings = crate::config::check(&config);
         assert!(findings.iter().all(|finding| finding.level != crate::config::Level::Error), "{findings:?}");
         gates.into_iter().map(|gate| gate.command.join(" ")).collect()

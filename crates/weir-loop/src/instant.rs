@@ -6,7 +6,7 @@
 #[cfg(not(test))]
 pub(crate) use plain::{begin, reached};
 #[cfg(test)]
-pub(crate) use tested::{begin, count, kill_after, reached, revive};
+pub(crate) use tested::{begin, count, kill_after, meanwhile, reached, revive, was_too_late};
 
 #[cfg(not(test))]
 mod plain {
@@ -32,12 +32,25 @@ mod tested {
         static COUNT: Cell<usize> = const { Cell::new(0) };
         static KILL_AFTER: Cell<Option<usize>> = const { Cell::new(None) };
         static DEAD: RefCell<Option<String>> = const { RefCell::new(None) };
+        static MEANWHILE: RefCell<Option<(usize, Box<dyn FnMut() -> bool>)>> = const { RefCell::new(None) };
     }
 
     /// Kills the run after this many changes.
     pub(crate) fn kill_after(number: usize) {
         revive();
         KILL_AFTER.set(Some(number));
+    }
+
+    /// Does something else after this many changes, as a person would meanwhile. It is tried again after the next change
+    /// until it says that it was done.
+    pub(crate) fn meanwhile(number: usize, what: impl FnMut() -> bool + 'static) {
+        COUNT.set(0);
+        MEANWHILE.set(Some((number, Box::new(what))));
+    }
+
+    /// Whether it was not done, because there were fewer changes.
+    pub(crate) fn was_too_late() -> bool {
+        MEANWHILE.take().is_some()
     }
 
     /// Returns the last change before the kill, if there was one. The runs that follow are not killed.
@@ -63,6 +76,11 @@ mod tested {
         begin();
         let count = COUNT.get() + 1;
         COUNT.set(count);
+        if let Some((number, mut what)) = MEANWHILE.take()
+            && !(count >= number && what())
+        {
+            MEANWHILE.set(Some((number, what)));
+        }
         if KILL_AFTER.get() == Some(count) {
             DEAD.set(Some(what.to_owned()));
             begin();

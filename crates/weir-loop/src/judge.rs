@@ -78,6 +78,13 @@ pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
             format!("protected files were changed and have been restored: {}", work.protected.join(", "));
         return Some(Failure::new(Outcome::Failed, reason, ""));
     }
+    if !work.leading_outside.is_empty() {
+        let reason = format!(
+            "links lead out of the repository, so what the checks would read is not in the commit: {}",
+            work.leading_outside.join(", ")
+        );
+        return Some(Failure::new(Outcome::Failed, reason, ""));
+    }
     if work.files > 0 {
         return None;
     }

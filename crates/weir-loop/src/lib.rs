@@ -24,6 +24,7 @@ pub mod notification;
 pub mod outcome;
 pub mod plan;
 pub mod prompt;
+pub mod protection;
 pub mod report;
 pub mod shell;
 pub mod state;

@@ -112,6 +112,12 @@ pub struct Inspection {
     pub removed: u64,
     /// Protected files that were changed and have been restored.
     pub protected: Vec<String>,
+    /// Files that say how work is checked, which were changed because the task may touch them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<String>,
+    /// New links that lead out of the repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leading_outside: Vec<String>,
     /// Whether the task list was changed and has been restored.
     pub list_restored: bool,
     /// Repositories and worktrees in the working tree that are not submodules: work done there cannot be committed.

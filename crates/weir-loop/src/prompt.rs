@@ -168,6 +168,7 @@ mod tests {
             details: details.into(),
             acceptance: vec!["`app --json` prints JSON".into()],
             needs: Vec::new(),
+            touch: Vec::new(),
             done: false,
         }
     }

@@ -21,11 +21,10 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
     for gate in &config.gates {
         writeln!(out, "Gate {}: {} (up to {})", gate.name, gate.command.join(" "), gate.timeout)?;
     }
-    let protected: Vec<String> = config
-        .protected_paths(place.file.path.as_deref())
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let listed = config.protected_paths(place.file.path.as_deref());
+    let listed = listed.iter().map(|path| path.display().to_string());
+    let built_in = config.ecosystems().into_iter().map(|kind| format!("what checks {} code", kind.name()));
+    let protected: Vec<String> = listed.chain(built_in).collect();
     writeln!(
         out,
         "Protected: {}",

@@ -6,7 +6,9 @@ mod dry_run;
 mod frame;
 mod host;
 mod init;
+mod inside;
 mod lines;
+mod merge;
 mod person;
 mod plan;
 mod process;
@@ -27,6 +29,9 @@ use crate::exit::{Exit, UsageError, tell};
 use crate::opts::{LoopCommand, LoopPlaceOpts};
 
 pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
+    if let Some(place) = steers(&command) {
+        inside::refuse(&Place::open(place)?.folders)?;
+    }
     match command {
         LoopCommand::Init { place, force } => init::run(&Place::workspace(&place)?, force),
         LoopCommand::Plan(opts) => plan::run(opts),
@@ -37,9 +42,21 @@ pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
         }
         LoopCommand::Skip { place, task } => person::skip(&Place::open(&place)?, &task),
         LoopCommand::Retry { place, task } => person::retry(&Place::open(&place)?, &task),
+        LoopCommand::Merge { place } => merge::run(Place::open(&place)?),
         LoopCommand::Report { place, html, run } => report::run(&Place::open(&place)?, html, run.as_deref()),
         LoopCommand::Replay { place, run, json } => replay::run(&Place::open(&place)?, run.as_deref(), json),
         LoopCommand::Config { command } => configuration::run(command),
+    }
+}
+
+/// The place of a command that steers a run, which only a person may do.
+fn steers(command: &LoopCommand) -> Option<&LoopPlaceOpts> {
+    match command {
+        LoopCommand::Answer { place, answers, .. } if !answers.is_empty() => Some(place),
+        LoopCommand::Skip { place, .. } | LoopCommand::Retry { place, .. } | LoopCommand::Merge { place } => {
+            Some(place)
+        }
+        _ => None,
     }
 }
 

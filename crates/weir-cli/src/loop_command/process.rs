@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use weir_bridge::config::Config;
 use weir_loop::agent::{AgentRequest, HostAgent, SessionFactory};
-use weir_loop::shell::Folders;
+use weir_loop::shell::{Folders, INSIDE, fence_place};
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets};
 use weir_session::{FolderTrust, SessionOptions};
 
@@ -24,7 +24,7 @@ pub(super) struct Process {
     pub(super) probe_cache: Option<Arc<ProbeCache>>,
     /// Builds sandboxes for sessions.
     pub(super) fence: Option<Fence>,
-    /// The sandbox for the loop's sessions, its git and its gates.
+    /// The sandbox around the workspace. Sessions and gates get one for their place.
     pub(super) sandbox: Option<Sandbox>,
     /// Creates the options of a session.
     pub(super) factory: SessionFactory,
@@ -49,13 +49,22 @@ impl Process {
         let trust = crate::trust::policy(opts.trust_folder);
         crate::trust::warn_if_ignored(Some(&places.workspace), &trust);
         let workspace = places.workspace.canonicalize()?;
+        let root = places.root.clone();
         let fence = fence(opts.sandbox)?;
         if let Some(fence) = &fence {
             fence.keep_out(std::slice::from_ref(&workspace), bridge)?;
         }
-        let sandbox = fence.as_ref().map(|fence| around(fence, &workspace));
+        let sandbox = fence.as_ref().map(|fence| {
+            let mut sandbox = fence.around(&workspace);
+            // The repository of a worktree is elsewhere. The planner can read it.
+            sandbox
+                .readable
+                .extend(git_folders(&workspace).into_iter().filter(|path| !path.starts_with(&workspace)));
+            sandbox
+        });
+        let objects = objects(&workspace);
         let fenced = sandbox.clone();
-        // Neither git nor a gate has to log in.
+        // No gate has to log in.
         let sandbox = sandbox.map(|sandbox| Sandbox { credentials: None, ..sandbox });
         let factory = move |request: &AgentRequest| {
             let mut options = SessionOptions::new();
@@ -66,9 +75,16 @@ impl Process {
                 }
                 trust => trust.clone(),
             };
-            options.sandbox.clone_from(&fenced);
+            options.sandbox = fenced.as_ref().map(|sandbox| match is_same(&request.cwd, &workspace) {
+                true => sandbox.clone(),
+                // A task has its own place, and of the repository only the objects, to read.
+                false => fence_place(sandbox, &workspace, &request.cwd, &objects),
+            });
             options.program.clone_from(&program);
             options.environment = variables.clone();
+            if !is_same(&request.cwd, &workspace) {
+                options.environment = std::mem::take(&mut options.environment).set(INSIDE, &root);
+            }
             options.secrets = masked.clone();
             options.probe_cache.clone_from(&cache);
             options.state_directory = Some(state.clone());
@@ -101,13 +117,25 @@ fn fence(opts: SandboxOpts) -> anyhow::Result<Option<Fence>> {
     }
 }
 
-/// The sandbox around a workspace: it includes the git folders of its repository, wherever they are.
-fn around(fence: &Fence, workspace: &Path) -> Sandbox {
-    let mut sandbox = fence.around(workspace);
-    sandbox
-        .writable
-        .extend(git_folders(workspace).into_iter().filter(|folder| !folder.starts_with(workspace)));
-    sandbox
+/// The folders with the objects of a repository, and those that they borrow from.
+fn objects(workspace: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = git_folders(workspace)
+        .into_iter()
+        .map(|folder| folder.join("objects"))
+        .filter(|path| path.is_dir())
+        .collect();
+    let mut next = 0;
+    while let Some(folder) = all.get(next).cloned() {
+        let text = std::fs::read_to_string(folder.join("info/alternates")).unwrap_or_default();
+        let more: Vec<PathBuf> = text
+            .lines()
+            .map(|line| folder.join(line))
+            .filter(|path| path.is_dir() && !all.contains(path))
+            .collect();
+        all.extend(more);
+        next += 1;
+    }
+    all
 }
 
 /// The git folders of a workspace. In a worktree, the file `.git` names its own git folder, which in turn names the

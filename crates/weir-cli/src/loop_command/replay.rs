@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use serde_json::json;
 use weir_base::money;
 use weir_loop::agent::run_from_log;
+use weir_loop::protection::Protection;
 use weir_loop::report::{ending, task_words};
 use weir_loop::state::Attempt;
 use weir_transcript::{Fold, FoldOptions, HostEvent, View};
@@ -25,7 +26,7 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
     for record in &run.tasks {
         for attempt in &record.attempts {
             let Some(log) = &attempt.log else { continue };
-            let replayed = run_from_log(log, &place.folders.workspace, &[])
+            let replayed = run_from_log(log, &place.folders.workspace, &Protection::default())
                 .with_context(|| format!("cannot read the log {}", log.display()))?;
             let cost = replayed.as_ref().and_then(|replayed| replayed.cost_usd);
             let agrees = agrees(attempt, cost);

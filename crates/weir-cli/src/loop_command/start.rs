@@ -47,7 +47,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         sandbox.check().await?;
     }
     let sandbox = process.sandbox.clone();
-    let options = OpenOptions { new_run: opts.new, allow_dirty: opts.allow_dirty, sandbox: sandbox.clone() };
+    let options = OpenOptions { new_run: opts.new, allow_dirty: opts.allow_dirty };
     let opened = open(&place.folders, &place.file.config, options).await?;
     if let Some(until) = wanted.until.as_ref().filter(|until| opened.state.task(until).is_none()) {
         let text = format!("--until {until}: task not found; `weir loop status` shows the names");
@@ -130,8 +130,10 @@ fn exit(end: &RunEnd, run: &RunState) -> Exit {
         RunEnd::WaitTooLong { .. } => Exit::RateLimited,
         RunEnd::NotStarted { .. } => Exit::NotStarted,
         RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::Enough | RunEnd::Unfinished | RunEnd::SameFailure { .. } | RunEnd::Error { .. } => {
-            Exit::ErrorResult
-        }
+        RunEnd::Enough
+        | RunEnd::Unfinished
+        | RunEnd::Unconfirmed { .. }
+        | RunEnd::SameFailure { .. }
+        | RunEnd::Error { .. } => Exit::ErrorResult,
     }
 }

@@ -68,6 +68,11 @@ pub(crate) enum LoopCommand {
         /// The task
         task: String,
     },
+    /// Brings the commits of a run to your branch, if they wait because of your own edits or commits
+    Merge {
+        #[command(flatten)]
+        place: LoopPlaceOpts,
+    },
     /// Writes the report of the run
     Report {
         #[command(flatten)]

@@ -23,3 +23,4 @@ mod page;
 mod repository;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod steer;

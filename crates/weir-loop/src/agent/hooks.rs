@@ -5,13 +5,15 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 use weir_wire::HookRegistration;
 
+use crate::protection::Protection;
+
 /// Decides which tool calls are forbidden.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
     /// The folder of the task.
     pub(super) cwd: PathBuf,
-    /// Files and folders that must not be changed, relative to `cwd`.
-    pub(super) protected: Vec<PathBuf>,
+    /// Files that must not be changed, relative to `cwd`.
+    pub(super) protected: Protection,
 }
 
 /// The hook that makes the CLI ask us.
@@ -49,11 +51,8 @@ impl Rules {
         }
         let path = input.get(key).and_then(Value::as_str)?;
         let path = self.relative(Path::new(path))?;
-        let protected = self.protected.iter().find(|protected| path.starts_with(protected))?;
-        Some(format!(
-            "{} is protected: it says how the work is checked. Leave it as it is.",
-            protected.display()
-        ))
+        let pattern = self.protected.why(&path)?;
+        Some(format!("{pattern} is protected: it says how the work is checked. Leave it as it is."))
     }
 
     /// The path relative to `cwd`, without `.` and `..`. `None` if it lies outside.
@@ -80,7 +79,11 @@ mod tests {
     fn rules() -> Rules {
         Rules {
             cwd: PathBuf::from("/w"),
-            protected: vec![PathBuf::from("weir.toml"), PathBuf::from("tests")],
+            protected: Protection::of(
+                &crate::config::parse("[loop]\nprotected = [\"tests\"]\n").unwrap(),
+                Some(Path::new("weir.toml")),
+                &|_| None,
+            ),
         }
     }
 

@@ -10,6 +10,7 @@ use weir_wire::{Decoder, Framer};
 use super::hooks::Rules;
 use super::record::SessionRecord;
 use super::run::AgentRun;
+use crate::protection::Protection;
 
 /// Entries that the fold keeps: enough to match results with their calls.
 const KEPT_ENTRIES: usize = 256;
@@ -36,8 +37,8 @@ fn mentions(path: &Path, session_id: &str) -> bool {
 }
 
 /// How a session ended, if its log has a result. A session without a result was cut off.
-pub fn run_from_log(path: &Path, cwd: &Path, protected: &[PathBuf]) -> std::io::Result<Option<AgentRun>> {
-    let rules = Rules { cwd: cwd.to_owned(), protected: protected.to_vec() };
+pub fn run_from_log(path: &Path, cwd: &Path, protected: &Protection) -> std::io::Result<Option<AgentRun>> {
+    let rules = Rules { cwd: cwd.to_owned(), protected: protected.clone() };
     let (fold, record) = read(path)?;
     if fold.view().turns.iter().all(|turn| turn.result.is_none()) {
         return Ok(None);

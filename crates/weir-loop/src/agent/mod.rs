@@ -21,6 +21,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use weir_session::SessionSpec;
 
+use crate::protection::Protection;
+
 pub use answers::{AnswerError, match_answers};
 pub use approvals::{ApprovalMessage, Approvals, OpenAsk};
 pub use host::{HostAgent, LoopSessions};
@@ -54,7 +56,7 @@ pub struct AgentRequest {
     /// Whether all permissions are skipped.
     pub skip_permissions: bool,
     /// Files that the session must not change.
-    pub protected: Vec<PathBuf>,
+    pub protected: Protection,
 }
 
 /// How urgently a session has to end.

@@ -18,6 +18,7 @@ pub use mode::Mode;
 pub use time::Time;
 
 pub use crate::limits::{Limits, TaskLimits};
+pub use crate::protection::Ecosystem;
 
 /// The table `[loop]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,8 +36,19 @@ pub struct Config {
     pub gates: Vec<Gate>,
     /// What happens to a task if a gate fails after it that had already failed before it.
     pub already_broken: AlreadyBroken,
-    /// Files and folders that no task may change, in addition to the configuration and the files of the gates.
+    /// Files and folders that no task may change, in addition to the configuration, the files of the gates, and what
+    /// decides about the checks of the project's ecosystems. Patterns: `*` and `?` within a name, `**` over folders.
     pub protected: Vec<PathBuf>,
+    /// The ecosystems whose tests, manifests, lock files and runner configurations are protected. Without it, those of
+    /// the gates' programs.
+    pub ecosystems: Option<Vec<Ecosystem>>,
+    /// Programs that prepare a folder before anything runs there, such as `npm ci`.
+    pub setup: Vec<Setup>,
+    /// Folders that gates may keep from one check to the next, such as `target`. The last check of a run starts without
+    /// them.
+    pub caches: Vec<PathBuf>,
+    /// Files of your tree that git ignores, and that sessions and gates need, such as `.env`.
+    pub copies: Vec<PathBuf>,
     /// Limits of the whole run.
     pub limits: Limits,
     /// Limits of each task.
@@ -71,6 +83,10 @@ impl Default for Config {
             gates: Vec::new(),
             already_broken: AlreadyBroken::default(),
             protected: Vec::new(),
+            ecosystems: None,
+            setup: Vec::new(),
+            caches: Vec::new(),
+            copies: Vec::new(),
             limits: Limits::default(),
             task_limits: TaskLimits::default(),
             coder: Mode::coder(),
@@ -99,6 +115,23 @@ pub struct Gate {
     /// Files and folders that define it, which no task may change.
     #[serde(default)]
     pub files: Vec<PathBuf>,
+}
+
+/// A program that prepares a folder before sessions and gates run there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// The program and its arguments, run without a shell.
+    pub command: Vec<String>,
+    /// How long it may take.
+    #[serde(default = "Gate::default_timeout")]
+    pub timeout: Time,
+    /// It runs again when one of these files has changed, such as a lock file.
+    #[serde(default)]
+    pub files: Vec<PathBuf>,
+    /// The folders that it makes, which are kept until it runs again, such as `node_modules`.
+    #[serde(default)]
+    pub caches: Vec<PathBuf>,
 }
 
 impl Gate {
@@ -287,6 +320,35 @@ pub enum NotifyOn {
 }
 
 impl Config {
+    /// The ecosystems whose files are protected: those that are configured, or those of the gates' programs.
+    pub fn ecosystems(&self) -> Vec<Ecosystem> {
+        if let Some(given) = &self.ecosystems {
+            return given.clone();
+        }
+        let mut found: Vec<Ecosystem> =
+            self.gates.iter().filter_map(|gate| Ecosystem::of_command(&gate.command)).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// The programs that prepare a folder, run as gates are.
+    pub fn setup_as_gates(&self) -> Vec<Gate> {
+        let gate = |setup: &Setup| Gate {
+            name: format!("setup: {}", setup.command.join(" ")),
+            command: setup.command.clone(),
+            timeout: setup.timeout,
+            files: setup.files.clone(),
+        };
+        self.setup.iter().map(gate).collect()
+    }
+
+    /// The folders that stay in a checkout from one check to the next.
+    pub fn kept_folders(&self) -> Vec<PathBuf> {
+        let made = self.setup.iter().flat_map(|setup| setup.caches.iter());
+        made.chain(&self.caches).chain(&self.copies).map(|path| normalize(path)).collect()
+    }
+
     /// The paths that no task may change: the configuration, the files of the gates, and `protected`. Relative to the
     /// workspace.
     pub fn protected_paths(&self, config_file: Option<&Path>) -> Vec<PathBuf> {

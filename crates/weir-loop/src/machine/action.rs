@@ -63,8 +63,6 @@ pub enum Action {
         commit: String,
         /// The commit that the branch was at before.
         parent: String,
-        /// Whether this may already have been done before a kill.
-        is_again: bool,
     },
     /// Keep the work of a task that was given up, without touching its workspace.
     Shelve {
@@ -98,6 +96,8 @@ pub enum Action {
         /// The session's log.
         log: PathBuf,
     },
+    /// Check the last commit of the run once more, with nothing that earlier checks have left.
+    CheckLast,
     /// Send a tick at this time, in milliseconds since 1970.
     WakeAt(i64),
     /// Interrupt the turn of a task's session.

@@ -52,7 +52,7 @@ impl Machine {
             return self.merge_next();
         }
         self.set_step(id, Step::Advancing { commit: commit.clone(), parent: parent.clone(), work });
-        self.act(Action::Advance { task: id.clone(), commit, parent, is_again: false });
+        self.act(Action::Advance { task: id.clone(), commit, parent });
     }
 
     /// Merges in the order of the list, one at a time.
@@ -96,6 +96,7 @@ impl Machine {
         record.task.done = true;
         // Of a finished task only the receipt is kept, because a list of thousands stays in memory during the run.
         record.step = None;
+        record.slot = None;
         record.base = None;
         record.before = Vec::new();
         if let Some(receipt) = &mut record.receipt {
@@ -173,6 +174,7 @@ impl Machine {
         };
         let Some(record) = self.record_mut(id) else { return };
         record.step = None;
+        record.slot = None;
         record.receipt = None;
         record.kept.clone_from(&kept);
         if std::mem::take(&mut record.is_unwanted) {
@@ -259,6 +261,7 @@ fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[Gate
         log: record.attempts.last().and_then(|attempt| attempt.log.clone()),
         gates: gates.iter().map(|gate| (gate.name.clone(), gate.took_ms)).collect(),
         diff: (work.files, work.added, work.removed),
+        touched: work.touched.clone(),
         setup: run.setup.clone(),
     }
 }

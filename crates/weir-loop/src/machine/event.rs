@@ -2,7 +2,7 @@
 
 use crate::agent::AgentRun;
 use crate::outcome::{GateResult, Inspection};
-use crate::state::OpenQuestion;
+use crate::state::{Line, OpenQuestion};
 use crate::tasks::{Task, TaskId};
 
 /// Something that happened.
@@ -24,6 +24,15 @@ pub enum Event {
         head: String,
         /// The tree that the task starts from.
         tree: String,
+        /// The run's commits and the branch, as they are now.
+        line: Option<Line>,
+        /// What a person should know.
+        notes: Vec<String>,
+    },
+    /// The last commit was checked. If something is wrong, this is what.
+    LastChecked {
+        /// What is wrong.
+        problem: Option<String>,
     },
     /// The workspace was restored.
     Restored {
@@ -87,6 +96,10 @@ pub enum Event {
     Advanced {
         /// The task.
         task: TaskId,
+        /// The run's commits and the branch, as they are now.
+        line: Option<Line>,
+        /// What a person should know.
+        notes: Vec<String>,
     },
     /// The work of a task that was given up has been kept.
     Shelved {

@@ -20,7 +20,7 @@ pub use event::Event;
 use crate::config::Config;
 use crate::event::LoopEvent;
 use crate::notification::Notification;
-use crate::state::{Changed, RunEnd, RunState, RunStatus, TaskRecord, TaskState};
+use crate::state::{Changed, Line, RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
 /// What was requested on the command line.
@@ -46,9 +46,20 @@ pub struct Machine {
     /// When time was last counted. `None` before the first event.
     last_seen: Option<i64>,
     finished: bool,
+    last_check: LastCheck,
     /// What has changed since [`Machine::take_changed`].
     changed: Changed,
     actions: Vec<Action>,
+}
+
+/// The check of the last commit at the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum LastCheck {
+    /// Not yet made.
+    #[default]
+    Open,
+    Running,
+    Made,
 }
 
 impl std::fmt::Debug for Machine {
@@ -77,6 +88,7 @@ impl Machine {
             list_requested: false,
             last_seen: None,
             finished: false,
+            last_check: LastCheck::default(),
             changed: Changed::default(),
             actions: Vec::new(),
         }
@@ -128,7 +140,11 @@ impl Machine {
                 self.list_requested = false;
                 self.schedule(now);
             }
-            Event::Prepared { task, head, tree } => self.prepared(&task, head, tree),
+            Event::Prepared { task, head, tree, line, notes } => {
+                self.move_line(line, notes);
+                self.prepared(&task, head, tree);
+            }
+            Event::LastChecked { problem } => self.last_checked(now, problem),
             Event::Restored { task } => self.restored(&task),
             Event::Gates { task, results } => self.gates_ran(now, &task, results),
             Event::AgentEnded { task, run } => self.agent_ended(now, &task, run),
@@ -137,7 +153,10 @@ impl Machine {
             Event::Inspected { task, work } => self.inspected(now, &task, work),
             Event::CommitMade { task, commit, parent } => self.commit_made(&task, commit, parent),
             Event::NotMerged { task, why, output } => self.not_merged(&task, &why, output),
-            Event::Advanced { task } => self.advanced(now, &task),
+            Event::Advanced { task, line, notes } => {
+                self.move_line(line, notes);
+                self.advanced(now, &task);
+            }
             Event::Shelved { task, kept } => self.shelved(&task, kept),
             Event::Cleared { task } => self.cleared(now, &task),
             Event::Asked(question) => self.asked(question),
@@ -150,6 +169,16 @@ impl Machine {
                 self.stop(RunEnd::Error { why });
                 self.finish_broken(now);
             }
+        }
+    }
+
+    /// Notes where the run's commits and the branch are.
+    fn move_line(&mut self, line: Option<Line>, notes: Vec<String>) {
+        if line.is_some() {
+            self.state.line = line;
+        }
+        for text in notes {
+            self.tell(LoopEvent::Warning { text });
         }
     }
 

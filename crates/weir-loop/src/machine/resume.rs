@@ -27,9 +27,7 @@ impl Machine {
             Some(Step::Committing { merges, .. }) => {
                 Action::MakeCommit { on_branch: self.state.parallel > 1 && merges.is_none(), task, merges }
             }
-            Some(Step::Advancing { commit, parent, .. }) => {
-                Action::Advance { task, commit, parent, is_again: true }
-            }
+            Some(Step::Advancing { commit, parent, .. }) => Action::Advance { task, commit, parent },
             Some(Step::Shelving { failure }) => Action::Shelve { task, failure },
             Some(Step::Clearing { kept, .. }) => Action::Clear { task, kept },
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Action, Machine};
+use super::{Action, LastCheck, Machine};
 use crate::config::NotifyOn;
 use crate::event::LoopEvent;
 use crate::state::{RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
@@ -183,7 +183,10 @@ impl Machine {
     }
 
     fn begin(&mut self, id: &TaskId) {
+        let taken: Vec<u32> = self.active().filter_map(|record| record.slot).collect();
+        let free = (1..u32::MAX).find(|slot| !taken.contains(slot));
         let Some(record) = self.record_mut(id) else { return };
+        record.slot = free;
         record.state = TaskState::Active;
         record.step = Some(Step::Preparing);
         let title = record.task.title.clone();
@@ -235,14 +238,47 @@ impl Machine {
         if at_work || self.finished {
             return;
         }
+        let is_last = self.stopping.as_ref().is_none_or(|end| *end == RunEnd::Enough);
+        if is_last && self.last_check == LastCheck::Running {
+            return;
+        }
         if let Some(end) = self.stopping.clone() {
+            if is_last && self.begin_last_check() {
+                return;
+            }
             return self.finish(now, end);
         }
         if is_waiting || self.list_requested || self.active().next().is_some() {
             return;
         }
+        if self.begin_last_check() {
+            return;
+        }
         let all_done = self.state.tasks.iter().all(|record| record.state == TaskState::Done);
         self.finish(now, if all_done { RunEnd::Completed } else { RunEnd::Unfinished });
+    }
+
+    /// Begins the check of the last commit, if it can differ from the check of the last task: caches were kept, or tasks
+    /// were merged. Returns whether it has begun.
+    fn begin_last_check(&mut self) -> bool {
+        let checked = self.state.baseline.as_ref().map(|baseline| &baseline.commit);
+        let has_more = self.state.line.as_ref().is_some_and(|line| checked != Some(&line.tip));
+        let is_needed = has_more || !self.config.kept_folders().is_empty() || self.state.parallel > 1;
+        let has_work = self.state.tasks.iter().any(|record| record.receipt.is_some());
+        if self.last_check != LastCheck::Open || !is_needed || !has_work || self.config.gates.is_empty() {
+            return false;
+        }
+        self.last_check = LastCheck::Running;
+        self.act(Action::CheckLast);
+        true
+    }
+
+    pub(super) fn last_checked(&mut self, now: i64, problem: Option<String>) {
+        self.last_check = LastCheck::Made;
+        if let Some(why) = problem {
+            self.stopping = Some(RunEnd::Unconfirmed { why });
+        }
+        self.finish_if_idle(now);
     }
 
     /// Whether an active task is on hold until a wait is over or the program is started again.

@@ -74,6 +74,9 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
         times(run),
         escape(&ending(run))
     )?;
+    for notice in super::notices(run) {
+        writeln!(out, "<p class=\"notice\"><strong>{}</strong></p>", escape(&notice))?;
+    }
     totals(run, out)?;
     writeln!(out, "<h2>Cost and time</h2><div class=\"scroll\">{}</div>", chart(run))?;
     writeln!(

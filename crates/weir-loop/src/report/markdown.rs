@@ -34,6 +34,9 @@ pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
 fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     writeln!(out, "# Report of run {}\n", run.run_id)?;
     writeln!(out, "It {}. {}\n", times(run), ending(run))?;
+    for notice in super::notices(run) {
+        writeln!(out, "> **{}**\n", cell(&notice))?;
+    }
     writeln!(
         out,
         "**{} of {} tasks done**, {} failed, {} skipped, {} open.\n",

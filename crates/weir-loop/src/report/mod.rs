@@ -49,6 +49,10 @@ pub fn end_words(end: &RunEnd) -> String {
                 "Three tasks in a row failed in the same way, so the problem is not in the tasks: {reason}"
             )
         }
+        RunEnd::Unconfirmed { why } => format!(
+            "The last check, which begins with nothing but the last commit, failed: {why}. Tasks that are marked as done may \
+             not be."
+        ),
         RunEnd::NotStarted { why } => format!("The CLI could not be started: {why}"),
         RunEnd::Interrupted => "It was interrupted; `weir loop run` resumes it.".to_owned(),
         RunEnd::Error { why } => format!("The loop could not continue: {why}"),
@@ -149,6 +153,27 @@ fn dollars(record: &TaskRecord) -> String {
     }
 }
 
+/// What a person has to know first: commits that wait, and tasks that have changed what checks them.
+fn notices(run: &RunState) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(why) = run.line.as_ref().and_then(|line| line.waits.as_ref()) {
+        all.push(format!(
+            "The branch does not have the last commits: {why}. `weir loop merge` brings them there."
+        ));
+    }
+    for record in &run.tasks {
+        let touched = record.receipt.as_ref().map(|receipt| receipt.touched.as_slice()).unwrap_or_default();
+        if !touched.is_empty() {
+            all.push(format!(
+                "Task {} was allowed to change what checks the work, and changed {}.",
+                record.task.id,
+                touched.join(", ")
+            ));
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,6 +232,7 @@ mod tests {
             log: None,
             gates: vec![("test".into(), 1500)],
             diff: (2, 30, 4),
+            touched: Vec::new(),
             setup: Some(Arc::new(Setup {
                 version: Some("2.1.325".into()),
                 cwd: Some("/w".into()),

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use weir_process::Secrets;
 
 use super::folders::Folders;
+use super::git::remove;
 use crate::report::{html_parts, markdown_parts};
 use crate::state::{RunState, StateError, StateWriter, stream_atomically};
 
@@ -39,5 +40,10 @@ pub(super) fn conclude(
     let problems = write_reports(folders, run, secrets);
     run.is_unreported = false;
     StateWriter::new(folders.state()).write(run)?;
+    if run.end().is_some_and(|end| !end.can_resume()) {
+        // Nothing in them is needed any more. What cannot be removed is removed by the next run.
+        let _ = remove(&folders.worktrees());
+        let _ = remove(&folders.indexes());
+    }
     Ok(problems)
 }

@@ -1,46 +1,71 @@
 //! What the actions of a run share.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_process::Secrets;
+use tokio::sync::OnceCell;
+use weir_process::{Sandbox, Secrets};
 
 use super::folders::Folders;
-use super::git::Git;
+use super::git::{Git, GitError, PersonTree};
+use super::places::{Places, SetupDone};
+use super::protected::protection_at;
 use super::tasks::ListFile;
 use crate::agent::Agent;
 use crate::config::Config;
+use crate::protection::Protection;
+use crate::state::TaskRecord;
 use crate::tasks::TaskId;
 
-/// What the actions of a run share. Nothing in it changes, apart from what is known about the list.
+/// What the actions of a run share. Nothing in it changes, apart from what is known about the list and the places.
 pub(super) struct Context {
     pub(super) config: Config,
     pub(super) config_file: Option<PathBuf>,
     pub(super) folders: Folders,
-    pub(super) git: Git,
+    /// The repository of the person.
+    pub(super) home: Git,
     pub(super) agent: Arc<dyn Agent>,
+    pub(super) sandbox: Option<Sandbox>,
     pub(super) secrets: Secrets,
     pub(super) run_id: String,
     pub(super) skip_permissions: bool,
     /// The task list.
     pub(super) list: ListFile,
-    /// Whether each task has its own worktree.
+    /// The commit with which this start begins.
+    pub(super) begin: String,
+    /// The list as a path of the repository; absolute if it is not in it.
+    pub(super) list_path: PathBuf,
+    /// Whether tasks are worked on at the same time.
     pub(super) is_parallel: bool,
+    /// Known once the run has begun.
+    pub(super) ready: OnceCell<Ready>,
+    /// The setup that has run in each place.
+    pub(super) setup: Mutex<SetupDone>,
+}
+
+/// What is found out once in a run.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) places: Places,
+    protection: Protection,
 }
 
 impl Context {
-    /// Where a task is worked on.
-    pub(super) fn workspace(&self, task: &TaskId) -> PathBuf {
-        if self.is_parallel {
-            self.folders.worktrees().join(task.as_str())
-        } else {
-            self.folders.workspace.clone()
-        }
+    /// What is found out once. The protection is that of the commit with which this start begins.
+    pub(super) async fn ready(&self) -> Result<&Ready, GitError> {
+        self.ready.get_or_try_init(|| self.find_out()).await
     }
 
-    /// Git in the workspace of a task.
-    pub(super) fn git_of(&self, task: &TaskId) -> Git {
-        self.git.at(self.workspace(task))
+    async fn find_out(&self) -> Result<Ready, GitError> {
+        let places = Places::open(&self.folders, &self.config, &self.home).await?;
+        let file = self.config_file.as_deref();
+        let protection = protection_at(&self.home, &self.config, file, &self.begin).await?;
+        Ok(Ready { places, protection })
+    }
+
+    /// Where a task is worked on.
+    pub(super) fn workspace(&self, record: &TaskRecord) -> PathBuf {
+        self.folders.place(slot(record))
     }
 
     /// The run's id in branch names.
@@ -48,7 +73,12 @@ impl Context {
         self.run_id.get(..8).unwrap_or(&self.run_id)
     }
 
-    /// The branch of a task's worktree.
+    /// The branch with the commits of the run that the person's branch does not have.
+    pub(super) fn run_branch(&self) -> String {
+        run_branch(&self.run_id)
+    }
+
+    /// The branch of a task at work next to others.
     pub(super) fn branch(&self, task: &TaskId) -> String {
         format!("weir/{}/{task}", self.short_run())
     }
@@ -63,8 +93,53 @@ impl Context {
         format!("cut-off/{}/{task}-{sessions}", self.short_run())
     }
 
-    /// The paths that no task may change.
-    pub(super) fn protected(&self) -> Vec<PathBuf> {
-        self.config.protected_paths(self.config_file.as_deref())
+    /// The files that a task may not change.
+    pub(super) async fn protection(&self, record: &TaskRecord) -> Result<Protection, GitError> {
+        Ok(self.ready().await?.protection.allowing(&record.task.touch))
     }
+
+    /// The files that no task may change unless it is allowed to.
+    pub(super) async fn protection_of_all(&self) -> Result<&Protection, GitError> {
+        Ok(&self.ready().await?.protection)
+    }
+
+    /// Has the setup run again in every place.
+    pub(super) fn forget_setup(&self) {
+        *self.setup.lock().unwrap_or_else(PoisonError::into_inner) = SetupDone::default();
+    }
+
+    /// The tree of the person.
+    pub(super) fn person(&self) -> PersonTree<'_> {
+        person_tree(&self.home, &self.folders)
+    }
+
+    /// The list as a path of the repository, if it is in it.
+    pub(super) fn list_path(&self) -> &Path {
+        &self.list_path
+    }
+}
+
+/// The number of a task's place.
+pub(super) fn slot(record: &TaskRecord) -> u32 {
+    record.slot.unwrap_or(1)
+}
+
+/// The branch with the commits of a run that the person's branch does not have.
+pub(super) fn run_branch(run_id: &str) -> String {
+    format!("weir/run/{}", run_id.get(..8).unwrap_or(run_id))
+}
+
+/// The tree of a person.
+pub(super) fn person_tree<'a>(home: &'a Git, folders: &Folders) -> PersonTree<'a> {
+    PersonTree { git: home, folder: folders.exchange(), kept: folders.kept() }
+}
+
+/// The list as a path of the repository; absolute if it is not in it.
+pub(super) fn list_path(tasks: &Path, workspace: &Path) -> PathBuf {
+    let inside = if tasks.is_absolute() { tasks.strip_prefix(workspace).unwrap_or(tasks) } else { tasks };
+    let leaves = inside.components().any(|part| part == std::path::Component::ParentDir);
+    if leaves {
+        return workspace.join(inside);
+    }
+    inside.components().filter(|part| *part != std::path::Component::CurDir).collect()
 }

@@ -68,9 +68,29 @@ impl Folders {
         self.root.join("kept")
     }
 
-    /// Worktrees of tasks that are worked on at the same time.
+    /// The places where tasks are worked on and gates run.
     pub fn worktrees(&self) -> PathBuf {
         self.root.join("worktrees")
+    }
+
+    /// The place of a task at work.
+    pub fn place(&self, slot: u32) -> PathBuf {
+        self.worktrees().join(slot.to_string())
+    }
+
+    /// The place where the gates of a task run.
+    pub fn gate_place(&self, slot: u32) -> PathBuf {
+        self.worktrees().join(format!("{slot}-gates"))
+    }
+
+    /// Weir's own indexes of these places.
+    pub fn indexes(&self) -> PathBuf {
+        self.state().join("places")
+    }
+
+    /// Where files wait before they replace those of a person's tree.
+    pub fn exchange(&self) -> PathBuf {
+        self.state().join("exchange")
     }
 
     /// `report.md` or `report.html`.

@@ -1,10 +1,14 @@
-//! Runs the gates: programs with arguments, without a shell, with a time limit, and without leftover processes.
+//! Runs the gates: programs with arguments, without a shell, with a time limit, and without leftover processes. They run
+//! in a checkout that holds exactly the files of one commit, which is laid out anew for each gate.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
+use std::sync::PoisonError;
 
-use weir_process::{PlainCommand, Secrets};
+use weir_process::{PlainCommand, Sandbox};
 
-use super::git::Git;
+use super::context::Context;
+use super::git::{GitError, remove};
 use crate::config::Gate;
 use crate::outcome::GateResult;
 use crate::prompt::cut_start;
@@ -12,16 +16,71 @@ use crate::prompt::cut_start;
 /// Bytes of a gate's output that are kept.
 const MAX_OUTPUT: usize = 16 << 10;
 
-/// Runs all gates in a working tree, one after the other, in the same sandbox as git.
-pub async fn run_gates(gates: &[Gate], git: &Git, state: &Path, secrets: &Secrets) -> Vec<GateResult> {
-    let mut results = Vec::with_capacity(gates.len());
-    for gate in gates {
-        results.push(run_gate(gate, git, state, secrets).await);
+/// A variable that tells programs in a place in which loop's folder they run.
+pub const INSIDE: &str = "WEIR_LOOP_INSIDE";
+
+/// Runs all gates on a tree, one after the other. `head` is the commit that their git shows.
+pub(super) async fn run_gates(
+    context: &Context,
+    slot: u32,
+    tree: &str,
+    head: &str,
+) -> Result<Vec<GateResult>, GitError> {
+    let gates = &context.config.gates;
+    if gates.is_empty() {
+        return Ok(Vec::new());
     }
-    results
+    let places = &context.ready().await?.places;
+    let git = places.lay_out_gates(slot, tree, head).await?;
+    if let Some(failed) = run_setup(context, git.folder()).await? {
+        return Ok(vec![failed]);
+    }
+    let mut results = Vec::with_capacity(gates.len());
+    for (place, gate) in gates.iter().enumerate() {
+        if place > 0 {
+            // What one gate leaves is not there for the next.
+            places.lay_out_gates(slot, tree, head).await?;
+        }
+        results.push(run_gate(context, gate, git.folder()).await);
+    }
+    Ok(results)
 }
 
-async fn run_gate(gate: &Gate, git: &Git, state: &Path, secrets: &Secrets) -> GateResult {
+/// Runs the setup in a folder, if the files that it depends on have changed since. Returns its result if it fails.
+pub(super) async fn run_setup(context: &Context, folder: &Path) -> Result<Option<GateResult>, GitError> {
+    let programs = context.config.setup_as_gates();
+    if programs.is_empty() {
+        return Ok(None);
+    }
+    let key = key(context, folder);
+    let is_done = context.setup.lock().unwrap_or_else(PoisonError::into_inner).is_done(folder, &key);
+    if is_done {
+        return Ok(None);
+    }
+    for name in context.config.setup.iter().flat_map(|setup| &setup.caches) {
+        let path = folder.join(name);
+        remove(&path).map_err(|source| GitError::Own { path, source })?;
+    }
+    for gate in &programs {
+        let result = run_gate(context, gate, folder).await;
+        if !result.passed {
+            return Ok(Some(result));
+        }
+    }
+    context.setup.lock().unwrap_or_else(PoisonError::into_inner).note(folder, key);
+    Ok(None)
+}
+
+/// Changes when a file changes that the setup depends on.
+fn key(context: &Context, folder: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    for name in context.config.setup.iter().flat_map(|setup| &setup.files) {
+        std::fs::read(folder.join(name)).unwrap_or_default().hash(&mut hasher);
+    }
+    format!("{:016x}", hasher.finish())
+}
+
+async fn run_gate(context: &Context, gate: &Gate, folder: &Path) -> GateResult {
     let failed = |ending: String| GateResult {
         name: gate.name.clone(),
         passed: false,
@@ -32,12 +91,12 @@ async fn run_gate(gate: &Gate, git: &Git, state: &Path, secrets: &Secrets) -> Ga
     let Some((program, args)) = gate.command.split_first() else {
         return failed("it has no command".to_owned());
     };
-    let mut command =
-        PlainCommand::new(program).args(args).cwd(git.folder()).timeout(gate.timeout.duration());
+    let mut command = PlainCommand::new(program).args(args).cwd(folder).timeout(gate.timeout.duration());
+    command.environment = command.environment.set(INSIDE, &context.folders.root);
     // Gates run code that a session has written.
-    command.sandbox = git.sandbox().cloned();
+    command.sandbox = fence(context, folder);
     command.keep_bytes = MAX_OUTPUT;
-    command.state_directory = Some(state.to_owned());
+    command.state_directory = Some(context.folders.state());
     command.purpose = format!("gate {}", gate.name);
     match command.run().await {
         Err(error) => failed(error.to_string()),
@@ -54,9 +113,15 @@ async fn run_gate(gate: &Gate, git: &Git, state: &Path, secrets: &Secrets) -> Ga
                 name: gate.name.clone(),
                 passed,
                 ending,
-                output: cut_start(&secrets.mask(&output), MAX_OUTPUT),
+                output: cut_start(&context.secrets.mask(&output), MAX_OUTPUT),
                 took_ms: u64::try_from(done.took.as_millis()).unwrap_or(u64::MAX),
             }
         }
     }
+}
+
+fn fence(context: &Context, folder: &Path) -> Option<Sandbox> {
+    let sandbox = context.sandbox.as_ref()?;
+    // The places are known: the gates run in one of them.
+    context.ready.get().map(|ready| ready.places.fence(sandbox, folder))
 }

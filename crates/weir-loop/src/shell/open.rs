@@ -4,16 +4,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weir_base::time::now_ms;
-use weir_process::{Lock, LockError, Sandbox, StopOptions, end_leftovers, leftovers};
+use weir_process::{Lock, LockError, StopOptions, end_leftovers, leftovers};
 
+use super::context::person_tree;
 use super::folders::{Folders, FoldersError};
 use super::git::{Git, GitError};
+use super::line;
 use super::mailbox::Mailbox;
 use super::person::catch_up;
+use super::protected::problems;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
 use crate::state::{
-    RunEnd, RunState, StateError, StateWriter, Step, absorb, forget_absorbed, keep_aside, load_for_run,
+    RunEnd, RunState, StateError, StateWriter, absorb, forget_absorbed, keep_aside, load_for_run,
     stream_atomically,
 };
 use crate::tasks::TaskList;
@@ -31,8 +34,6 @@ pub struct OpenOptions {
     pub new_run: bool,
     /// Commit uncommitted changes in a separate commit, instead of refusing them.
     pub allow_dirty: bool,
-    /// A sandbox for git.
-    pub sandbox: Option<Sandbox>,
 }
 
 /// A run that is open, exclusively.
@@ -70,6 +71,15 @@ pub enum OpenError {
         "the working tree has uncommitted changes ({0}); commit or stash them, or use --allow-dirty to have them committed first"
     )]
     Dirty(String),
+    /// The configuration does not fit the repository.
+    #[error("{0}")]
+    Configuration(String),
+    /// A run of an earlier weir, in the middle of a task.
+    #[error(
+        "this run was begun by an earlier weir, which worked in your own tree, and a task is in progress there; end it with \
+         that weir, or commit or stash what it left and start a new run with `weir loop run --new`"
+    )]
+    Older,
     /// Processes of a killed run could not be ended.
     #[error(
         "processes of a killed run are still alive and could not be ended: {0}; end them, then try again"
@@ -108,7 +118,7 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     let lock = lock(folders).await?;
     let mut notes = Vec::new();
     end_leftover_processes(folders, &mut notes).await?;
-    let git = Git::new(&folders.workspace, folders.state(), &config.folder).fenced(options.sandbox);
+    let git = Git::new(&folders.workspace, folders.state(), &config.folder);
     git.check().await?;
     let before = match load_for_run(&folders.state()) {
         Err(StateError::OtherVersion { found, .. }) if options.new_run => {
@@ -125,12 +135,27 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
             notes.push(format!("removed {locks} locks left by a killed git"));
         }
     }
+    // What a killed run has half done with the person's files is undone or ended.
+    person_tree(&git, folders).recover().await?;
     let list = read_tasks(&folders.workspace.join(&config.tasks))?;
+    let is_new = options.new_run || before.as_ref().is_none_or(|run| !is_resumed(run, &list));
+    if is_new {
+        keep_dirty(&git, options.allow_dirty, &mut notes).await?;
+    } else if before.as_ref().is_some_and(is_of_an_older_weir) {
+        return Err(OpenError::Older);
+    }
+    let problems = problems(&git, config, "HEAD").await?;
+    if !problems.is_empty() {
+        return Err(OpenError::Configuration(problems.join("; ")));
+    }
     let state = match before {
-        Some(mut run) if is_resumed(&run, &list) && !options.new_run => {
+        Some(mut run) if !is_new => {
             let mut mailbox = Mailbox::new(folders.mailbox());
             notes.extend(catch_up(&mut run, &mut mailbox));
             absorb(&mut run, None, &folders.state());
+            if run.line.is_none() {
+                run.line = Some(line::begin(&git).await?);
+            }
             StateWriter::new(folders.state()).write(&run)?;
             mailbox.forget();
             run
@@ -142,32 +167,37 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
             let mut run = RunState::new(uuid::Uuid::new_v4().to_string(), now_ms(), list.tasks, config);
             run.planner_session = before.as_ref().and_then(|before| before.planner_session.clone());
             absorb(&mut run, before.as_ref(), &folders.state());
+            run.line = Some(line::begin(&git).await?);
             StateWriter::new(folders.state()).write(&run)?;
             run
         }
     };
     forget_absorbed(&folders.state())?;
-    // A task that was interrupted restores its own workspace. A task with its own worktree touches ours only while it
-    // is merged.
-    let touches_ours = |step: &Step| {
-        state.parallel == 1
-            || matches!(step, Step::Committing { merges: Some(_), .. } | Step::Advancing { .. })
-    };
-    let is_in_place = state.tasks.iter().any(|task| task.step.as_ref().is_some_and(touches_ours));
-    let dirty = if is_in_place { Vec::new() } else { git.dirty().await? };
-    if !dirty.is_empty() {
-        let names = dirty.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-        if !options.allow_dirty {
-            return Err(OpenError::Dirty(names));
-        }
-        let head = git.head().await?;
-        let tree = git.snapshot().await?;
-        let message = "Keep changes from before the run\n\nWritten by weir loop run --allow-dirty.\n";
-        let commit = git.commit(&tree, &[&head], message).await?;
-        git.advance(&commit, &head).await?;
-        notes.push(format!("committed earlier changes: {names}"));
-    }
     Ok(Opened { state, notes, lock })
+}
+
+/// Refuses uncommitted changes, which sessions would not see, or commits them at the person's request.
+async fn keep_dirty(git: &Git, allow_dirty: bool, notes: &mut Vec<String>) -> Result<(), OpenError> {
+    let dirty = git.dirty().await?;
+    if dirty.is_empty() {
+        return Ok(());
+    }
+    let names = dirty.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    if !allow_dirty {
+        return Err(OpenError::Dirty(names));
+    }
+    let head = git.head().await?;
+    let tree = git.snapshot().await?;
+    let message = "Keep changes from before the run\n\nWritten by weir loop run --allow-dirty.\n";
+    let commit = git.commit(&tree, &[&head], message).await?;
+    git.set_head(&commit, &head).await?;
+    notes.push(format!("committed earlier changes: {names}"));
+    Ok(())
+}
+
+/// Whether a run is in the middle of a task in the person's own tree, as earlier versions worked.
+fn is_of_an_older_weir(run: &RunState) -> bool {
+    run.line.is_none() && run.tasks.iter().any(|task| task.step.is_some())
 }
 
 /// Whether this start resumes the run, instead of starting a new one.

@@ -1,26 +1,26 @@
 //! Performs one action and returns the resulting event.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_base::error::with_causes;
 
-use super::context::Context;
-use super::gates::run_gates;
-use super::git::Looked;
+use super::context::{Context, slot};
+use super::gates::{run_gates, run_setup};
+use super::git::{Git, GitError, Looked};
 use super::notes::{add_note, read_notes};
-use super::worktree;
+use super::tasks::ticked_in;
 use crate::agent::{AgentEnd, AgentRequest, AgentRun, Surroundings, answer_from_log, find_log, run_from_log};
 use crate::machine::{AgentOrder, Event};
 use crate::message;
 use crate::outcome::Failure;
 use crate::prompt::{Parts, RULES, pack};
-use crate::state::{Step, TaskRecord};
-use crate::tasks::TaskId;
+use crate::state::{Line, Step, TaskRecord};
 
 /// The resulting event, or why the run cannot continue.
 pub(super) type Done = Result<Event, String>;
 
-fn text(error: impl std::error::Error) -> String {
+pub(super) fn text(error: impl std::error::Error) -> String {
     with_causes(&error)
 }
 
@@ -29,54 +29,73 @@ pub(super) fn read_list(context: &Context) -> Done {
     Ok(tasks.map_or(Event::TasksUnchanged, Event::Tasks))
 }
 
-pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
-    let git = context.git_of(&task);
-    if context.is_parallel {
-        let head = context.git.head().await.map_err(text)?;
-        let branch = context.branch(&task);
-        // No work has been done in it yet, so an incomplete one is not worth keeping.
-        context.git.add_worktree(git.folder(), &branch, &head).await.map_err(text)?;
+/// Brings the place of a task to the last commit of the run, with what the person has committed since.
+pub(super) async fn prepare(context: Arc<Context>, record: TaskRecord, line: Option<Line>) -> Done {
+    let (line, mut notes) = super::line::catch_up(&context, line).await.map_err(text)?;
+    let places = &context.ready().await.map_err(text)?.places;
+    let head = line.tip.clone();
+    let tree = context.home.tree_of(&head).await.map_err(text)?;
+    places.prepare(slot(&record), &tree, &head).await.map_err(text)?;
+    let folder = context.workspace(&record);
+    if let Some(failed) = run_setup(&context, &folder).await.map_err(text)? {
+        notes.push(format!(
+            "{} failed in the place of task {}: {}",
+            failed.name, record.task.id, failed.ending
+        ));
     }
-    let (head, tree) = git.head_and_tree().await.map_err(text)?;
-    if context.is_parallel {
-        git.restore(&tree).await.map_err(text)?;
-        return Ok(Event::Prepared { task, head, tree });
-    }
-    // Changes that a person has made meanwhile are not the task's.
-    let dirty = git.dirty().await.map_err(text)?;
-    if dirty.is_empty() {
-        return Ok(Event::Prepared { task, head, tree });
-    }
-    Err(format!(
-        "the working tree was changed while no task was running ({}); commit or stash the changes, then run the loop again",
-        dirty.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
-    ))
+    Ok(Event::Prepared { task: record.task.id, head, tree, line: Some(line), notes })
 }
 
 pub(super) async fn restore(context: Arc<Context>, record: TaskRecord, tree: String) -> Done {
-    let task = record.task.id.clone();
-    if context.is_parallel {
-        worktree::ensure(&context, &record).await.map_err(text)?;
-    }
-    let name = context.cut_off(&task, record.attempts.len());
-    context.git_of(&task).restore_keeping(&tree, &name).await.map_err(text)?;
-    Ok(Event::Restored { task })
+    let git = place(&context, &record, &tree).await.map_err(text)?;
+    let name = context.cut_off(&record.task.id, record.attempts.len());
+    let head = record.base.clone().unwrap_or_default();
+    git.restore_keeping(&context.home, &tree, &head, &name).await.map_err(text)?;
+    // The git that the next session sees has nothing of the one before.
+    let places = &context.ready().await.map_err(text)?.places;
+    places.prepare(slot(&record), &tree, &head).await.map_err(text)?;
+    Ok(Event::Restored { task: record.task.id })
 }
 
-/// Runs the gates. What they leave in the working tree is removed, so that only the work of the session is committed.
-pub(super) async fn gates(context: Arc<Context>, record: TaskRecord) -> Done {
-    let task = record.task.id.clone();
-    let git = context.git_of(&task);
-    let results = run_gates(&context.config.gates, &git, &context.folders.state(), &context.secrets).await;
-    let tree = match &record.step {
-        Some(Step::GatesBefore { tree }) => Some(tree),
-        Some(Step::GatesAfter { work, .. }) => Some(&work.tree),
-        _ => None,
+/// The place of a task, which is made again if it is gone.
+async fn place(context: &Context, record: &TaskRecord, tree: &str) -> Result<Git, GitError> {
+    let head = match &record.base {
+        Some(base) => base.clone(),
+        None => context.home.head().await?,
     };
-    if let Some(tree) = tree {
-        git.restore(tree).await.map_err(text)?;
-    }
-    Ok(Event::Gates { task, results })
+    context.ready().await?.places.ensure(slot(record), tree, &head).await
+}
+
+/// Runs the gates in a checkout of what will be committed.
+pub(super) async fn gates(context: Arc<Context>, record: TaskRecord) -> Done {
+    let results = match &record.step {
+        Some(Step::GatesAfter { work, .. }) => check_work(&context, &record, &work.tree).await,
+        Some(Step::GatesBefore { tree }) => {
+            run_gates(&context, slot(&record), tree, record.base.as_deref().unwrap_or_default()).await
+        }
+        _ => Ok(Vec::new()),
+    };
+    Ok(Event::Gates { task: record.task.id, results: results.map_err(text)? })
+}
+
+async fn check_work(
+    context: &Context,
+    record: &TaskRecord,
+    tree: &str,
+) -> Result<Vec<crate::outcome::GateResult>, GitError> {
+    let base = record.base.clone().unwrap_or_default();
+    let tree = ticked(context, record, tree).await?;
+    let git = context.ready().await?.places.session(slot(record));
+    let commit = git.commit(&tree, &[&base], "What is being checked\n").await?;
+    run_gates(context, slot(record), &tree, &commit).await
+}
+
+/// The tree that is committed: the work with the box of the task checked, if the list is in the repository.
+pub(super) async fn ticked(context: &Context, record: &TaskRecord, tree: &str) -> Result<String, GitError> {
+    let places = &context.ready().await?.places;
+    let git = places.session(slot(record));
+    let files = ticked_in(&git, tree, context.list_path(), &record.task.id).await?;
+    git.tree_with(tree, &files, &places.scratch(slot(record))).await
 }
 
 pub(super) async fn agent(
@@ -85,6 +104,8 @@ pub(super) async fn agent(
     record: TaskRecord,
     around: Surroundings,
 ) -> Done {
+    let protected = context.protection(&record).await.map_err(text)?;
+    let cwd = context.workspace(&record);
     let progress = read_notes(&context.folders.workspace.join(&context.config.progress));
     let answers: Vec<(String, String)> = record.answers.into_iter().collect();
     let parts = Parts {
@@ -98,7 +119,7 @@ pub(super) async fn agent(
     let request = AgentRequest {
         task: order.task.to_string(),
         mode: "coder".to_owned(),
-        cwd: context.workspace(&order.task),
+        cwd,
         session_id: order.session_id,
         resume: false,
         prompt: pack(&parts, &context.config),
@@ -107,35 +128,41 @@ pub(super) async fn agent(
         rules: RULES,
         timeout: std::time::Duration::from_millis(order.timeout_ms),
         skip_permissions: context.skip_permissions,
-        protected: context.protected(),
+        protected,
     };
     let run = context.agent.run(request, around).await;
     Ok(Event::AgentEnded { task: order.task, run: Box::new(run) })
 }
 
 /// Reads the log of a session that was running when the program was killed.
-pub(super) fn recover(context: &Context, task: TaskId, session_id: &str) -> Done {
-    let found = find_log(&context.folders.logs(), session_id);
+pub(super) async fn recover(context: Arc<Context>, record: TaskRecord, session_id: String) -> Done {
+    let protected = context.protection(&record).await.map_err(text)?;
+    let found = find_log(&context.folders.logs(), &session_id);
     let run = match &found {
-        Some(log) => run_from_log(log, &context.workspace(&task), &context.protected())
+        Some(log) => run_from_log(log, &context.workspace(&record), &protected)
             .map_err(|error| format!("cannot read the log {}: {error}", log.display()))?,
         None => None,
     };
     let run = run.or_else(|| {
-        let run = AgentRun {
-            end: AgentEnd::Interrupted,
-            session_id: Some(session_id.to_owned()),
-            ..AgentRun::default()
-        };
+        let run =
+            AgentRun { end: AgentEnd::Interrupted, session_id: Some(session_id), ..AgentRun::default() };
         found.map(|log| AgentRun { log: Some(log), ..run })
     });
-    Ok(Event::Recovered { task, run: run.map(Box::new) })
+    Ok(Event::Recovered { task: record.task.id, run: run.map(Box::new) })
 }
 
-pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String, seen: Option<String>) -> Done {
-    let git = context.git_of(&task);
-    let list = &context.config.tasks;
-    let looked = git.inspect(&base, &context.protected(), Some(list), seen.as_deref()).await.map_err(text)?;
+pub(super) async fn inspect(
+    context: Arc<Context>,
+    record: TaskRecord,
+    base: String,
+    seen: Option<String>,
+) -> Done {
+    let task = record.task.id.clone();
+    let base_tree = context.home.tree_of(&base).await.map_err(text)?;
+    let git = place(&context, &record, &base_tree).await.map_err(text)?;
+    let list = context.list_path();
+    let protection = context.protection(&record).await.map_err(text)?;
+    let looked = git.inspect(&base, &protection, list, seen.as_deref()).await.map_err(text)?;
     let work = match looked {
         Looked::Changed(tree) => return Ok(Event::Seen { task, tree }),
         Looked::Work(work) => work,
@@ -143,7 +170,6 @@ pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String, s
     if let Some(seen) = seen.filter(|_| work.list_restored)
         && let Some(before) = git.file_in(&seen, list).await.map_err(text)?
     {
-        // A person may have changed it as well, so it is kept.
         let name = list.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = context.folders.kept();
         let _ = std::fs::create_dir_all(&kept)
@@ -155,92 +181,118 @@ pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String, s
 pub(super) async fn make_commit(
     context: Arc<Context>,
     record: TaskRecord,
+    line: Option<Line>,
     on_branch: bool,
     merges: Option<String>,
 ) -> Done {
     let task = record.task.id.clone();
     let message = message::done(&record, &context.run_id);
+    let git = context.ready().await.map_err(text)?.places.session(slot(&record));
+    let base = record.base.clone().unwrap_or_default();
+    let Some(Step::Committing { work, .. }) = &record.step else {
+        return Err(format!("task {task} has no work to commit"));
+    };
     if on_branch {
-        return commit_on_branch(&context, &record, &message).await;
+        // Made again after a kill: another commit of the same tree.
+        let commit = git.commit(&work.tree, &[&base], &message).await.map_err(text)?;
+        context.home.set_branch(&context.branch(&task), &commit).await.map_err(text)?;
+        return Ok(Event::CommitMade { task, commit, parent: base });
     }
-    let git = &context.git;
-    if let Some(commit) = &merges {
-        match worktree::merge(&context, &record, commit).await.map_err(text)? {
-            Ok(()) => {}
+    let parent = line.map_or(base, |line| line.tip);
+    let (tree, parents) = match &merges {
+        None => (ticked(&context, &record, &work.tree).await.map_err(text)?, vec![parent.as_str()]),
+        Some(commit) => match super::line::merge(&context, &record, &parent, commit).await.map_err(text)? {
+            Ok(tree) => (tree, vec![parent.as_str(), commit.as_str()]),
             Err(not) => return Ok(Event::NotMerged { task, why: not.why, output: not.output }),
-        }
-    }
-    // A list outside the repository, or one that git ignores, is edited as well.
-    context.list.tick(&task).map_err(text)?;
-    let parent = git.head().await.map_err(text)?;
-    let tree = git.snapshot().await.map_err(text)?;
-    let parents: Vec<&str> = std::iter::once(parent.as_str()).chain(merges.as_deref()).collect();
+        },
+    };
     let commit = git.commit(&tree, &parents, &message).await.map_err(text)?;
     Ok(Event::CommitMade { task, commit, parent })
 }
 
-/// Commits in a worktree. Nothing else sets its branch, so it is set at once. A branch that is already set is
-/// recognised by its tree.
-async fn commit_on_branch(context: &Context, record: &TaskRecord, message: &str) -> Done {
-    let task = record.task.id.clone();
-    let git = context.git_of(&task);
-    let head = git.head().await.map_err(text)?;
-    let base = record.base.clone().unwrap_or_default();
-    let tree = git.snapshot().await.map_err(text)?;
-    if head != base && git.tree_of(&head).await.map_err(text)? == tree {
-        return Ok(Event::CommitMade { task, commit: head, parent: base });
-    }
-    let commit = git.commit(&tree, &[&head], message).await.map_err(text)?;
-    git.advance(&commit, &head).await.map_err(text)?;
-    Ok(Event::CommitMade { task, commit, parent: head })
-}
-
+/// Makes a commit the last one of the run, and publishes it.
 pub(super) async fn advance(
     context: Arc<Context>,
-    task: TaskId,
+    record: TaskRecord,
+    line: Option<Line>,
     commit: String,
     parent: String,
-    is_again: bool,
 ) -> Done {
-    context.git.advance(&commit, &parent).await.map_err(text)?;
-    if is_again {
-        // After a kill the index may differ from the commit.
-        let tree = context.git.tree_of(&commit).await.map_err(text)?;
-        context.git.restore(&tree).await.map_err(text)?;
+    let task = record.task.id.clone();
+    let line = match line {
+        Some(line) => line,
+        None => super::line::begin(&context.home).await.map_err(text)?,
+    };
+    if line.tip != parent && line.tip != commit {
+        return Err(format!("the run's last commit is {}, not {parent}: its state was changed", line.tip));
+    }
+    let (mut line, mut notes) =
+        super::line::publish(&context, line, commit, Some(&task)).await.map_err(text)?;
+    if line.waits.is_some() {
+        // A person may have committed meanwhile. There may be no next task that takes that in.
+        let (now, more) = super::line::catch_up(&context, Some(line)).await.map_err(text)?;
+        if now.waits.is_none() {
+            notes.clear();
+        }
+        notes.extend(more);
+        line = now;
     }
     if context.is_parallel {
-        let (folder, branch) = (context.workspace(&task), context.branch(&task));
-        context.git.remove_worktree(&folder, Some(&branch)).await.map_err(text)?;
+        context.home.remove_branch(&context.branch(&task)).await.map_err(text)?;
     }
-    Ok(Event::Advanced { task })
+    Ok(Event::Advanced { task, line: Some(line), notes })
 }
 
+/// Keeps the work of a task that was given up.
 pub(super) async fn shelve(context: Arc<Context>, record: TaskRecord, failure: Box<Failure>) -> Done {
     let task = record.task.id.clone();
-    let message = message::given_up(&record, &failure, &context.run_id);
-    let kept = if context.is_parallel {
-        worktree::keep(&context, &record, &message).await
-    } else {
-        let branch = context.failed_branch(&task, record.attempts.len());
-        let stash = context.config.git.keep_failed == crate::config::KeepFailed::Stash;
-        context.git.keep(&branch, &message, stash).await
-    };
-    Ok(Event::Shelved { task, kept: kept.map_err(text)? })
+    let kept = keep(&context, &record, &failure).await.map_err(text)?;
+    Ok(Event::Shelved { task, kept })
+}
+
+async fn keep(context: &Context, record: &TaskRecord, failure: &Failure) -> Result<Option<String>, GitError> {
+    let task = &record.task.id;
+    let message = message::given_up(record, failure, &context.run_id);
+    // Without a base its place was never prepared.
+    let Some(base) = &record.base else { return Ok(None) };
+    if context.is_parallel && context.home.branch(&context.branch(task)).await?.is_some() {
+        // It has passed its gates, and was not merged.
+        return Ok(Some(context.branch(task)));
+    }
+    let base_tree = context.home.tree_of(base).await?;
+    let git = place(context, record, &base_tree).await?;
+    let tree = git.snapshot().await?;
+    if tree == base_tree {
+        return Ok(None);
+    }
+    let name = context.failed_branch(task, record.attempts.len());
+    if context.config.git.keep_failed == crate::config::KeepFailed::Stash && !context.is_parallel {
+        return context.home.keep_in_stash(base, &tree, &name, &message).await.map(Some);
+    }
+    let commit = git.commit(&tree, &[base], &message).await?;
+    let branch = if context.is_parallel { context.branch(task) } else { name };
+    context.home.set_branch(&branch, &commit).await?;
+    Ok(Some(branch))
 }
 
 pub(super) async fn clear(context: Arc<Context>, record: TaskRecord, kept: Option<String>) -> Done {
-    if context.is_parallel {
-        worktree::clear(&context, &record, kept.as_deref()).await.map_err(text)?;
-    } else {
-        let head = context.git.head().await.map_err(text)?;
-        let tree = context.git.tree_of(&head).await.map_err(text)?;
-        context.git.restore(&tree).await.map_err(text)?;
+    if let Some(base) = &record.base {
+        let tree = context.home.tree_of(base).await.map_err(text)?;
+        let places = &context.ready().await.map_err(text)?.places;
+        places.prepare(slot(&record), &tree, base).await.map_err(text)?;
+    }
+    if context.is_parallel && kept.is_none() {
+        context.home.remove_branch(&context.branch(&record.task.id)).await.map_err(text)?;
     }
     Ok(Event::Cleared { task: record.task.id })
 }
 
+fn notes_file(context: &Context) -> PathBuf {
+    context.folders.workspace.join(&context.config.progress)
+}
+
 pub(super) fn learn(context: &Context, record: &TaskRecord, key: &str, answer: &str) -> Result<(), String> {
-    let path = context.folders.workspace.join(&context.config.progress);
+    let path = notes_file(context);
     add_note(&path, key, &record.task.title, answer)
         .map(drop)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))

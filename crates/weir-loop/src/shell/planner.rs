@@ -20,6 +20,7 @@ use crate::judge::judge_run;
 use crate::outcome::Failure;
 use crate::plan::{PLAN_PROMPT, PlanAnswer, read_plan};
 use crate::prompt::PLANNER_RULES;
+use crate::protection::Protection;
 use crate::state::{
     Asked, AskedQuestion, Planned, StateError, export_planner_session, load, note_planned, planned,
 };
@@ -210,7 +211,7 @@ impl Planner {
             rules: PLANNER_RULES,
             timeout: config.task_limits.wall_time.duration(),
             skip_permissions: false,
-            protected: Vec::new(),
+            protected: Protection::default(),
         };
         // Without a person, a question ends the turn.
         let policy = if person.is_present() { QuestionPolicy::Wait } else { QuestionPolicy::Skip };

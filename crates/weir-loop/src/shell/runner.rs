@@ -1,30 +1,33 @@
 //! The driver of a run: selects, calls the machine and acts. The state is on disk before anything is done.
 
+mod requests;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OnceCell, mpsc, watch};
 use tokio::task::JoinSet;
 use weir_base::time::now_ms;
 use weir_process::{Sandbox, Secrets};
 use weir_session::Decision;
 
 use super::conclude::conclude;
-use super::context::Context;
+use super::context::{Context, list_path};
 use super::folders::Folders;
 use super::git::Git;
-use super::mailbox::{Mail, Mailbox};
+use super::line;
+use super::mailbox::Mailbox;
 use super::notify::{self, Messengers};
 use super::perform::{self, Done};
 use super::tasks::ListFile;
-use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Surroundings, match_answers};
+use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Surroundings};
 use crate::config::Config;
 use crate::event::LoopEvent;
 use crate::machine::{Action, Event, Machine, Wanted};
 use crate::notification::Notification;
-use crate::state::{Asked, OpenQuestion, RunEnd, RunState, StateError, StateWriter, TaskRecord};
+use crate::state::{Line, RunEnd, RunState, StateError, StateWriter, TaskRecord};
 use crate::tasks::TaskId;
 
 /// How often the mailbox is checked.
@@ -43,7 +46,7 @@ pub struct LoopOptions {
     pub folders: Folders,
     /// Works on the tasks.
     pub agent: Arc<dyn Agent>,
-    /// A sandbox for git and the gates, which read and run what sessions write.
+    /// A sandbox around the workspace, for the gates, which run what sessions write: each gets one for its place.
     pub sandbox: Option<Sandbox>,
     /// Secrets to mask in the output of gates.
     pub secrets: Secrets,
@@ -131,7 +134,12 @@ impl Runner {
         let has_work = state.tasks.iter().any(|task| task.step.is_some());
         let parallel = if has_work { state.parallel } else { config.parallel };
         let context = Context {
-            git: Git::new(&folders.workspace, folders.state(), &config.folder).fenced(sandbox),
+            home: Git::new(&folders.workspace, folders.state(), &config.folder),
+            begin: state.line.as_ref().map_or_else(|| "HEAD".to_owned(), |line| line.tip.clone()),
+            list_path: list_path(&config.tasks, &folders.workspace),
+            sandbox,
+            ready: OnceCell::new(),
+            setup: Mutex::default(),
             config: config.clone(),
             config_file,
             agent,
@@ -288,6 +296,10 @@ impl Runner {
         }
     }
 
+    fn line(&self) -> Option<Line> {
+        self.machine.state().line.clone()
+    }
+
     fn record(&self, task: &TaskId) -> Option<TaskRecord> {
         self.machine.state().task(task).cloned()
     }
@@ -302,7 +314,10 @@ impl Runner {
             }
             Action::Notify(news) => self.notify(news),
             Action::ReadTasks => return Some(event_of(perform::read_list(&context))),
-            Action::Prepare(task) => drop(self.at_work.spawn(perform::prepare(context, task))),
+            Action::Prepare(task) => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::prepare(context, record, self.line()));
+            }
             Action::Restore { task, tree } => {
                 let record = self.record(&task)?;
                 self.at_work.spawn(perform::restore(context, record, tree));
@@ -317,17 +332,20 @@ impl Runner {
                 self.at_work.spawn(perform::agent(context, order, record, around));
             }
             Action::Recover { task, session_id } => {
-                return Some(event_of(perform::recover(&context, task, &session_id)));
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::recover(context, record, session_id));
             }
             Action::Inspect { task, base, seen } => {
-                self.at_work.spawn(perform::inspect(context, task, base, seen));
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::inspect(context, record, base, seen));
             }
             Action::MakeCommit { task, on_branch, merges } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::make_commit(context, record, on_branch, merges));
+                self.at_work.spawn(perform::make_commit(context, record, self.line(), on_branch, merges));
             }
-            Action::Advance { task, commit, parent, is_again } => {
-                self.at_work.spawn(perform::advance(context, task, commit, parent, is_again));
+            Action::Advance { task, commit, parent } => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::advance(context, record, self.line(), commit, parent));
             }
             Action::Shelve { task, failure } => {
                 let record = self.record(&task)?;
@@ -344,6 +362,10 @@ impl Runner {
             Action::LearnAgain { task, key, log } => {
                 let record = self.record(&task)?;
                 self.warn(perform::learn_again(&context, &record, &key, &log));
+            }
+            Action::CheckLast => {
+                let commits = self.machine.state().receipts().collect();
+                self.at_work.spawn(line::check_last(context, self.line(), commits));
             }
             Action::WakeAt(at) => self.wake_at = Some(at),
             Action::StopAgent(task) => self.hurry_up(Some(&task), Hurry::Interrupt),
@@ -382,108 +404,6 @@ impl Runner {
             activity: Arc::new(move |text| {
                 let _ = activity.send((task.clone(), text.to_owned()));
             }),
-        }
-    }
-
-    fn handle_request(&mut self, message: ApprovalMessage) -> Event {
-        match message {
-            ApprovalMessage::Asked(ask) => self.asked(ask),
-            ApprovalMessage::Ended { id, by, answers } => {
-                self.open.retain(|ask| ask.id != id);
-                Event::AskEnded { id, by, answers }
-            }
-        }
-    }
-
-    fn asked(&mut self, ask: OpenAsk) -> Event {
-        let question = OpenQuestion {
-            id: ask.id.clone(),
-            task: TaskId::new(ask.task.clone()),
-            asked: ask.asked.clone(),
-            since: now_ms(),
-        };
-        self.open.push(ask);
-        Event::Asked(question)
-    }
-
-    /// Checks the mailbox and the clock.
-    fn poll(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
-        let (mails, invalid) = self.mailbox.take();
-        for path in invalid {
-            self.tell(&LoopEvent::Warning { text: format!("{} is not a valid mail", path.display()) });
-        }
-        for mail in mails {
-            match mail {
-                Mail::Skip { task } => events.push(Event::Skip(task)),
-                Mail::Retry { task } => events.push(Event::Retry(task)),
-                Mail::Answer { question, answers, by } => {
-                    match self.read_decision(question.as_deref(), &answers) {
-                        Ok((place, decision)) => events.extend(self.decide(place, decision, by)),
-                        Err(text) => self.tell(&LoopEvent::Warning { text }),
-                    }
-                }
-            }
-        }
-        if self.wake_at.is_none_or(|at| now_ms() >= at) {
-            self.wake_at = None;
-            events.push(Event::Tick);
-        }
-        events
-    }
-
-    /// The open question that a mail is for, and what the typed words mean for it.
-    fn read_decision(&self, which: Option<&str>, words: &[String]) -> Result<(usize, Decision), String> {
-        let is_meant = |ask: &OpenAsk| which.is_none_or(|name| ask.id.starts_with(name) || ask.task == name);
-        let mut meant = self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask));
-        let (place, ask) = meant.next().ok_or("an answer was ignored: no such question is open")?;
-        if meant.next().is_some() {
-            return Err("an answer was ignored: several questions are open; choose one".to_owned());
-        }
-        let decision = match &ask.asked {
-            Asked::Questions { questions } => {
-                let answers = match_answers(questions, words).map_err(|error| error.to_string())?;
-                Decision::Answers(answers.into_iter().collect())
-            }
-            Asked::Permission { .. } => {
-                let is_yes = |word: &String| matches!(word.to_lowercase().as_str(), "y" | "yes" | "allow");
-                if words.first().is_some_and(is_yes) {
-                    Decision::allow()
-                } else {
-                    Decision::deny(words.join(" "))
-                }
-            }
-        };
-        Ok((place, decision))
-    }
-
-    /// Takes a decision on an open question. The session gets it when it is in the saved state.
-    fn decide(&mut self, place: usize, decision: Decision, by: String) -> Option<Event> {
-        if place >= self.open.len() {
-            return None;
-        }
-        let ask = self.open.remove(place);
-        let answers = match &decision {
-            Decision::Answers(answers) => {
-                answers.pairs().map(|(question, answer)| (question.to_owned(), answer.to_owned())).collect()
-            }
-            _ => Vec::new(),
-        };
-        let id = ask.id.clone();
-        self.decided.push((ask, decision));
-        Some(Event::AskEnded { id, by: Some(by), answers })
-    }
-
-    /// Sends the decisions that are in the saved state.
-    fn send_decided(&mut self) {
-        let questions = &self.machine.state().questions;
-        let is_saved = |(ask, _): &mut (OpenAsk, Decision)| questions.iter().all(|open| open.id != ask.id);
-        let saved: Vec<(OpenAsk, Decision)> = self.decided.extract_if(.., is_saved).collect();
-        for (ask, decision) in saved {
-            if !ask.decide(decision) {
-                let text = "an answer was ignored: the question was withdrawn".to_owned();
-                self.tell(&LoopEvent::Warning { text });
-            }
         }
     }
 }

@@ -202,6 +202,7 @@ pub(super) fn without_tasks(run: &RunState) -> RunState {
         parallel: run.parallel,
         wait: run.wait.clone(),
         baseline: run.baseline.clone(),
+        line: run.line.clone(),
         questions: run.questions.clone(),
         plan: run.plan.clone(),
         planner_session: run.planner_session.clone(),

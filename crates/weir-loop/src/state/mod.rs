@@ -9,8 +9,10 @@ mod budget;
 mod export;
 mod file;
 mod journal;
+mod line;
 mod older;
 mod planning;
+mod question;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -27,7 +29,9 @@ pub use budget::Budget;
 pub use export::{BudgetFile, SessionFile, budget_file, export_planner_session, session_file, worker_file};
 pub use file::{StateError, VERSION, keep_aside, load, load_archived, load_for_run};
 pub use journal::Changed;
+pub use line::Line;
 pub use planning::{Planned, absorb, forget_absorbed, note_planned, planned};
+pub use question::{Asked, AskedQuestion, OpenQuestion};
 pub use step::Step;
 pub use write::StateWriter;
 
@@ -64,6 +68,9 @@ pub struct RunState {
     /// The results of the gates for a commit, so that they need not run again for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
+    /// The run's own line of commits. `None` in a run of a weir that worked in the person's tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
     /// Questions that wait for a person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<OpenQuestion>,
@@ -141,6 +148,11 @@ pub enum RunEnd {
         /// The reason of the failure.
         reason: String,
     },
+    /// The last check of the run, on its last commit, failed.
+    Unconfirmed {
+        /// What failed.
+        why: String,
+    },
     /// The CLI could not be started.
     NotStarted {
         /// The cause.
@@ -158,7 +170,7 @@ pub enum RunEnd {
 impl RunEnd {
     /// Whether the next start resumes the run. Otherwise it starts a new one.
     pub fn can_resume(&self) -> bool {
-        !matches!(self, Self::Completed | Self::Unfinished)
+        !matches!(self, Self::Completed | Self::Unfinished | Self::Unconfirmed { .. })
     }
 
     /// Whether this end still holds if the run is killed while its last sessions are ending. Other ends are found
@@ -188,65 +200,6 @@ pub struct Baseline {
     pub gates: Vec<GateResult>,
 }
 
-/// A question that waits for a person.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OpenQuestion {
-    /// Id of the question.
-    pub id: String,
-    /// The task that waits.
-    pub task: TaskId,
-    /// The questions, or the permission.
-    pub asked: Asked,
-    /// When it was asked.
-    pub since: i64,
-}
-
-/// What a session asks a person.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Asked {
-    /// Questions with choices.
-    Questions {
-        /// The questions.
-        questions: Vec<AskedQuestion>,
-    },
-    /// May this tool be used?
-    Permission {
-        /// The tool and its main argument, in one line.
-        what: String,
-        /// The rule that would allow it.
-        rule: String,
-    },
-}
-
-impl Asked {
-    /// One line for people.
-    pub fn words(&self) -> String {
-        match self {
-            Self::Permission { what, .. } => format!("wants to use {what}"),
-            Self::Questions { questions } => {
-                let question = |asked: &AskedQuestion| match asked.options.as_slice() {
-                    [] => asked.question.clone(),
-                    options => format!("{} ({})", asked.question, options.join(", ")),
-                };
-                format!("asks: {}", questions.iter().map(question).collect::<Vec<_>>().join(" "))
-            }
-        }
-    }
-}
-
-/// A question with its choices.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedQuestion {
-    /// The question.
-    pub question: String,
-    /// The labels of the choices.
-    pub options: Vec<String>,
-    /// Whether several may be chosen.
-    #[serde(default)]
-    pub several: bool,
-}
-
 /// A task and its progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskRecord {
@@ -261,6 +214,9 @@ pub struct TaskRecord {
     /// Whether a person wants it skipped, as soon as the current step is over.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unwanted: bool,
+    /// The number of its place, while it is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<u32>,
     /// The commit that its work is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
@@ -296,6 +252,7 @@ impl TaskRecord {
             state,
             step: None,
             is_unwanted: false,
+            slot: None,
             base: None,
             before: Vec::new(),
             attempts: Vec::new(),
@@ -435,6 +392,9 @@ pub struct Receipt {
     pub gates: Vec<(String, u64)>,
     /// Numbers of files, added lines and removed lines.
     pub diff: (u64, u64, u64),
+    /// Protected files that it changed because the task may touch them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<String>,
     /// What the last session worked with, according to the CLI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Arc<Setup>>,
@@ -455,6 +415,7 @@ impl RunState {
             parallel: config.parallel,
             wait: None,
             baseline: None,
+            line: None,
             questions: Vec::new(),
             plan: None,
             planner_session: None,

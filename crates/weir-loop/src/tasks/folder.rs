@@ -93,6 +93,9 @@ fn task(text: &str, id: TaskId) -> Task {
     }
     let needs = value(&head, "needs").unwrap_or_default().trim_matches(['[', ']']);
     let needs = needs.split(',').map(str::trim).filter(|need| !need.is_empty()).map(TaskId::new).collect();
+    let touch = value(&head, "touch").unwrap_or_default().trim_matches(['[', ']']);
+    let touch =
+        touch.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect();
     Task {
         title: title.filter(|title| !title.is_empty()).unwrap_or_else(|| id.to_string()),
         id,
@@ -100,6 +103,7 @@ fn task(text: &str, id: TaskId) -> Task {
         details: details.trim().to_owned(),
         acceptance,
         needs,
+        touch,
         done: value(&head, "status").is_some_and(|status| status.eq_ignore_ascii_case("done")),
     }
 }

@@ -23,6 +23,7 @@ struct Item {
     details: String,
     acceptance: Vec<String>,
     needs: Vec<String>,
+    touch: Vec<String>,
 }
 
 /// A line with a checkbox.
@@ -81,6 +82,7 @@ fn items(text: &str) -> Vec<Item> {
                     details: String::new(),
                     acceptance: Vec::new(),
                     needs: Vec::new(),
+                    touch: Vec::new(),
                 });
             }
             None => {
@@ -106,6 +108,10 @@ impl Item {
                 self.needs.extend(
                     value.split(',').map(|need| need.trim().to_owned()).filter(|need| !need.is_empty()),
                 );
+            }
+            Some((key, value)) if key.eq_ignore_ascii_case("touch") => {
+                let patterns = value.split(',').map(|pattern| pattern.trim().trim_matches('`'));
+                self.touch.extend(patterns.filter(|pattern| !pattern.is_empty()).map(str::to_owned));
             }
             Some((key, value))
                 if key.eq_ignore_ascii_case("accept") || key.eq_ignore_ascii_case("acceptance") =>
@@ -192,6 +198,7 @@ pub(super) fn parse(text: &str) -> Vec<Task> {
             context: groups.iter().map(|group| group.title.clone()).collect(),
             details: details.collect::<String>().trim().to_owned(),
             acceptance: with(|item| &item.acceptance),
+            touch: with(|item| &item.touch),
             needs: with(|item| &item.needs).into_iter().map(TaskId::new).collect(),
             done: item.done || groups.iter().any(|group| group.done),
         });

@@ -57,6 +57,9 @@ pub struct Task {
     /// Tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<TaskId>,
+    /// Protected files that it may change, as patterns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touch: Vec<String>,
     /// Whether the list says that it is done.
     #[serde(default)]
     pub done: bool,

@@ -23,6 +23,7 @@ struct Story {
     acceptance_criteria: Vec<String>,
     needs: Vec<String>,
     depends_on: Vec<String>,
+    touch: Vec<String>,
     priority: f64,
     passes: bool,
 }
@@ -36,6 +37,7 @@ impl Default for Story {
             acceptance_criteria: Vec::new(),
             needs: Vec::new(),
             depends_on: Vec::new(),
+            touch: Vec::new(),
             // Stories without a priority come last.
             priority: f64::MAX,
             passes: false,
@@ -85,6 +87,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Task>, TaskError> {
             details: story.description,
             acceptance: story.acceptance_criteria,
             needs: story.needs.into_iter().chain(story.depends_on).map(TaskId::new).collect(),
+            touch: story.touch,
             done: story.passes,
         })
         .collect())

@@ -229,7 +229,9 @@ async fn a_question_is_skipped_where_that_is_the_policy() {
 async fn an_interrupt_ends_the_turn_and_the_next_start_resumes() {
     let list = task(
         "A",
-        &does("if [ -e ../again ]; then echo 1 > a.txt; else touch ../again partial; sleep 300; fi"),
+        &does(
+            "if [ -e ../../../../again ]; then echo 1 > a.txt; else touch ../../../../again partial; sleep 300; fi",
+        ),
     );
     let place = Place::new(&list, "").await;
     let folder = place.workspace();

@@ -7,6 +7,7 @@
     reason = "a test that cannot set up its repository should stop"
 )]
 
+mod cheats;
 mod ignored;
 mod lessons;
 mod parallel;

@@ -74,6 +74,12 @@ impl Place {
         place
     }
 
+    /// The same repository with another configuration.
+    pub(crate) fn with_config(mut self, config: &str) -> Self {
+        self.config = parse(config).unwrap();
+        self
+    }
+
     pub(crate) fn misbehaving(mut self, how: &str) -> Self {
         self.misbehave = Some(how.to_owned());
         self

@@ -7,6 +7,7 @@ use weir_loop::agent::{
 };
 use weir_loop::config::{Mode, PermissionPolicy, QuestionPolicy};
 use weir_loop::outcome::Outcome;
+use weir_loop::protection::Protection;
 use weir_loop::state::{BudgetFile, RunEnd, SessionFile};
 
 use crate::place::{Place, does, task, until};
@@ -105,7 +106,7 @@ pub(crate) fn request(place: &Place, session: &str, resume: bool) -> AgentReques
         rules: weir_loop::prompt::PLANNER_RULES,
         timeout: std::time::Duration::from_secs(60),
         skip_permissions: false,
-        protected: Vec::new(),
+        protected: Protection::default(),
     }
 }
 
@@ -200,8 +201,8 @@ async fn what_sessions_worked_with_is_in_receipts_and_report() {
     let place = Place::new(&list, "[loop.coder]\nallowed_tools = [\"Read\", \"Bash(echo:*)\"]").await;
     let ran = place.run().await;
     let setup = ran.task("a").receipt.as_ref().unwrap().setup.clone().unwrap();
-    let cwd = place.workspace().canonicalize().unwrap();
-    assert_eq!(setup.cwd.as_deref(), cwd.to_str());
+    let cwd = place.folders().place(1);
+    assert_eq!(setup.cwd.as_deref(), cwd.to_str(), "its own place, which is gone by now");
     assert_eq!(setup.permission_mode.as_deref(), Some("default"));
     assert!(setup.version.is_some(), "{setup:?}");
     assert!(setup.tools.iter().any(|tool| tool == "Bash") && !setup.tools.iter().any(|tool| tool == "Task"));
@@ -210,7 +211,7 @@ async fn what_sessions_worked_with_is_in_receipts_and_report() {
     assert!(message.contains("\"permission_mode\":\"default\""), "{message}");
     let report = weir_loop::report::markdown(&ran.state);
     assert!(report.contains("- 2 sessions: CLI "), "{report}");
-    let logged = run_from_log(&place.logs()[0], &place.workspace(), &[]).unwrap().unwrap();
+    let logged = run_from_log(&place.logs()[0], &place.workspace(), &Protection::default()).unwrap().unwrap();
     assert_eq!(logged.setup.as_deref(), Some(&*setup), "a run that was killed finds it in the log");
 }
 
@@ -264,7 +265,10 @@ async fn what_the_log_says_is_what_the_session_said() {
     let ran = place.run().await;
     for record in &ran.state.tasks {
         let attempt = &record.attempts[0];
-        let logged = run_from_log(attempt.log.as_deref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
+        let logged =
+            run_from_log(attempt.log.as_deref().unwrap(), &place.workspace(), &Protection::default())
+                .unwrap()
+                .unwrap();
         assert_eq!(logged.end, AgentEnd::Answered);
         assert_eq!(
             (logged.cost_usd, logged.tokens, logged.turns),
@@ -293,7 +297,9 @@ async fn an_agent_that_falls_behind_its_session_still_knows_how_it_went() {
     request.prompt = format!("@@{}", json!([tool, tool, tool, {"text": "word ".repeat(500)}]));
     let run = agent.run(request, surroundings).await;
     assert_eq!((&run.end, run.tools, run.degraded), (&AgentEnd::Answered, 3, false));
-    let logged = run_from_log(run.log.as_deref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
+    let logged = run_from_log(run.log.as_deref().unwrap(), &place.workspace(), &Protection::default())
+        .unwrap()
+        .unwrap();
     assert_eq!((run.cost_usd, run.tokens, run.turns), (logged.cost_usd, logged.tokens, logged.turns));
     assert_eq!((run.text, run.setup), (logged.text, logged.setup));
     host.shut_down(std::time::Duration::ZERO).await;

@@ -80,7 +80,7 @@ async fn what_gates_leave_behind_is_not_committed() {
 async fn a_running_task_can_be_skipped() {
     let list = task("A", &does("touch begun; sleep 300")) + &task("B", &does("echo 2 > b.txt"));
     let place = Place::new(&list, "").await;
-    let (folders, begun) = (place.folders(), place.workspace().join("begun"));
+    let (folders, begun) = (place.folders(), place.folders().place(1).join("begun"));
     let skipping = tokio::spawn(async move {
         until("the tool", || begun.exists()).await;
         tell(&folders, &Mail::Skip { task: TaskId::new("a") }).unwrap();

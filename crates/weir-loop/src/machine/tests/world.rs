@@ -149,7 +149,7 @@ impl World {
             }
             Action::Prepare(task) => {
                 let head = format!("c{}", self.commits.len());
-                Some(Event::Prepared { task, head, tree: "tree".into() })
+                Some(Event::Prepared { task, head, tree: "tree".into(), line: None, notes: Vec::new() })
             }
             Action::Restore { task, .. } => Some(Event::Restored { task }),
             Action::RunGates(task) => {
@@ -192,12 +192,13 @@ impl World {
                 if commit == format!("c{}", self.commits.len() + 1) {
                     self.commits.push(task.to_string());
                 }
-                Some(Event::Advanced { task })
+                Some(Event::Advanced { task, line: None, notes: Vec::new() })
             }
             Action::Shelve { task, failure } => {
                 self.shelved.push((task.to_string(), failure.outcome));
                 Some(Event::Shelved { task, kept: Some("branch".into()) })
             }
+            Action::CheckLast => Some(Event::LastChecked { problem: None }),
             Action::Clear { task, .. } => Some(Event::Cleared { task }),
             Action::Finish(end) => {
                 self.end = Some(end);

@@ -1,11 +1,12 @@
-//! Runs git, and reads the basics of a repository.
+//! Runs git, in one of two repositories: a person's, or Weir's own ([`super::own`]).
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_process::{Environment, PlainCommand, Sandbox, SpawnError};
+use weir_process::{Environment, PlainCommand, SpawnError};
 
+use super::own::OwnRepository;
 use crate::instant;
 
 /// How long git may take. Hooks do not run and nothing is fetched, so it usually takes far less.
@@ -14,6 +15,27 @@ const MAX_DURATION: Duration = Duration::from_secs(300);
 /// Commands that change a repository. All others only read, or write objects without a reference.
 const CHANGES: [&str; 6] = ["read-tree", "restore", "stash", "update-index", "update-ref", "worktree"];
 
+/// For a person's repository: neither its hooks nor a program that watches its files run on Weir's behalf.
+const QUIET: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
+
+/// Variables with which an outer git would point elsewhere, or change what git does.
+const OUTER: [&str; 14] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+];
+
 /// A working tree.
 #[derive(Debug, Clone)]
 pub struct Git {
@@ -21,10 +43,17 @@ pub struct Git {
     state: PathBuf,
     /// The loop's own folder, relative to the top.
     pub(super) own: PathBuf,
-    /// The sandbox for git, which reads configuration that a session in the same sandbox may have written.
-    sandbox: Option<Sandbox>,
-    /// Held while worktrees are added or removed: git itself does not guard against doing both at once.
-    pub(super) worktrees: Arc<tokio::sync::Mutex<()>>,
+    /// Weir's own repository and the index in it, for a folder that Weir has laid out. `None` for a person's.
+    pub(super) private: Option<Private>,
+    /// Another index than the person's own.
+    index: Option<PathBuf>,
+}
+
+/// What git uses for a folder that Weir has laid out.
+#[derive(Debug, Clone)]
+pub(super) struct Private {
+    pub(super) repository: Arc<OwnRepository>,
+    pub(super) index: PathBuf,
 }
 
 /// A git command failed, or the repository cannot be used.
@@ -56,18 +85,18 @@ pub enum GitError {
     /// Git has no identity to commit with.
     #[error("git has no identity to commit with: set user.name and user.email with `git config`")]
     NoIdentity,
-    /// The branch has moved.
-    #[error(
-        "the branch has moved from {expected} to {now}: another commit was made. The task's work is in commit {commit}; merge it, then run the loop again"
-    )]
-    Moved {
-        /// The commit that the branch is at.
-        now: String,
-        /// The commit that it should be at.
-        expected: String,
-        /// The commit with the task's work.
-        commit: String,
+    /// Weir's own repository cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Own {
+        /// The file.
+        path: PathBuf,
+        /// The underlying error.
+        #[source]
+        source: std::io::Error,
     },
+    /// A folder that Weir has laid out is no longer a folder.
+    #[error("{} is not a folder any more; remove it, then run the loop again", .0.display())]
+    Replaced(PathBuf),
 }
 
 impl Git {
@@ -78,26 +107,29 @@ impl Git {
             state: state.into(),
             // Without `.`, as in git's paths.
             own: own.components().filter(|part| *part != Component::CurDir).collect(),
-            sandbox: None,
-            worktrees: Arc::default(),
+            private: None,
+            index: None,
         }
     }
 
-    /// The same working tree, with git in a sandbox.
+    /// A folder that Weir has laid out, seen with Weir's own repository and this index: what is in a `.git` there, and
+    /// every configuration outside, is without effect.
     #[must_use]
-    pub fn fenced(self, sandbox: Option<Sandbox>) -> Self {
-        Self { sandbox, ..self }
+    pub(crate) fn private(&self, repository: Arc<OwnRepository>, folder: PathBuf, index: PathBuf) -> Self {
+        Self { folder, private: Some(Private { repository, index }), ..self.clone() }
     }
 
-    /// The sandbox, if there is one.
-    pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
-        self.sandbox.as_ref()
+    /// The same folder with another index of Weir's own.
+    #[must_use]
+    pub(super) fn with_index(&self, path: PathBuf) -> Self {
+        let private = self.private.clone().map(|private| Private { index: path, ..private });
+        Self { private, ..self.clone() }
     }
 
-    /// Another working tree of the same repository.
+    /// A person's repository with another index.
     #[must_use]
-    pub fn at(&self, folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), ..self.clone() }
+    pub(super) fn with_person_index(&self, path: &str) -> Self {
+        Self { index: Some(PathBuf::from(path)), ..self.clone() }
     }
 
     /// The folder.
@@ -120,17 +152,18 @@ impl Git {
     }
 
     fn command(&self, args: &[&str], input: &[u8]) -> PlainCommand {
-        let mut command = PlainCommand::new("git").args(args.iter().copied()).cwd(&self.folder).input(input);
+        let fixed: &[&str] = if self.private.is_some() { &[] } else { &QUIET };
+        let words = fixed.iter().chain(args).copied();
+        let mut command = PlainCommand::new("git").args(words).cwd(&self.folder).input(input);
         // No prompts, no translated messages, and no variables of an outer git that point elsewhere.
-        command.environment = Environment::inherit()
-            .exclude("GIT_DIR")
-            .exclude("GIT_WORK_TREE")
-            .exclude("GIT_INDEX_FILE")
-            .set("GIT_TERMINAL_PROMPT", "0")
-            .set("GIT_OPTIONAL_LOCKS", "0")
-            .set("LC_ALL", "C");
-        if let Some(sandbox) = &self.sandbox {
-            command = fenced(command, sandbox.clone());
+        let environment = OUTER.iter().fold(Environment::inherit(), |all, name| all.exclude(*name));
+        command.environment =
+            environment.set("GIT_TERMINAL_PROMPT", "0").set("GIT_OPTIONAL_LOCKS", "0").set("LC_ALL", "C");
+        if let Some(index) = &self.index {
+            command.environment = command.environment.set("GIT_INDEX_FILE", index);
+        }
+        if let Some(Private { repository, index }) = &self.private {
+            command.environment = repository.environment(command.environment, &self.folder, index);
         }
         command.timeout = Some(MAX_DURATION);
         command.keep_bytes = 64 << 20;
@@ -167,6 +200,12 @@ impl Git {
         GitError::Failed { command: args.join(" "), folder: self.folder.clone(), message }
     }
 
+    /// A path that git has printed, which may be relative to the folder.
+    pub(super) fn absolute(&self, path: &str) -> PathBuf {
+        let path = self.folder.join(path);
+        path.canonicalize().unwrap_or(path)
+    }
+
     pub(super) async fn line(&self, args: &[&str]) -> Result<String, GitError> {
         Ok(self.run(args).await?.trim_end().to_owned())
     }
@@ -188,15 +227,17 @@ impl Git {
         self.run(&["var", "GIT_COMMITTER_IDENT"]).await.map(drop).map_err(|_| GitError::NoIdentity)
     }
 
-    /// Removes locks that a killed git has left, which would block all others. Must be called only while nothing else
-    /// works here. Returns the number of locks.
+    /// Removes locks that a killed git of Weir's has left, on references and on Weir's own indexes. The lock of a
+    /// person's index is not among them: it may be an editor's. Must be called only while nothing else works here.
+    /// Returns the number of locks.
     pub async fn remove_stale_locks(&self) -> Result<usize, GitError> {
         let common = self.line(&["rev-parse", "--git-common-dir"]).await?;
         let common = self.folder.join(common);
-        let mut folders = vec![common.clone()];
-        folders.extend(below(&common.join("worktrees")));
-        folders.extend(all_below(&common.join("refs")));
-        let is_lock = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "lock");
+        let mut folders = all_below(&common.join("refs"));
+        folders.extend([self.state.join("places"), self.git_folder().await?, common]);
+        let is_lock = |path: &PathBuf| {
+            path.extension().is_some_and(|extension| extension == "lock") && !path.ends_with("index.lock")
+        };
         let locks = folders.iter().flat_map(|folder| entries(folder)).filter(is_lock);
         Ok(locks.filter(|lock| std::fs::remove_file(lock).is_ok()).count())
     }
@@ -225,23 +266,6 @@ impl Git {
     pub async fn tree_of(&self, commit: &str) -> Result<String, GitError> {
         self.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await
     }
-}
-
-/// Runs git in a sandbox that can read the user's git configuration: the identity, and what is ignored everywhere.
-fn fenced(mut command: PlainCommand, mut sandbox: Sandbox) -> PlainCommand {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    if let Some(config) = config.or_else(|| Some(home.as_ref()?.join(".config"))) {
-        sandbox.readable.push(config.join("git"));
-        command.environment = command.environment.set("XDG_CONFIG_HOME", config);
-    }
-    let own = home.map(|home| home.join(".gitconfig")).filter(|file| file.is_file());
-    if let Some(file) = own {
-        sandbox.readable.push(file.clone());
-        command.environment = command.environment.set("GIT_CONFIG_GLOBAL", file);
-    }
-    command.sandbox = Some(sandbox);
-    command
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -1,9 +1,14 @@
-//! The working tree: takes snapshots, restores and inspects it.
+//! The files of a place that Weir has laid out: takes snapshots, restores and inspects them.
+//!
+//! All of this goes through Weir's own index: what a session has told its own git about a file is without effect.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
 
-use super::{Git, GitError};
+use super::{Git, GitError, remove};
 use crate::outcome::Inspection;
+use crate::protection::Protection;
 
 /// The result of inspecting the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,43 +19,47 @@ pub(crate) enum Looked {
     Work(Inspection),
 }
 
+/// A file in a tree: its mode and its object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) mode: String,
+    pub(crate) object: String,
+}
+
+/// A file that differs between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    pub(crate) old: Option<Entry>,
+    pub(crate) new: Option<Entry>,
+}
+
+/// The mode of a tree entry that points to a commit of another repository.
+pub(super) const LINK: &str = "160000";
+
+/// The mode of a tree entry that is a symbolic link.
+pub(super) const SYMLINK: &str = "120000";
+
 impl Git {
-    /// Files that differ from the last commit. Excludes the loop's own files and nested repositories, which the loop
-    /// never commits.
-    pub async fn dirty(&self) -> Result<Vec<String>, GitError> {
-        let text = self.run(&["status", "--porcelain", "-z", "--no-renames"]).await?;
-        let entries = text.split('\0').filter_map(|entry| entry.get(3..)).filter(|path| !self.is_own(path));
-        let mut dirty: Vec<String> = entries.map(str::to_owned).collect();
-        if dirty.iter().any(|path| self.is_nested_repository(path)) {
-            let declared = self.submodules().await?;
-            let is_declared = |path: &str| declared.iter().any(|known| known == path.trim_end_matches('/'));
-            dirty.retain(|path| !self.is_nested_repository(path) || is_declared(path));
-        }
-        Ok(dirty)
-    }
-
-    /// Whether a file, as in git's paths, is one of the loop's own.
-    fn is_own(&self, path: &str) -> bool {
-        Path::new(path).starts_with(&self.own)
-    }
-
-    /// Writes the working tree as a tree object, with new files and without ignored ones.
+    /// Writes the files as a tree object, with new files and without ignored ones.
     ///
     /// Uses the paths that git lists instead of `git add`, which fails to exclude a path that the repository's own
     /// rules ignore, and which adds an entry for each nested repository.
     pub async fn snapshot(&self) -> Result<String, GitError> {
+        self.check_folder()?;
         let listed = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"];
         let paths = self.run_bytes(&listed).await?;
-        let own = self.own.to_string_lossy();
-        let is_ours = |path: &[u8]| {
-            path.strip_prefix(own.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        };
         let mut changed = Vec::new();
         let mut nested = Vec::new();
-        for path in paths.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !is_ours(path)) {
+        let mut gone = Vec::new();
+        for path in paths.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
+            if path_of(path).starts_with(&self.own) {
+                continue;
+            }
             match path.strip_suffix(b"/") {
                 Some(repository) => nested.push(repository),
-                None => changed.push(path),
+                None if self.can_be_taken(path) => changed.push(path),
+                None => gone.push(path),
             }
         }
         if !nested.is_empty() {
@@ -58,6 +67,10 @@ impl Git {
             changed.extend(
                 nested.into_iter().filter(|path| declared.iter().any(|known| known.as_bytes() == *path)),
             );
+        }
+        if !gone.is_empty() {
+            let args = ["update-index", "--force-remove", "-z", "--stdin"];
+            self.run_with(&args, &gone.join(&0)).await?;
         }
         if !changed.is_empty() {
             // New paths are listed first, and a new folder would hide the file that it replaces.
@@ -68,7 +81,30 @@ impl Git {
         self.line(&["write-tree"]).await
     }
 
-    /// Restores the working tree from a tree object. Files that are not in it are removed, except ignored ones.
+    /// Whether git can take what is at a path: not a pipe or a socket. A file that its owner cannot read is made
+    /// readable.
+    fn can_be_taken(&self, path: &[u8]) -> bool {
+        let path = self.folder().join(path_of(path));
+        let Ok(found) = std::fs::symlink_metadata(&path) else { return true };
+        #[cfg(unix)]
+        if found.is_file() {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = found.permissions().mode();
+            if mode & 0o400 == 0 {
+                // If this fails, git says why it cannot read the file.
+                let _ = std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode | 0o400));
+            }
+        }
+        found.is_file() || found.is_symlink() || found.is_dir()
+    }
+
+    /// Checks that a session has not put something else where its folder was.
+    fn check_folder(&self) -> Result<(), GitError> {
+        let is_folder = std::fs::symlink_metadata(self.folder()).is_ok_and(|found| found.is_dir());
+        if is_folder { Ok(()) } else { Err(GitError::Replaced(self.folder().to_owned())) }
+    }
+
+    /// Restores the files from a tree object. Files that are not in it are removed, except ignored ones.
     pub async fn restore(&self, tree: &str) -> Result<(), GitError> {
         if self.snapshot().await? != tree {
             self.run(&["read-tree", "--reset", "-u", tree]).await?;
@@ -76,16 +112,42 @@ impl Git {
         Ok(())
     }
 
-    /// Restores the working tree, and first keeps what is there under its own reference: it may belong to a person.
-    pub async fn restore_keeping(&self, tree: &str, name: &str) -> Result<bool, GitError> {
+    /// Makes the folder contain exactly the files of a tree. Everything else is removed, also what git ignores, except
+    /// what is `kept`.
+    pub async fn lay_out(&self, tree: &str, kept: &[PathBuf]) -> Result<(), GitError> {
+        self.check_folder()?;
+        let own = |path: PathBuf| move |source| GitError::Own { path, source };
+        remove(&self.folder().join(".git")).map_err(own(self.folder().join(".git")))?;
+        self.run(&["read-tree", "--reset", "-u", tree]).await?;
+        let tracked = self.run_bytes(&["ls-files", "-z"]).await?;
+        let tracked: HashSet<PathBuf> =
+            tracked.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(path_of).collect();
+        let folders = tracked.iter().flat_map(|path| path.ancestors().skip(1)).map(Path::to_owned).collect();
+        sweep(self.folder(), Path::new(""), &Wanted { tracked, folders, kept })
+            .map_err(own(self.folder().to_owned()))?;
+        // A program may have left a folder in the place of a file, or have made one unwritable.
+        let left = self.run_bytes(&["ls-files", "-z", "--modified", "--deleted"]).await?;
+        if !left.is_empty() {
+            self.run(&["read-tree", "--reset", "-u", tree]).await?;
+        }
+        Ok(())
+    }
+
+    /// Restores the files, and first keeps what is there under its own reference in the repository `home`.
+    pub async fn restore_keeping(
+        &self,
+        home: &Self,
+        tree: &str,
+        head: &str,
+        name: &str,
+    ) -> Result<bool, GitError> {
         let now = self.snapshot().await?;
         if now == tree {
             return Ok(false);
         }
-        let head = self.head().await?;
-        let commit = self.commit(&now, &[&head], "Work of a session that was cut off\n").await?;
-        let reference = self.free_reference(&format!("refs/weir/{name}")).await?;
-        self.run(&["update-ref", &reference, &commit]).await?;
+        let commit = self.commit(&now, &[head], "Work of a session that was cut off\n").await?;
+        let reference = home.free_reference(&format!("refs/weir/{name}")).await?;
+        home.run(&["update-ref", &reference, &commit]).await?;
         self.run(&["read-tree", "--reset", "-u", tree]).await?;
         Ok(true)
     }
@@ -107,8 +169,8 @@ impl Git {
     pub(crate) async fn inspect(
         &self,
         base: &str,
-        protected: &[PathBuf],
-        list: Option<&Path>,
+        protection: &Protection,
+        list: &Path,
         seen: Option<&str>,
     ) -> Result<Looked, GitError> {
         let tree = match seen {
@@ -124,45 +186,183 @@ impl Git {
             work.tree = self.snapshot().await?;
         }
         work.nested = self.nested_repositories().await?;
-        let mut changed = self.changed(base, &work.tree).await?;
-        let is_in = |path: &str, folder: &Path| Path::new(path).starts_with(folder);
-        let mut to_restore: Vec<String> = Vec::new();
-        for (path, ..) in &changed {
-            if protected.iter().any(|protected| is_in(path, protected)) {
-                work.protected.push(path.clone());
-                to_restore.push(path.clone());
-            } else if list.is_some_and(|list| is_in(path, list)) {
+        let mut changed = self.changes(base, &work.tree).await?;
+        let mut to_restore: Vec<&Change> = Vec::new();
+        for change in &changed {
+            let name = || change.path.to_string_lossy().into_owned();
+            if change.path.starts_with(list) {
                 work.list_restored = true;
-                to_restore.push(path.clone());
+                to_restore.push(change);
+            } else if protection.covers(&change.path) {
+                work.protected.push(name());
+                to_restore.push(change);
+            } else if protection.is_allowed(&change.path) {
+                work.touched.push(name());
             }
         }
         if !to_restore.is_empty() {
             if seen.is_none() {
                 return Ok(Looked::Changed(work.tree));
             }
-            let mut args = vec!["restore", "--source", base, "--staged", "--worktree", "--"];
-            let literal: Vec<String> =
-                to_restore.iter().map(|path| format!(":(literal,top){path}")).collect();
-            args.extend(literal.iter().map(String::as_str));
-            self.run(&args).await?;
-            work.tree = self.snapshot().await?;
-            changed = self.changed(base, &work.tree).await?;
+            work.tree = self.put_back(&to_restore).await?;
+            self.run(&["read-tree", "--reset", "-u", &work.tree]).await?;
+            changed = self.changes(base, &work.tree).await?;
         }
-        work.files = changed.len() as u64;
-        work.added = changed.iter().map(|(_, added, _)| added).sum();
-        work.removed = changed.iter().map(|(_, _, removed)| removed).sum();
+        work.leading_outside = self.links_outside(&changed).await?;
+        let (added, removed) = self.lines(base, &work.tree).await?;
+        (work.files, work.added, work.removed) = (changed.len() as u64, added, removed);
         Ok(Looked::Work(work))
     }
 
-    /// Files that differ, with the numbers of added and removed lines, which are zero for a binary file.
-    async fn changed(&self, base: &str, tree: &str) -> Result<Vec<(String, u64, u64)>, GitError> {
-        let text = self.run(&["diff-tree", "-r", "-z", "--no-renames", "--numstat", base, tree]).await?;
+    /// The new links that lead out of the repository.
+    async fn links_outside(&self, changes: &[Change]) -> Result<Vec<String>, GitError> {
+        let mut found = Vec::new();
+        for change in changes {
+            let Some(new) = change.new.as_ref().filter(|new| new.mode == SYMLINK) else { continue };
+            let target = path_of(&self.run_bytes(&["cat-file", "blob", &new.object]).await?);
+            if leads_outside(&change.path, &target) {
+                found.push(change.path.to_string_lossy().into_owned());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Puts the old entries of these files back into the index. Returns the tree.
+    async fn put_back(&self, changes: &[&Change]) -> Result<String, GitError> {
+        let edits = changes.iter().map(|change| (change.path.as_path(), change.old.as_ref()));
+        self.set_entries(edits).await?;
+        self.line(&["write-tree"]).await
+    }
+
+    /// Sets or removes entries of the index.
+    pub(super) async fn set_entries<'a>(
+        &self,
+        entries: impl Iterator<Item = (&'a Path, Option<&'a Entry>)>,
+    ) -> Result<(), GitError> {
+        let (mut gone, mut there) = (Vec::new(), Vec::new());
+        for (path, entry) in entries {
+            let input = match entry {
+                Some(Entry { mode, object }) => {
+                    there.extend_from_slice(format!("{mode} {object}\t").as_bytes());
+                    &mut there
+                }
+                None => &mut gone,
+            };
+            input.extend_from_slice(&bytes_of(path));
+            input.push(0);
+        }
+        // Removals first: a folder may have replaced a file.
+        if !gone.is_empty() {
+            self.run_with(&["update-index", "--force-remove", "-z", "--stdin"], &gone).await?;
+        }
+        if !there.is_empty() {
+            self.run_with(&["update-index", "--replace", "-z", "--index-info"], &there).await?;
+        }
+        Ok(())
+    }
+
+    /// A tree with other contents of some files, made in a scratch copy of the index.
+    pub(crate) async fn tree_with(
+        &self,
+        tree: &str,
+        files: &[(PathBuf, String)],
+        scratch: &Path,
+    ) -> Result<String, GitError> {
+        if files.is_empty() {
+            return Ok(tree.to_owned());
+        }
+        let git = self.with_index(scratch.to_owned());
+        git.run(&["read-tree", "--reset", tree]).await?;
+        let mut entries = Vec::new();
+        for (path, text) in files {
+            let object = git.run_with(&["hash-object", "-w", "--stdin"], text.as_bytes()).await?;
+            let mode = match git.entry_in(tree, path).await? {
+                Some(entry) => entry.mode,
+                None => "100644".to_owned(),
+            };
+            entries.push((path, Entry { mode, object: object.trim_end().to_owned() }));
+        }
+        git.set_entries(entries.iter().map(|(path, entry)| (path.as_path(), Some(entry)))).await?;
+        git.line(&["write-tree"]).await
+    }
+
+    /// The entry of a path in a tree.
+    pub(crate) async fn entry_in(&self, tree: &str, path: &Path) -> Result<Option<Entry>, GitError> {
+        Ok(self
+            .entries_in(tree, path)
+            .await?
+            .into_iter()
+            .find(|(name, _)| name == path)
+            .map(|(_, entry)| entry))
+    }
+
+    /// The files of a tree, at a path and below it.
+    pub(crate) async fn entries_in(
+        &self,
+        tree: &str,
+        path: &Path,
+    ) -> Result<Vec<(PathBuf, Entry)>, GitError> {
+        let name = path.to_string_lossy();
+        let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", tree];
+        if !name.is_empty() {
+            args.extend(["--", name.as_ref()]);
+        }
+        let text = self.run_bytes(&args).await?;
+        let entry = |line: &[u8]| {
+            let cut = line.iter().position(|byte| *byte == b'\t')?;
+            let head = String::from_utf8_lossy(line.get(..cut)?).into_owned();
+            let mut words = head.split(' ');
+            let (mode, _, object) = (words.next()?, words.next()?, words.next()?);
+            let entry = Entry { mode: mode.to_owned(), object: object.to_owned() };
+            Some((path_of(line.get(cut + 1..)?), entry))
+        };
+        Ok(text.split(|byte| *byte == 0).filter_map(entry).collect())
+    }
+
+    /// Files that differ between two trees or commits.
+    pub(crate) async fn changes(&self, base: &str, tree: &str) -> Result<Vec<Change>, GitError> {
+        let text = self.run_bytes(&["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tree]).await?;
+        let mut parts = text.split(|byte| *byte == 0);
+        let mut changes = Vec::new();
+        while let (Some(head), Some(path)) = (parts.next(), parts.next()) {
+            let head = String::from_utf8_lossy(head).into_owned();
+            let mut words = head.trim_start_matches(':').split(' ');
+            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let (old, new) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let entry = |mode: &str, object: &str| {
+                (mode != "000000").then(|| Entry { mode: mode.to_owned(), object: object.to_owned() })
+            };
+            changes.push(Change {
+                path: path_of(path),
+                old: entry(old_mode, old),
+                new: entry(new_mode, new),
+            });
+        }
+        Ok(changes)
+    }
+
+    /// Numbers of added and removed lines. A binary file has none.
+    async fn lines(&self, base: &str, tree: &str) -> Result<(u64, u64), GitError> {
+        let args = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--numstat",
+            base,
+            tree,
+        ];
+        let text = self.run(&args).await?;
         let entry = |entry: &str| {
             let mut parts = entry.splitn(3, '\t');
             let (added, removed) = (parts.next()?, parts.next()?);
-            Some((parts.next()?.to_owned(), added.parse().unwrap_or(0), removed.parse().unwrap_or(0)))
+            parts.next()?;
+            Some((added.parse::<u64>().unwrap_or(0), removed.parse::<u64>().unwrap_or(0)))
         };
-        Ok(text.split('\0').filter_map(entry).collect())
+        let all = text.split('\0').filter_map(entry);
+        Ok(all.fold((0, 0), |(added, removed), (more, less)| (added + more, removed + less)))
     }
 
     /// The content of a file in a tree.
@@ -171,4 +371,72 @@ impl Git {
         let done = self.raw(&["cat-file", "blob", &name], b"").await?;
         Ok(done.is_success().then_some(done.stdout.bytes))
     }
+
+    /// Writes the index anew from a tree, without looking at files, for a place that has none.
+    pub async fn forget_index(&self) -> Result<(), GitError> {
+        if let Some(private) = &self.private {
+            let path = private.index.clone();
+            remove(&path).map_err(|source| GitError::Own { path, source })?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the target of a link is outside of the repository, or in its git folder.
+fn leads_outside(link: &Path, target: &Path) -> bool {
+    let mut depth = link.components().count().saturating_sub(1);
+    for part in target.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::Normal(name) if name != ".git" => depth += 1,
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// What stays in a place.
+struct Wanted<'a> {
+    tracked: HashSet<PathBuf>,
+    folders: HashSet<PathBuf>,
+    kept: &'a [PathBuf],
+}
+
+/// Removes everything from a folder that is not wanted there. Looks at names, not at what git knows of them: a planted
+/// `.git` in a folder of the project is never listed by git.
+fn sweep(top: &Path, folder: &Path, wanted: &Wanted<'_>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(top.join(folder))? {
+        let entry = entry?;
+        let path = folder.join(entry.file_name());
+        if wanted.kept.iter().any(|kept| path.starts_with(kept)) {
+            continue;
+        }
+        let is_folder = entry.file_type()?.is_dir();
+        let leads_on =
+            wanted.folders.contains(&path) || wanted.kept.iter().any(|kept| kept.starts_with(&path));
+        // A tracked folder is the empty one of a submodule.
+        if is_folder && (leads_on || wanted.tracked.contains(&path)) {
+            sweep(top, &path, wanted)?;
+        } else if is_folder || !wanted.tracked.contains(&path) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A path as git prints it.
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    return PathBuf::from(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
+    #[cfg(not(unix))]
+    return PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
+}
+
+/// A path as git reads it.
+pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
+    #[cfg(unix)]
+    return std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec();
+    #[cfg(not(unix))]
+    return path.to_string_lossy().replace('\\', "/").into_bytes();
 }

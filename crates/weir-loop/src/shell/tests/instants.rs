@@ -112,18 +112,18 @@ fn protected_files_and_a_list_that_a_session_changed() {
             return Said::Answer("Done.");
         }
         write(folder, "weir.toml", "");
-        write(folder, "protected-too", "");
+        write(folder, "README", "protected, too\n");
         write(folder, "new.txt", "1\n");
         Said::Answer("Done.")
     };
-    let config = format!("[loop]\nprotected = [\"protected-too\"]\n{GATE}");
+    let config = format!("[loop]\nprotected = [\"READ*\"]\n{GATE}");
     check("- [ ] One\n", &config, script);
 }
 
 #[test]
 fn a_rate_limit() {
     let script: Script = |_, folder| {
-        let logs = std::fs::read_dir(folder.join(".ralph/logs/claude")).unwrap();
+        let logs = std::fs::read_dir(folder.join("../../logs/claude")).unwrap();
         let mut logs = logs.map(|log| std::fs::read_to_string(log.unwrap().path()).unwrap());
         if logs.any(|log| log.contains("\"is_error\":true")) {
             write(folder, "one.txt", "1\n");

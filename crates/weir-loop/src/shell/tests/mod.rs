@@ -3,6 +3,7 @@
 //! Sessions are played in this process and leave the same log as a real one, so a run takes a fraction of a second and
 //! hundreds of kills are affordable. `weir-cli/tests/loops/kill.rs` kills the program itself, at random instants.
 
+mod edits;
 mod instants;
 mod person;
 mod place;

@@ -83,7 +83,12 @@ impl Place {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
     }
 
-    fn git(&self, args: &[&str]) -> String {
+    /// What git says about the person's tree.
+    pub(super) fn status(&self) -> String {
+        self.git(&["status", "--porcelain"]).trim().to_owned()
+    }
+
+    pub(super) fn git(&self, args: &[&str]) -> String {
         weir_testkit::git(&self.workspace(), args).trim_end().to_owned()
     }
 

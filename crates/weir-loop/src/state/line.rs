@@ -1,0 +1,28 @@
+//! The commits of a run.
+
+use serde::{Deserialize, Serialize};
+
+use super::RunState;
+
+/// The commits of a run, and the branch that they go to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The branch, such as `refs/heads/main`. `None` for a detached `HEAD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The last commit of the run, or the one that it began with. The next task is based on it.
+    pub tip: String,
+    /// The commit at which the branch was last seen, as Weir left it or as a person's own commits moved it.
+    pub published: String,
+    /// Why the branch does not have the last commits, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
+}
+
+impl RunState {
+    /// The commits of the tasks that this run has done.
+    pub fn receipts(&self) -> impl Iterator<Item = String> {
+        let receipts = self.tasks.iter().filter_map(|record| record.receipt.as_ref());
+        receipts.map(|receipt| receipt.commit.clone()).filter(|commit| !commit.is_empty())
+    }
+}
