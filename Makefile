@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo install check test test-all rust-test web web-check web-test openai-test features-test api api-quick soak bench bench-try lint fmt \
-        fmt-check clippy windows doc book pictures deps spelling tree fuzz fuzz-min audit conformance dist clean \
+        fmt-check clippy windows doc book pictures deps spelling tree fuzz fuzz-min audit conformance parity dist clean \
         need-cargo need-npm
 
 # Programs that the scripts keep in the cache.
@@ -17,6 +17,8 @@ NEXTEST = PATH="$$PATH:$(TOOLS)" cargo nextest
 VERSIONS ?= 2.1.325 2.1.9
 # More versions, for `make test-all`: the pinned ones are part of `make test`.
 OLDER_VERSIONS ?= 2.1.197 2.1.61
+# Version of the official SDK for `make parity`; the newest one if empty.
+SDK ?=
 # Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are also read.
 SOAK_SECONDS ?= 600
 # For example BENCH_ARGS=--quick, for a short run.
@@ -99,6 +101,9 @@ conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VE
 	cargo build --locked -p weir-simulator -p weir-testkit --bins
 	$${CARGO_TARGET_DIR:-target}/debug/conformance $(VERSIONS)
 	WEIR_ALL_SCENARIOS=1 WEIR_REAL_CLI_VERSIONS="$(VERSIONS)" cargo test --locked -p weir-session --test real
+
+parity: need-npm ## compare docs/parity.md with the newest official SDK (SDK=0.3.325)
+	node scripts/parity.mjs $(SDK)
 
 soak: need-cargo ## random conversations and faults for SOAK_SECONDS (600), invariants checked throughout
 	cargo build --locked -p weir-soak

@@ -1,18 +1,22 @@
 //! Turns command-line options into session options, for `weir run` and `weir chat`.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, Transport, looks_secret};
-use weir_session::{Facts, FolderTrust, Message, Origin, SessionOptions, SessionSpec};
+use weir_session::{Facts, FolderTrust, Message, Origin, SessionOptions, SessionSpec, SettingSource};
 use weir_transcript::FoldOptions;
+use weir_wire::McpServerConfig;
 
 use crate::exit::UsageError;
 use crate::fence::Fence;
 use crate::folders;
-use crate::opts::{ConversationOpts, ProcessOpts, SandboxOpts, SessionOpts};
+use crate::opts::{ConversationOpts, FileOpts, ProcessOpts, SandboxOpts, SessionOpts};
 use crate::trust;
 use weir_session::transcripts::Transcripts;
 
@@ -35,6 +39,8 @@ pub(crate) struct SessionSettings {
     pub(crate) interprets: bool,
     /// Whether the folder's own settings apply.
     pub(crate) trust: FolderTrust,
+    files: Files,
+    title: Option<String>,
     sandbox: Option<Sandbox>,
     extra_args: Vec<OsString>,
     transport: Transport,
@@ -46,20 +52,25 @@ pub(crate) struct SessionSettings {
 impl SessionSettings {
     /// `mode` is the command, for the names of log files.
     pub(crate) fn resolve(opts: SessionOpts, mode: &str, cli_flags: Vec<OsString>) -> anyhow::Result<Self> {
-        let SessionOpts { permissions, process, .. } = opts;
+        let SessionOpts { permissions, process, mut spec, .. } = opts;
         if let Some(cwd) = opts.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
             return Err(UsageError(format!("--cwd {}: folder not found", cwd.display())).into());
         }
         let (environment, secrets) = environment(&process.env, &process.secret)?;
         let sandbox = sandbox(opts.sandbox, opts.cwd.as_deref())?;
-        let log = log(&process, mode, !opts.spec.no_session_persistence);
+        let log = log(&process, mode, !spec.no_session_persistence);
+        if let Some(file) = &opts.files.agents {
+            spec.agents = read_json("--agents", file)?;
+        }
         Ok(Self {
             trust: trust::policy(permissions.trust_folder),
             sandbox,
             program: opts.claude,
             cwd: opts.cwd,
             conversation: conversation(&opts.conversation)?,
-            spec: opts.spec,
+            spec,
+            files: Files::resolve(opts.files)?,
+            title: opts.title.title,
             secrets,
             state_directory: process.state_dir.or_else(folders::state),
             asks: !permissions.no_input,
@@ -100,6 +111,9 @@ impl SessionSettings {
         options.sandbox.clone_from(&self.sandbox);
         options.origin = self.conversation.clone();
         options.spec = self.spec.clone();
+        options.title.clone_from(&self.title);
+        options.subagent_text = true;
+        self.files.clone().apply(&mut options);
         options.extra_args.clone_from(&self.extra_args);
         options.transport = self.transport;
         options.environment = self.environment.clone();
@@ -113,6 +127,70 @@ impl SessionSettings {
         options.fold.output_limit = FoldOptions::default().output_limit;
         options
     }
+}
+
+/// Options that are files or come from files.
+#[derive(Debug, Clone)]
+struct Files {
+    add_dirs: Vec<PathBuf>,
+    mcp_config: BTreeMap<String, McpServerConfig>,
+    strict_mcp: bool,
+    plugin_dirs: Vec<PathBuf>,
+    settings: Option<Map<String, Value>>,
+    setting_sources: Option<Vec<SettingSource>>,
+    tool_aliases: BTreeMap<String, String>,
+    debug_file: Option<PathBuf>,
+}
+
+impl Files {
+    fn resolve(opts: FileOpts) -> anyhow::Result<Self> {
+        let mut mcp_config = BTreeMap::new();
+        for file in &opts.mcp_config {
+            let servers: McpConfig = read_json("--mcp-config", file)?;
+            mcp_config.extend(servers.servers);
+        }
+        let settings = opts.settings.as_deref().map(|file| read_json("--settings", file)).transpose()?;
+        Ok(Self {
+            add_dirs: absolute(&opts.add_dir)?,
+            mcp_config,
+            strict_mcp: opts.strict_mcp_config,
+            plugin_dirs: absolute(&opts.plugin_dir)?,
+            settings,
+            setting_sources: opts.setting_sources.map(|sources| sources.0),
+            tool_aliases: opts.tool_alias.into_iter().collect(),
+            debug_file: opts.debug_file.map(std::path::absolute).transpose()?,
+        })
+    }
+
+    fn apply(self, options: &mut SessionOptions) {
+        options.add_dirs = self.add_dirs;
+        options.mcp_config = self.mcp_config;
+        options.strict_mcp = self.strict_mcp;
+        options.plugin_dirs = self.plugin_dirs;
+        options.settings = self.settings;
+        options.setting_sources = self.setting_sources;
+        options.tool_aliases = self.tool_aliases;
+        options.debug_file = self.debug_file;
+    }
+}
+
+/// A file with MCP servers, as the CLI reads it.
+#[derive(Deserialize)]
+struct McpConfig {
+    #[serde(rename = "mcpServers")]
+    servers: BTreeMap<String, McpServerConfig>,
+}
+
+/// The CLI takes paths relative to the session's folder; people mean the one they are in.
+fn absolute(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
+    paths.iter().map(std::path::absolute).collect()
+}
+
+/// Reads the JSON file that a flag names.
+pub(crate) fn read_json<T: serde::de::DeserializeOwned>(flag: &str, file: &Path) -> anyhow::Result<T> {
+    let wrong = |error: &dyn std::fmt::Display| UsageError(format!("{flag} {}: {error}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(&error))?;
+    Ok(serde_json::from_str(&text).map_err(|error| wrong(&error))?)
 }
 
 /// The requested sandbox, around the working folder.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use weir_session::SessionSpec;
+use weir_session::{AgentSpec, SessionSpec};
 use weir_store::SessionId;
 use weir_wire::MessageId;
 
@@ -86,6 +86,16 @@ impl NewSession {
         if spec.output_schema.as_ref().is_some_and(|schema| !schema.is_object()) {
             return Err(HostError::Invalid("output_schema must be a JSON Schema, an object".to_owned()));
         }
+        check_word("agent", spec.agent.as_deref())?;
+        for name in spec.agents.keys() {
+            check_word("name of an agent", Some(name))?;
+        }
+        for skill in spec.skills.iter().flatten() {
+            check_word("skill", Some(skill))?;
+        }
+        for agent in spec.agents.values() {
+            check_agent(agent)?;
+        }
         for tool in spec.tools.iter().flatten().chain(&spec.allowed_tools).chain(&spec.disallowed_tools) {
             check_word("tool", Some(tool))?;
         }
@@ -104,6 +114,20 @@ impl NewSession {
         self.client_tools.check()?;
         Ok(())
     }
+}
+
+fn check_agent(agent: &AgentSpec) -> Result<(), HostError> {
+    if agent.description.is_empty() || agent.prompt.is_empty() {
+        return Err(HostError::Invalid("an agent needs a description and a prompt".to_owned()));
+    }
+    check_word("model of an agent", agent.model.as_deref())?;
+    for tool in agent.tools.iter().flatten().chain(&agent.disallowed_tools) {
+        check_word("tool of an agent", Some(tool))?;
+    }
+    for skill in &agent.skills {
+        check_word("skill of an agent", Some(skill))?;
+    }
+    Ok(())
 }
 
 /// A copy of a session up to the answer to one of its messages, and its settings. Folder, tools and limits are those

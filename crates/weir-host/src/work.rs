@@ -217,6 +217,8 @@ impl Lease {
         let mut options = (host.recipe)(&settings);
         let kept = settings.kept;
         options.cwd = Some(settings.cwd);
+        // Viewers see what sub-agents say.
+        options.subagent_text = true;
         options.folder.roots.clone_from(&host.roots);
         if let (FolderTrust::LeaveOut, Some(file)) = (&options.folder.trust, &host.trust) {
             options.folder.trust = FolderTrust::Remembered(Arc::clone(file));

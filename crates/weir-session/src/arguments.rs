@@ -1,13 +1,15 @@
 //! Translates options into CLI arguments. Pure.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use weir_wire::CliSessionId;
 
+use crate::levels::{Effort, Thinking};
 use crate::machine::Spawn;
-use crate::options::{Origin, SessionOptions};
-use crate::spec::{Effort, SessionSpec, Thinking};
+use crate::options::{Origin, SessionOptions, SettingSource};
+use crate::spec::SessionSpec;
+use crate::start_files::StartFiles;
 use crate::tools;
 
 /// Flags that Weir passes. A check looks for each of them in the CLI's own help.
@@ -26,8 +28,15 @@ pub const FLAGS: &[&str] = &[
     "--task-budget",
     "--betas",
     "--prompt-suggestions",
-    "--setting-sources",
+    "--agent",
+    "--plugin-dir",
+    "--mcp-config",
     "--settings",
+    "--debug-file",
+    "--include-hook-events",
+    "--exclude-dynamic-system-prompt-sections",
+    "--system-prompt-snapshot",
+    "--setting-sources",
     "--system-prompt",
     "--system-prompt-file",
     "--append-system-prompt",
@@ -45,7 +54,6 @@ pub const FLAGS: &[&str] = &[
     "--fork-session",
     "--session-id",
     "--no-session-persistence",
-    "--forward-subagent-text",
 ];
 
 /// Those of them that not every version has and that are only passed for an option which needs them. The version is
@@ -59,7 +67,12 @@ pub(crate) const NEWER: &[&str] = &[
     "--prompt-suggestions",
     "--max-budget-usd",
     "--no-session-persistence",
-    "--forward-subagent-text",
+    "--agent",
+    "--plugin-dir",
+    "--debug-file",
+    "--include-hook-events",
+    "--exclude-dynamic-system-prompt-sections",
+    "--system-prompt-snapshot",
 ];
 
 /// Sets where a fork ends. The CLI does not list it in its help.
@@ -67,7 +80,7 @@ pub(crate) const FORK_AT: &str = "--resume-session-at";
 
 /// Settings that apply to every session, whatever the user's own say: newer versions give the model tools to send
 /// messages to the other sessions of the same user, which would run them as turns.
-const SETTINGS: &str = r#"{"crossSessionInbound":"refuse"}"#;
+pub(crate) const SETTINGS: &str = r#"{"crossSessionInbound":"refuse"}"#;
 
 /// Settings of a single process start, as opposed to the whole session.
 #[derive(Debug, Clone, Copy)]
@@ -78,16 +91,8 @@ pub(crate) struct Start<'a> {
     pub(crate) new_id: Option<&'a CliSessionId>,
     /// Whether the folder's own settings are loaded.
     pub(crate) project_settings: bool,
-    /// Files that hold the system prompts.
-    pub(crate) prompts: &'a PromptFiles,
-}
-
-/// Files with the system prompts. As an argument every user of the machine could read them, and long ones do
-/// not fit.
-#[derive(Debug, Default)]
-pub(crate) struct PromptFiles {
-    pub(crate) system: Option<PathBuf>,
-    pub(crate) append: Option<PathBuf>,
+    /// Files that hold what must not be an argument.
+    pub(crate) files: &'a StartFiles,
 }
 
 /// Builds the arguments of a process. `supports` says whether the CLI has a flag.
@@ -121,17 +126,12 @@ pub(crate) fn arguments(
     args.prompt(
         ("--system-prompt", "--system-prompt-file"),
         options.spec.system_prompt.as_deref(),
-        start.prompts.system.as_deref(),
+        start.files.system.as_deref(),
     );
-    let append = start.prompts.append.as_deref();
+    let append = start.files.append.as_deref();
     let names = ("--append-system-prompt", "--append-system-prompt-file");
     args.prompt(names, options.appended_prompt().as_deref(), append);
-    if !start.project_settings && supports("--setting-sources") {
-        args.value("--setting-sources", "user");
-    }
-    if supports("--settings") {
-        args.value("--settings", SETTINGS);
-    }
+    settings(&mut args, options, start);
     match &options.spec.permission_mode {
         Some(mode) => args.value("--permission-mode", mode),
         // Always passed: otherwise a settings file would determine the mode. A version without the flag has no
@@ -153,9 +153,8 @@ pub(crate) fn arguments(
     if options.prompt_suggestions {
         args.value("--prompt-suggestions", "true");
     }
-    if options.subagent_text {
-        // Versions without it always forward that text.
-        args.if_supported("--forward-subagent-text");
+    if options.spec.hook_events {
+        args.flag("--include-hook-events");
     }
     let Arguments { mut list, missing, .. } = args;
     if !missing.is_empty() {
@@ -172,6 +171,44 @@ fn model(args: &mut Arguments<'_>, spec: &SessionSpec) {
     args.number("--max-thinking-tokens", spec.max_thinking_tokens);
     args.number("--task-budget", spec.task_budget_tokens);
     args.list("--betas", &spec.betas);
+    args.option("--agent", spec.agent.as_deref());
+    if spec.exclude_dynamic_sections {
+        args.flag("--exclude-dynamic-system-prompt-sections");
+    }
+    args.option(
+        "--system-prompt-snapshot",
+        spec.system_prompt_snapshot.map(|on| if on { "on" } else { "off" }),
+    );
+}
+
+/// Which settings, servers and plugins are loaded.
+fn settings(args: &mut Arguments<'_>, options: &SessionOptions, start: &Start<'_>) {
+    match &options.setting_sources {
+        Some(sources) => {
+            let is_allowed =
+                |source: &&SettingSource| start.project_settings || **source == SettingSource::User;
+            let names: Vec<&str> = sources.iter().filter(is_allowed).map(|source| source.as_str()).collect();
+            args.value("--setting-sources", names.join(","));
+        }
+        None if !start.project_settings && (args.supports)("--setting-sources") => {
+            args.value("--setting-sources", "user");
+        }
+        None => {}
+    }
+    match &start.files.settings {
+        Some(file) => args.value("--settings", file),
+        None if (args.supports)("--settings") => args.value("--settings", SETTINGS),
+        None => {}
+    }
+    if let Some(file) = &start.files.servers {
+        args.value("--mcp-config", file);
+    }
+    for folder in &options.plugin_dirs {
+        args.value("--plugin-dir", folder);
+    }
+    if let Some(file) = &options.debug_file {
+        args.value("--debug-file", file);
+    }
 }
 
 /// Which tools exist, and which need no permission.
@@ -184,10 +221,13 @@ fn tools(args: &mut Arguments<'_>, options: &SessionOptions) {
         } else {
             denied.extend(tools::others(&names));
         }
-        if !tools.iter().any(|tool| tools::is_mcp(tool)) {
+        if !options.strict_mcp && !tools.iter().any(|tool| tools::is_mcp(tool)) {
             // Without it the servers are available, and the CLI asks before calling one.
             args.if_supported("--strict-mcp-config");
         }
+    }
+    if options.strict_mcp {
+        args.flag("--strict-mcp-config");
     }
     args.list("--allowedTools", &options.spec.allowed_tools);
     args.list("--disallowedTools", &denied);
@@ -295,10 +335,12 @@ mod tests {
     /// The names of the flags that these options produce.
     fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&CliSessionId>) -> BTreeSet<String> {
         let mut list = Vec::new();
-        for prompts in
-            [PromptFiles::default(), PromptFiles { system: Some("/s".into()), append: Some("/a".into()) }]
-        {
-            let start = Start { spawn, new_id, project_settings: false, prompts: &prompts };
+        let path = || Some("/f".into());
+        for files in [
+            StartFiles::default(),
+            StartFiles { system: path(), append: path(), servers: path(), settings: path() },
+        ] {
+            let start = Start { spawn, new_id, project_settings: false, files: &files };
             list.extend(arguments(options, &start, &|_| true).unwrap());
         }
         let names = list.iter().map(|argument| argument.to_string_lossy().into_owned());
@@ -307,8 +349,8 @@ mod tests {
 
     /// The arguments of a process started like this.
     fn started(options: &SessionOptions, spawn: &Spawn) -> Vec<OsString> {
-        let prompts = PromptFiles::default();
-        let start = Start { spawn, new_id: None, project_settings: true, prompts: &prompts };
+        let files = StartFiles::default();
+        let start = Start { spawn, new_id: None, project_settings: true, files: &files };
         arguments(options, &start, &|_| true).unwrap()
     }
 
@@ -327,13 +369,17 @@ mod tests {
         options.spec.fallback_models = vec!["g".into()];
         options.spec.betas = vec!["i".into()];
         options.prompt_suggestions = true;
+        options = options.agent("j").plugin_dir("/p").debug_file("/d");
+        options.strict_mcp = true;
+        options.spec.hook_events = true;
+        options.spec.exclude_dynamic_sections = true;
+        options.spec.system_prompt_snapshot = Some(false);
         let few = NonZeroU32::MIN;
         options = options.effort(Effort::Low).thinking(Thinking::Adaptive);
         options = options.max_thinking_tokens(few).task_budget_tokens(few);
         options.add_dirs = vec!["/".into()];
         options.spec.max_turns = Some(1);
         options.spec.no_session_persistence = true;
-        options.subagent_text = true;
         let id = CliSessionId::new("h");
         let resumed = Spawn { resume: Some(id.clone()), fork: true, ..Spawn::default() };
         let new = Spawn::default();
@@ -364,18 +410,17 @@ mod tests {
         let lacking = |options: &SessionOptions, flag: &'static str| {
             let new = Spawn::default();
             let id = CliSessionId::new("h");
-            let prompts = PromptFiles::default();
-            let start = Start { spawn: &new, new_id: Some(&id), project_settings: true, prompts: &prompts };
+            let files = StartFiles::default();
+            let start = Start { spawn: &new, new_id: Some(&id), project_settings: true, files: &files };
             arguments(options, &start, &move |name| name != flag)
         };
         let mut options = SessionOptions::new().model("a").max_cost_usd(1.0).effort(Effort::Low);
         options.spec.no_session_persistence = true;
-        options.subagent_text = true;
         for flag in ["--model", "--no-session-persistence", "--max-budget-usd", "--effort"] {
             assert_eq!(lacking(&options, flag), Err(vec![flag]));
         }
         // Weir handles these itself, or they are not needed.
-        for flag in ["--forward-subagent-text", "--include-partial-messages", "--session-id"] {
+        for flag in ["--include-partial-messages", "--session-id"] {
             let list = lacking(&options, flag).unwrap();
             assert!(list.iter().all(|argument| !argument.to_string_lossy().starts_with(flag)), "{flag}");
         }
@@ -398,8 +443,8 @@ mod tests {
     fn a_list_of_tools_holds_on_every_version() {
         let options = SessionOptions::new().tools(["Read", "Task"]).disallowed_tools(["Write"]);
         let spawn = Spawn::default();
-        let prompts = PromptFiles::default();
-        let start = Start { spawn: &spawn, new_id: None, project_settings: true, prompts: &prompts };
+        let files = StartFiles::default();
+        let start = Start { spawn: &spawn, new_id: None, project_settings: true, files: &files };
         let passed = |lacks: &'static str, flag: &str| {
             let list = arguments(&options, &start, &move |name| name != lacks).unwrap();
             let flag = format!("{flag}=");
@@ -424,6 +469,25 @@ mod tests {
         assert!(is_strict(&SessionOptions::new().tools(["Read"])));
         assert!(!is_strict(&SessionOptions::new().tools(["Read", "mcp__db__query"])));
         assert!(!is_strict(&SessionOptions::new()));
+    }
+
+    #[test]
+    fn chosen_settings_never_include_what_the_folder_may_not_load() {
+        let sources = |chosen: Option<Vec<SettingSource>>, project_settings| {
+            let mut options = SessionOptions::new();
+            options.setting_sources = chosen;
+            let (spawn, files) = (Spawn::default(), StartFiles::default());
+            let start = Start { spawn: &spawn, new_id: None, project_settings, files: &files };
+            let list = arguments(&options, &start, &|_| true).unwrap();
+            let words = list.iter().map(|argument| argument.to_string_lossy().into_owned());
+            words.filter_map(|word| word.strip_prefix("--setting-sources=").map(str::to_owned)).next()
+        };
+        let all = || Some(vec![SettingSource::User, SettingSource::Project, SettingSource::Local]);
+        assert_eq!(sources(all(), true).as_deref(), Some("user,project,local"));
+        assert_eq!(sources(all(), false).as_deref(), Some("user"));
+        assert_eq!(sources(Some(Vec::new()), true).as_deref(), Some(""));
+        assert_eq!(sources(Some(vec![SettingSource::Project]), false).as_deref(), Some(""));
+        assert_eq!((sources(None, true), sources(None, false).as_deref()), (None, Some("user")));
     }
 
     #[test]

@@ -94,6 +94,20 @@ pub enum SessionError {
         /// The requested operation.
         what: &'static str,
     },
+    /// The answer is not the requested value.
+    #[error("the answer is not a value of the requested type: {reason}")]
+    Unstructured {
+        /// Why.
+        reason: String,
+    },
+    /// The CLI answered a control request in a form that Weir does not know.
+    #[error(
+        "the claude CLI answered in an unknown form ({reason}); `Session::request` returns such an answer as it is"
+    )]
+    UnreadableAnswer {
+        /// What was unexpected.
+        reason: String,
+    },
     /// The CLI did not answer a control request.
     #[error("the claude CLI did not answer the request ({what}) within {} seconds", after.as_secs_f64())]
     NoAnswer {

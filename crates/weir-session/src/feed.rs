@@ -4,9 +4,12 @@
 //! and gets a snapshot of the view instead of what it missed.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 
-use tokio::sync::Notify;
+use futures_core::Stream;
 use weir_transcript::{Change, View};
 
 /// Maximum number of changes queued for a viewer.
@@ -31,12 +34,12 @@ struct Queue {
     waiting: usize,
     snapshot: Option<Box<View>>,
     closed: bool,
+    viewer: Option<Waker>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    changed: Notify,
 }
 
 impl Shared {
@@ -94,30 +97,39 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         for follower in self.followers.iter().filter_map(Weak::upgrade) {
-            follower.lock().closed = true;
-            follower.changed.notify_one();
+            follower.change(|queue| queue.closed = true);
         }
     }
 }
 
 impl Shared {
     fn push(&self, batch: &Batch, view: &View) {
+        self.change(|queue| {
+            if queue.waiting + batch.len() > MAX_WAITING {
+                // The snapshot already includes all queued changes.
+                queue.batches = VecDeque::new();
+                queue.waiting = 0;
+                queue.snapshot = Some(Box::new(view.clone()));
+            } else {
+                queue.waiting += batch.len();
+                queue.batches.push_back(Arc::clone(batch));
+            }
+        });
+    }
+
+    /// Changes the queue and wakes its viewer.
+    fn change(&self, change: impl FnOnce(&mut Queue)) {
         let mut queue = self.lock();
-        if queue.waiting + batch.len() > MAX_WAITING {
-            // The snapshot already includes all queued changes.
-            queue.batches = VecDeque::new();
-            queue.waiting = 0;
-            queue.snapshot = Some(Box::new(view.clone()));
-        } else {
-            queue.waiting += batch.len();
-            queue.batches.push_back(Arc::clone(batch));
-        }
+        change(&mut queue);
+        let viewer = queue.viewer.take();
         drop(queue);
-        self.changed.notify_one();
+        if let Some(viewer) = viewer {
+            viewer.wake();
+        }
     }
 }
 
-/// The viewer's side.
+/// The viewer's side: a stream of updates that ends with the session.
 #[derive(Debug)]
 pub struct Updates {
     shared: Arc<Shared>,
@@ -126,22 +138,58 @@ pub struct Updates {
 impl Updates {
     /// The next update; `None` when the session is over. Cancel safe.
     pub async fn next(&mut self) -> Option<Update> {
-        loop {
-            let changed = self.shared.changed.notified();
-            {
-                let mut queue = self.shared.lock();
-                if let Some(view) = queue.snapshot.take() {
-                    return Some(Update::Snapshot(view));
-                }
-                if let Some(batch) = queue.batches.pop_front() {
-                    queue.waiting -= batch.len();
-                    return Some(Update::Changes(batch));
-                }
-                if queue.closed {
-                    return None;
-                }
-            }
-            changed.await;
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &Context<'_>) -> Poll<Option<Update>> {
+        let mut queue = self.shared.lock();
+        if let Some(view) = queue.snapshot.take() {
+            return Poll::Ready(Some(Update::Snapshot(view)));
         }
+        if let Some(batch) = queue.batches.pop_front() {
+            queue.waiting -= batch.len();
+            return Poll::Ready(Some(Update::Changes(batch)));
+        }
+        if queue.closed {
+            return Poll::Ready(None);
+        }
+        queue.viewer = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Stream for Updates {
+    type Item = Update;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Update>> {
+        self.get_mut().poll(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(updates: &mut Updates) -> Poll<Option<Update>> {
+        Pin::new(updates).poll_next(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn updates_are_a_stream_that_ends_with_the_session() {
+        let mut feed = Feed::default();
+        let mut updates = feed.follow(&View::default());
+        assert!(matches!(poll(&mut updates), Poll::Ready(Some(Update::Snapshot(_)))));
+        assert!(poll(&mut updates).is_pending());
+        drop(feed);
+        assert!(matches!(poll(&mut updates), Poll::Ready(None)));
+    }
+
+    #[tokio::test]
+    async fn a_waiting_viewer_is_woken() {
+        let mut feed = Feed::default();
+        let mut updates = feed.follow(&View::default());
+        updates.next().await;
+        let (end, ()) = tokio::join!(updates.next(), async { drop(feed) });
+        assert!(end.is_none());
     }
 }

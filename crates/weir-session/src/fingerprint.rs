@@ -2,9 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::arguments::{PromptFiles, Start, arguments};
+use crate::arguments::{Start, arguments};
+use crate::introduction;
 use crate::machine::Spawn;
 use crate::options::SessionOptions;
+use crate::start_files::{self, StartFiles};
 
 /// Hash of what a process is started with: folder, model, prompts, tools, environment, logs, secrets, locks.
 ///
@@ -20,7 +22,7 @@ impl Fingerprint {
         // No id and nothing to resume: what is left is common to all processes.
         let spawn = Spawn::default();
         let start =
-            Start { spawn: &spawn, new_id: None, project_settings: true, prompts: &PromptFiles::default() };
+            Start { spawn: &spawn, new_id: None, project_settings: true, files: &StartFiles::default() };
         arguments(options, &start, &|_| true).hash(&mut hasher);
         options.sandbox.hash(&mut hasher);
         options.program.hash(&mut hasher);
@@ -31,7 +33,12 @@ impl Fingerprint {
         (options.lock_workspace, options.line_limit, options.handshake).hash(&mut hasher);
         options.spec.file_checkpointing.hash(&mut hasher);
         options.mcp_servers.hash(&mut hasher);
-        options.spec.output_schema.as_ref().map(ToString::to_string).hash(&mut hasher);
+        options.subagent_text.hash(&mut hasher);
+        let mut members = introduction::members(options);
+        // Only for a new session; the title of one that exists stays.
+        members.remove("title");
+        serde_json::Value::Object(members).to_string().hash(&mut hasher);
+        (start_files::servers(options), start_files::settings(options)).hash(&mut hasher);
         for hook in &options.hooks {
             (&hook.event, &hook.matcher, &hook.callback_ids).hash(&mut hasher);
         }

@@ -6,6 +6,7 @@
 //! With the feature `mcp`, a session can have MCP servers that run in our own process:
 //! `SessionOptions::mcp_server`.
 
+mod agents;
 mod arguments;
 mod ask;
 mod calls;
@@ -16,6 +17,8 @@ mod feed;
 mod fingerprint;
 mod folder;
 mod handler;
+mod introduction;
+mod levels;
 mod login;
 pub mod machine;
 #[cfg(feature = "mcp")]
@@ -25,13 +28,16 @@ mod options;
 mod pool;
 mod preview;
 mod query;
+mod requests;
 mod session;
 mod shared_fold;
 mod spec;
+mod start_files;
 mod status;
 mod tools;
 pub mod transcripts;
 
+pub use agents::AgentSpec;
 pub use arguments::FLAGS;
 pub use ask::{Ask, Decision, HookRequest, McpRequest};
 pub use driver::Facts;
@@ -41,16 +47,18 @@ pub use feed::{Batch, Update, Updates};
 pub use fingerprint::Fingerprint;
 pub use folder::{FolderPolicy, FolderTrust};
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};
+pub use levels::{Effort, Thinking};
 pub use login::Login;
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::{Observer, Step};
-pub use options::{Origin, SessionOptions};
+pub use options::{Origin, SessionOptions, SettingSource};
 pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
 pub use preview::{file_preview, read_text_below};
 pub use query::{Query, query};
+pub use requests::SettingsFile;
 #[cfg(feature = "mcp")]
 pub use rmcp;
 pub use session::{Message, Sent, Session};
 pub use shared_fold::{FoldGuard, SharedFold};
-pub use spec::{Effort, SessionSpec, Thinking};
+pub use spec::SessionSpec;
 pub use tools::{KNOWN_TOOLS, Unlisted, narrowed, tools_of_rules};

@@ -1,20 +1,25 @@
 //! Options of a session.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, StopOptions, Transport};
 use weir_transcript::{Fold, FoldOptions};
-use weir_wire::{CliSessionId, HookRegistration, InitializeRequest};
+use weir_wire::{CliSessionId, HookRegistration, McpServerConfig};
 
+use crate::agents::AgentSpec;
 use crate::folder::{FolderPolicy, FolderTrust};
 use crate::handler::Handler;
+use crate::introduction::introduction;
+use crate::levels::{Effort, Thinking};
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
 use crate::shared_fold::SharedFold;
-use crate::spec::{Effort, SessionSpec, Thinking};
+use crate::spec::SessionSpec;
 
 /// Options of a session.
 ///
@@ -51,8 +56,25 @@ pub struct SessionOptions {
     pub add_dirs: Vec<PathBuf>,
     /// Whether to receive text while it is being written.
     pub partial_messages: bool,
-    /// Whether to receive the text of sub-agents.
+    /// Whether to receive the text of sub-agents, from versions that can tell it (since 2.1.197).
     pub subagent_text: bool,
+    /// Title of a new session; by default the CLI makes one up.
+    pub title: Option<String>,
+    /// Other names for tools: a call of the first name is a call of the second.
+    pub tool_aliases: BTreeMap<String, String>,
+    /// MCP servers that the CLI starts or connects to, by name.
+    pub mcp_config: BTreeMap<String, McpServerConfig>,
+    /// Whether only these servers, those that the handler implements and those in our own process exist, and none from
+    /// settings or plugins.
+    pub strict_mcp: bool,
+    /// Folders with plugins.
+    pub plugin_dirs: Vec<PathBuf>,
+    /// Settings that come before those of the user and the folder, in the form of the CLI's settings files.
+    pub settings: Option<Map<String, Value>>,
+    /// Which settings files are loaded; those that [`SessionOptions::folder`] allows by default, and never others.
+    pub setting_sources: Option<Vec<SettingSource>>,
+    /// File for the CLI's own debug log.
+    pub debug_file: Option<PathBuf>,
     /// Whether the CLI suggests the next message after each turn. The observer sees it as a `prompt_suggestion`.
     pub prompt_suggestions: bool,
     /// Hooks that the handler runs.
@@ -106,6 +128,29 @@ pub struct SessionOptions {
     pub shared_fold: Option<SharedFold>,
 }
 
+/// Whose settings files are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum SettingSource {
+    /// Those of the user.
+    User,
+    /// Those of the folder that are shared with others.
+    Project,
+    /// Those of the folder that are not.
+    Local,
+}
+
+impl SettingSource {
+    /// Its name for the CLI.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Local => "local",
+        }
+    }
+}
+
 /// Which session to start or resume.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -144,6 +189,14 @@ impl Default for SessionOptions {
             add_dirs: Vec::new(),
             partial_messages: true,
             subagent_text: false,
+            title: None,
+            tool_aliases: BTreeMap::new(),
+            mcp_config: BTreeMap::new(),
+            strict_mcp: false,
+            plugin_dirs: Vec::new(),
+            settings: None,
+            setting_sources: None,
+            debug_file: None,
             prompt_suggestions: false,
             hooks: Vec::new(),
             mcp_servers: Vec::new(),
@@ -234,11 +287,21 @@ impl SessionOptions {
         task_budget_tokens: NonZeroU32;
         /// Limits the model calls in a turn.
         max_turns: u32;
+        /// Works as this agent.
+        agent: String;
+        /// Replaces the instructions for a plan.
+        plan_mode_instructions: String;
+        /// Sets the JSON Schema that answers must match.
+        output_schema: Value;
     }
 
     setters! {
         /// Uses this CLI.
         program: PathBuf = Some;
+        /// Gives a new session this title.
+        title: String = Some;
+        /// Writes the CLI's own debug log to this file.
+        debug_file: PathBuf = Some;
         /// Sets the working directory.
         cwd: PathBuf = Some;
         /// Keeps locks and the list of live processes here.
@@ -261,6 +324,62 @@ impl SessionOptions {
     #[must_use]
     pub fn fork(self, id: impl Into<CliSessionId>) -> Self {
         self.origin(Origin::Fork(id.into()))
+    }
+
+    /// Makes every answer a value of this type: see [`crate::Session::ask_as`].
+    #[cfg(feature = "schemars")]
+    #[must_use]
+    pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
+        self.output_schema(Value::from(schemars::schema_for!(T)))
+    }
+
+    /// Adds an agent that the model can start.
+    #[must_use]
+    pub fn define_agent(mut self, name: impl Into<String>, agent: AgentSpec) -> Self {
+        self.spec.agents.insert(name.into(), agent);
+        self
+    }
+
+    /// Limits the skills that the model sees.
+    #[must_use]
+    pub fn skills<T: Into<String>>(mut self, skills: impl IntoIterator<Item = T>) -> Self {
+        self.spec.skills = Some(skills.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Makes a call of the tool `name` a call of `tool`.
+    #[must_use]
+    pub fn tool_alias(mut self, name: impl Into<String>, tool: impl Into<String>) -> Self {
+        self.tool_aliases.insert(name.into(), tool.into());
+        self
+    }
+
+    /// Adds an MCP server that the CLI starts or connects to.
+    #[must_use]
+    pub fn external_mcp_server(mut self, name: impl Into<String>, server: McpServerConfig) -> Self {
+        self.mcp_config.insert(name.into(), server);
+        self
+    }
+
+    /// Loads the plugins in this folder.
+    #[must_use]
+    pub fn plugin_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.plugin_dirs.push(folder.into());
+        self
+    }
+
+    /// Lets the session work in this folder as well.
+    #[must_use]
+    pub fn add_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.add_dirs.push(folder.into());
+        self
+    }
+
+    /// Receives the text of sub-agents.
+    #[must_use]
+    pub fn subagent_text(mut self) -> Self {
+        self.subagent_text = true;
+        self
     }
 
     /// Limits the session to these tools.
@@ -357,20 +476,10 @@ impl SessionOptions {
             Origin::ForkAt { session, line } => (Some(session.clone()), true, Some(line.clone())),
             _ => (None, false, None),
         };
-        let wants_nothing =
-            self.hooks.is_empty() && self.mcp_servers.is_empty() && self.spec.output_schema.is_none();
-        let greeting = if !self.handshake {
-            Greeting::None
-        } else if wants_nothing {
-            Greeting::Plain
-        } else {
-            let schema =
-                self.spec.output_schema.iter().map(|schema| ("jsonSchema".to_owned(), schema.clone()));
-            Greeting::With(Box::new(InitializeRequest {
-                hooks: self.hooks.clone(),
-                sdk_mcp_servers: self.mcp_servers.clone(),
-                extra: schema.collect(),
-            }))
+        let greeting = match introduction(self) {
+            _ if !self.handshake => Greeting::None,
+            None => Greeting::Plain,
+            Some(request) => Greeting::With(Box::new(request)),
         };
         MachineSettings {
             resume,

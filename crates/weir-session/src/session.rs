@@ -8,7 +8,7 @@ use uuid::Uuid;
 use weir_process::Process;
 use weir_transcript::View;
 use weir_wire::{
-    HostRequest, MessageId, OutgoingContent, OutgoingMessage, RequestId, TaskId, TextHandling, slash_command,
+    HostRequest, MessageId, OutgoingContent, OutgoingMessage, RequestId, TextHandling, slash_command,
 };
 
 use crate::ask::Decision;
@@ -157,6 +157,18 @@ impl Session {
         self.send(message).await?.answer().await
     }
 
+    /// Sends a message and waits for its answer as a value. For a session whose answers have a schema:
+    /// [`SessionOptions::output_schema`], or `SessionOptions::output_type` with the feature `schemars`.
+    ///
+    /// # Errors
+    /// [`SessionError::Unstructured`] if the answer has no value, or one of another shape.
+    pub async fn ask_as<T: serde::de::DeserializeOwned>(
+        &self,
+        message: impl Into<Message>,
+    ) -> Result<T, SessionError> {
+        self.ask(message).await?.value()
+    }
+
     /// Cancels a message.
     pub async fn cancel(&self, message: &MessageId) -> Result<(), SessionError> {
         let message = message.clone();
@@ -192,42 +204,7 @@ impl Session {
         self.command(|ticket| Command::Answer { ticket, request, decision, by }).await.map(drop)
     }
 
-    /// Uses another model from the next request on; the default one if `None`.
-    pub async fn set_model(&self, model: Option<String>) -> Result<(), SessionError> {
-        self.request(HostRequest::SetModel { model }).await.map(drop)
-    }
-
-    /// Uses another permission mode from now on.
-    pub async fn set_permission_mode(&self, mode: impl Into<String>) -> Result<(), SessionError> {
-        self.request(HostRequest::SetPermissionMode { mode: mode.into() }).await.map(drop)
-    }
-
-    /// Status of the MCP servers.
-    pub async fn mcp_status(&self) -> Result<Value, SessionError> {
-        self.request(HostRequest::McpStatus).await
-    }
-
-    /// What the context window is filled with.
-    pub async fn context_usage(&self) -> Result<Value, SessionError> {
-        self.request(HostRequest::GetContextUsage).await
-    }
-
-    /// Stops a background task, by its id in the view.
-    pub async fn stop_task(&self, task: &TaskId) -> Result<(), SessionError> {
-        self.request(HostRequest::StopTask { task_id: task.clone() }).await.map(drop)
-    }
-
-    /// Restores files to their state at a message, or reports what that would change.
-    pub async fn rewind_files(&self, message: &MessageId, dry_run: bool) -> Result<Value, SessionError> {
-        self.request(HostRequest::RewindFiles { user_message_id: message.clone(), dry_run }).await
-    }
-
-    /// Sets the title of the session.
-    pub async fn rename(&self, title: impl Into<String>) -> Result<(), SessionError> {
-        self.request(HostRequest::RenameSession { title: title.into() }).await.map(drop)
-    }
-
-    /// Sends any other control request.
+    /// Sends a control request. Most have a method of their own.
     pub async fn request(&self, request: HostRequest) -> Result<Value, SessionError> {
         let reply = self.command(|ticket| Command::Request { ticket, request: Box::new(request) }).await?;
         Ok(if let Reply::Answer(answer) = reply { answer } else { Value::Null })

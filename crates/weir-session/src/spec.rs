@@ -1,9 +1,12 @@
 //! What a session is to be like: the options that the library, the command line and the API have in common.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agents::AgentSpec;
+use crate::levels::{Effort, Thinking};
 use crate::tools::narrowed;
 
 /// What a session is to be like. Declared once: the library, the command line, the API, the loop's configuration and
@@ -62,6 +65,33 @@ pub struct SessionSpec {
     )]
     pub betas: Vec<String>,
 
+    /// Works as this agent: with its system prompt, tools and model.
+    ///
+    /// One of `agents`, or one that the settings define.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Agents"))]
+    pub agent: Option<String>,
+
+    /// Agents that the model can start, by name, in addition to those in the settings.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub agents: BTreeMap<String, AgentSpec>,
+
+    /// The skills that the model sees; all of them by default.
+    ///
+    /// Their files can still be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Agents")
+    )]
+    pub skills: Option<Vec<String>>,
+
+    /// Whether the CLI sums up what a sub-agent is doing, every half minute.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Agents"))]
+    pub agent_summaries: bool,
+
     /// Replaces the CLI's own system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT", conflicts_with = "append_system_prompt"))]
@@ -71,6 +101,24 @@ pub struct SessionSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT"))]
     pub append_system_prompt: Option<String>,
+
+    /// Keeps what differs between machines and folders out of the system prompt, so that the prompt cache covers more.
+    ///
+    /// The model gets it in front of the first message instead.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub exclude_dynamic_sections: bool,
+
+    /// Whether the system prompt of the first request is used for the whole session, also after a change of
+    /// `append_system_prompt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BOOL"))]
+    pub system_prompt_snapshot: Option<bool>,
+
+    /// Replaces the instructions for writing a plan, in the permission mode `plan`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT"))]
+    pub plan_mode_instructions: Option<String>,
 
     /// The available tools; all of them by default.
     ///
@@ -120,6 +168,11 @@ pub struct SessionSpec {
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Session"))]
     pub file_checkpointing: bool,
 
+    /// Whether the stream says when each hook starts and ends. Hooks at the start of a session are always there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Session"))]
+    pub hook_events: bool,
+
     /// Maximum cost of the session, in dollars.
     ///
     /// The CLI ends a turn that exceeds it, and no message is sent afterwards.
@@ -150,7 +203,7 @@ pub struct SessionSpec {
 }
 
 impl SessionSpec {
-    /// Adds what it leaves open from `defaults`. The tools are those that both have; lists of rules and of betas are
+    /// Adds what it leaves open from `defaults`. The tools and skills are those that both have; lists of rules and of betas are
     /// joined, and nothing that either of them keeps off the disk is kept.
     #[must_use]
     pub fn with_defaults(self, defaults: Self) -> Self {
@@ -163,18 +216,28 @@ impl SessionSpec {
             max_thinking_tokens,
             task_budget_tokens,
             betas,
+            agent,
+            agents,
+            skills,
+            agent_summaries,
             system_prompt,
             append_system_prompt,
+            exclude_dynamic_sections,
+            system_prompt_snapshot,
+            plan_mode_instructions,
             tools,
             allowed_tools,
             disallowed_tools,
             permission_mode,
             no_session_persistence,
             file_checkpointing,
+            hook_events,
             max_cost_usd,
             max_turns,
             output_schema,
         } = self;
+        let mut all_agents = defaults.agents;
+        all_agents.extend(agents);
         let join = |mut first: Vec<String>, then: Vec<String>| {
             first.extend(then);
             first
@@ -188,14 +251,22 @@ impl SessionSpec {
             max_thinking_tokens: max_thinking_tokens.or(defaults.max_thinking_tokens),
             task_budget_tokens: task_budget_tokens.or(defaults.task_budget_tokens),
             betas: join(defaults.betas, betas),
+            agent: agent.or(defaults.agent),
+            agents: all_agents,
+            skills: common(defaults.skills, skills),
+            agent_summaries: agent_summaries || defaults.agent_summaries,
             system_prompt: system_prompt.or(defaults.system_prompt),
             append_system_prompt: append_system_prompt.or(defaults.append_system_prompt),
+            exclude_dynamic_sections: exclude_dynamic_sections || defaults.exclude_dynamic_sections,
+            system_prompt_snapshot: system_prompt_snapshot.or(defaults.system_prompt_snapshot),
+            plan_mode_instructions: plan_mode_instructions.or(defaults.plan_mode_instructions),
             tools: narrowed(defaults.tools, tools),
             allowed_tools: join(defaults.allowed_tools, allowed_tools),
             disallowed_tools: join(defaults.disallowed_tools, disallowed_tools),
             permission_mode: permission_mode.or(defaults.permission_mode),
             no_session_persistence: no_session_persistence || defaults.no_session_persistence,
             file_checkpointing: file_checkpointing || defaults.file_checkpointing,
+            hook_events: hook_events || defaults.hook_events,
             max_cost_usd: max_cost_usd.or(defaults.max_cost_usd),
             max_turns: max_turns.or(defaults.max_turns),
             output_schema: output_schema.or(defaults.output_schema),
@@ -203,61 +274,14 @@ impl SessionSpec {
     }
 }
 
-/// How thoroughly a model works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub enum Effort {
-    /// Quick and cheap.
-    Low,
-    /// Between low and high.
-    Medium,
-    /// Thorough.
-    High,
-    /// More thorough than high.
-    #[cfg_attr(feature = "clap", value(name = "xhigh"))]
-    XHigh,
-    /// As thorough as the model can be.
-    Max,
-}
-
-impl Effort {
-    /// Its name for the CLI.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::XHigh => "xhigh",
-            Self::Max => "max",
+/// The names in both lists; `None` means all.
+fn common(outer: Option<Vec<String>>, inner: Option<Vec<String>>) -> Option<Vec<String>> {
+    match (outer, inner) {
+        (Some(outer), Some(mut inner)) => {
+            inner.retain(|name| outer.contains(name));
+            Some(inner)
         }
-    }
-}
-
-/// Whether a model thinks before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub enum Thinking {
-    /// The model decides how much.
-    Adaptive,
-    /// It does not.
-    Disabled,
-}
-
-impl Thinking {
-    /// Its name for the CLI.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Adaptive => "adaptive",
-            Self::Disabled => "disabled",
-        }
+        (outer, inner) => outer.or(inner),
     }
 }
 
@@ -314,14 +338,25 @@ mod tests {
     }
 
     #[test]
-    fn levels_have_the_same_name_everywhere() {
-        for effort in [Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max] {
-            assert_eq!(serde_json::json!(effort), effort.as_str());
-        }
-        for thinking in [Thinking::Adaptive, Thinking::Disabled] {
-            assert_eq!(serde_json::json!(thinking), thinking.as_str());
-        }
+    fn zero_is_not_a_number_of_tokens() {
         assert!(serde_json::from_str::<SessionSpec>(r#"{"max_thinking_tokens": 0}"#).is_err());
+    }
+
+    #[test]
+    fn own_agents_replace_defaults_by_name_and_skills_are_never_widened() {
+        let with = |prompt: &str, names: &[&str], skills: Option<&[&str]>| SessionSpec {
+            agents: names.iter().map(|name| ((*name).to_owned(), AgentSpec::new("d", prompt))).collect(),
+            skills: skills.map(words),
+            ..SessionSpec::default()
+        };
+        let both = with("own", &["b"], Some(&["pdf", "xls"])).with_defaults(with(
+            "theirs",
+            &["a", "b"],
+            Some(&["pdf"]),
+        ));
+        let prompts: Vec<&str> = both.agents.values().map(|agent| agent.prompt.as_str()).collect();
+        assert_eq!(prompts, ["theirs", "own"]);
+        assert_eq!(both.skills, Some(words(&["pdf"])));
     }
 
     #[test]

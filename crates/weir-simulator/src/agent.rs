@@ -68,13 +68,13 @@ impl Agent {
         if sim.profile.is_old() {
             return !identity.background;
         }
-        identity.depth <= 1 || sim.options.forward_subagent_text
+        identity.depth <= 1 || sim.state().forward_subagent_text
     }
 
     /// Whether lines with its text and thinking are written.
     pub(crate) fn shows_text(&self, sim: &Sim) -> bool {
         let Some(identity) = &self.identity else { return true };
-        let told = sim.options.forward_subagent_text || (identity.background && identity.depth <= 1);
+        let told = sim.state().forward_subagent_text || (identity.background && identity.depth <= 1);
         told && !sim.profile.is_old()
     }
 }

@@ -147,7 +147,7 @@ pub(crate) fn init(sim: &Sim, ids: &Ids, user_messages: &[String]) -> Json {
         "apiKeySource" => sim.settings.api_key_source,
         "claude_code_version" => profile.version.as_str(),
         "output_style" => "default",
-        "agents" => profile.agents(),
+        "agents" => sim.agents(),
         "skills" => profile.skills(),
         "plugins" => array![],
     });

@@ -49,6 +49,10 @@ pub(crate) struct State {
     pub(crate) schema: Option<Json>,
     /// The structured output of this turn.
     pub(crate) structured: Option<Json>,
+    /// Agents that the host brought along.
+    pub(crate) agents: Vec<String>,
+    /// Whether the host asked for the text of sub-agents.
+    pub(crate) forward_subagent_text: bool,
     /// How often each step was tried.
     pub(crate) tries: std::collections::HashMap<String, u64>,
 }
@@ -102,7 +106,8 @@ impl Sim {
             options.permission_mode.clone().unwrap_or_else(|| "default".to_owned())
         };
         let model = profile.resolve_model(options.model.as_deref().unwrap_or("default"));
-        let state = State { model, mode, todos: array![], ..State::default() };
+        let forward_subagent_text = options.forward_subagent_text;
+        let state = State { model, mode, todos: array![], forward_subagent_text, ..State::default() };
         let misbehaviours = Mutex::new(settings.misbehave.clone());
         Self {
             options,
@@ -122,6 +127,12 @@ impl Sim {
             connecting: Mutex::default(),
             messages_seen: AtomicU64::new(0),
         }
+    }
+
+    /// The agents that exist.
+    pub(crate) fn agents(&self) -> Vec<String> {
+        let built_in = self.profile.agents().iter().map(|name| (*name).to_owned());
+        built_in.chain(self.state().agents.iter().cloned()).collect()
     }
 
     /// The mutable state. Hold the lock as briefly as possible.

@@ -21,6 +21,7 @@
 //!
 //! This crate uses no runtime, no files and no clock.
 
+pub mod answer;
 mod decode;
 mod form;
 mod frame;

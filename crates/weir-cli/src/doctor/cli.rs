@@ -11,7 +11,7 @@ use crate::screen::short_path;
 /// The oldest version tested with Weir.
 const OLDEST: Version = Version::new(1, 0, 124);
 
-/// Features, each with the flag or control request that it needs.
+/// Features, each with the flag, control request or member of the first request that it needs.
 const FEATURES: [(&str, Needs); 12] = [
     ("streaming text", Needs::Flag("--include-partial-messages")),
     ("permission prompts", Needs::Flag("--permission-prompt-tool")),
@@ -19,7 +19,7 @@ const FEATURES: [(&str, Needs); 12] = [
     ("named sessions", Needs::Flag("--session-id")),
     ("sessions without persistence", Needs::Flag("--no-session-persistence")),
     ("its own cost limit", Needs::Flag("--max-budget-usd")),
-    ("sub-agent text", Needs::Flag("--forward-subagent-text")),
+    ("sub-agent text", Needs::Introduction("forwardSubagentText")),
     ("interrupts", Needs::Control("interrupt")),
     ("switching models", Needs::Control("set_model")),
     ("rewinding files", Needs::Control("rewind_files")),
@@ -30,6 +30,7 @@ const FEATURES: [(&str, Needs); 12] = [
 enum Needs {
     Flag(&'static str),
     Control(&'static str),
+    Introduction(&'static str),
 }
 
 /// The CLI that was found.
@@ -96,6 +97,7 @@ fn features(capabilities: &Capabilities, report: &mut Report) {
     let has = |needs: &Needs| match needs {
         Needs::Flag(flag) => capabilities.has_flag(flag),
         Needs::Control(subtype) => capabilities.has_control(subtype),
+        Needs::Introduction(member) => capabilities.has_introduction(member),
     };
     let (there, missing): (Vec<_>, Vec<_>) = FEATURES.iter().partition(|(_, needs)| has(needs));
     let names =

@@ -1,6 +1,7 @@
 //! Options of `weir run`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -32,6 +33,10 @@ pub(crate) struct RunOpts {
     /// Print only the answer and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// JSON file with the schema that the answer must match; the answer is then a JSON value
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
 
     /// Exit after the answer, even if background tasks are still running
     #[arg(long)]

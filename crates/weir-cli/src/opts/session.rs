@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use weir_session::SessionSpec;
+use weir_session::{SessionSpec, SettingSource};
 
 use super::{SandboxOpts, values};
 
@@ -25,7 +25,13 @@ pub(crate) struct SessionOpts {
     pub(crate) permissions: PermissionOpts,
 
     #[command(flatten)]
+    pub(crate) files: FileOpts,
+
+    #[command(flatten)]
     pub(crate) conversation: ConversationOpts,
+
+    #[command(flatten)]
+    pub(crate) title: TitleOpts,
 
     #[command(flatten)]
     pub(crate) process: ProcessOpts,
@@ -54,6 +60,53 @@ pub(crate) struct PermissionOpts {
     pub(crate) interpret: bool,
 }
 
+/// Options that are files or come from files. Only for the command line: whoever types it may read and run them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Agents and settings")]
+pub(crate) struct FileOpts {
+    /// JSON file with agents that the model can start: `{NAME: {"description", "prompt", "tools", …}}`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agents: Option<PathBuf>,
+
+    /// Work in this folder as well; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// JSON file with MCP servers, as the CLI reads it: `{"mcpServers": {…}}`; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mcp_config: Vec<PathBuf>,
+
+    /// Use only the MCP servers of --mcp-config, and none from settings or plugins
+    #[arg(long)]
+    pub(crate) strict_mcp_config: bool,
+
+    /// Load the plugins in this folder; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plugin_dir: Vec<PathBuf>,
+
+    /// JSON file with settings that come before those of the user and the folder
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+
+    /// Load only these settings files: `user`, `project`, `local`, or `none`
+    ///
+    /// Those of a folder that is not trusted are never loaded.
+    #[arg(long, value_name = "SOURCES", value_parser = values::setting_sources)]
+    pub(crate) setting_sources: Option<SettingSources>,
+
+    /// Call a tool by another name; may be repeated
+    #[arg(long, value_name = "NAME=TOOL", value_parser = values::variable)]
+    pub(crate) tool_alias: Vec<(String, String)>,
+
+    /// Write the CLI's own debug log to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) debug_file: Option<PathBuf>,
+}
+
+/// Whose settings files are loaded.
+#[derive(Debug, Clone)]
+pub(crate) struct SettingSources(pub(crate) Vec<SettingSource>);
+
 /// Selects a session.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Session")]
@@ -74,6 +127,15 @@ pub(crate) struct ConversationOpts {
     /// Start a new session with this id
     #[arg(long, value_name = "UUID", value_parser = values::uuid)]
     pub(crate) session_id: Option<String>,
+}
+
+/// The name of a session.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct TitleOpts {
+    /// Title of a new session; by default the CLI makes one up
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
 }
 
 /// Process options.

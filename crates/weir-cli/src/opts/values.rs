@@ -4,6 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use weir_base::time::parse_duration;
+use weir_session::SettingSource;
+
+use super::session::SettingSources;
 
 /// `0.50` or `$0.50`.
 pub(super) fn cost(text: &str) -> Result<f64, String> {
@@ -50,6 +53,19 @@ pub(super) fn speed(text: &str) -> Result<f64, String> {
         Ok(speed) if (0.001..=1_000_000.0).contains(&speed) => Ok(speed),
         _ => Err("expected a number from 0.001 to 1000000, such as 1 or 2.5".into()),
     }
+}
+
+/// `user,project,local`, or `none`.
+pub(super) fn setting_sources(text: &str) -> Result<SettingSources, String> {
+    let source = |name: &str| {
+        let all = [SettingSource::User, SettingSource::Project, SettingSource::Local];
+        let found = all.into_iter().find(|source| source.as_str() == name);
+        found.ok_or_else(|| format!("{name:?} is not one of user, project, local; or use `none` alone"))
+    };
+    if text == "none" {
+        return Ok(SettingSources(Vec::new()));
+    }
+    text.split(',').map(source).collect::<Result<_, _>>().map(SettingSources)
 }
 
 /// `NAME=VALUE`.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use serde::Serialize;
+use serde_json::Value;
 use weir_base::money::dollars;
 use weir_process::Secrets;
 use weir_session::{Facts, SessionError, TurnEnd};
@@ -25,6 +26,8 @@ pub(super) struct Ending {
     pub(super) timeout: Option<Duration>,
     /// The cost limit. A CLI version that cannot end a turn at a limit may exceed it.
     pub(super) max_cost_usd: Option<f64>,
+    /// Whether the answer must be a value.
+    pub(super) has_schema: bool,
     pub(super) secrets: Secrets,
     /// The warning to show if a log was requested but could not be written.
     pub(super) missing_log: Option<String>,
@@ -39,6 +42,9 @@ struct Report {
     error: Option<String>,
     /// What was odd despite a good answer.
     warning: Option<String>,
+    /// The answer as a value, if a schema was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_output: Option<Value>,
 }
 
 impl Ending {
@@ -48,6 +54,9 @@ impl Ending {
         let warning = self.warning(show).filter(|_| error.is_none());
         let said = self.result.as_ref().ok().filter(|end| !end.is_error()).map(|end| end.text.as_str());
         show.end_text(said).context("cannot write the answer")?;
+        if let Some(value) = self.value().filter(|_| form == Form::Value) {
+            show.print(&value.to_string()).context("cannot write the answer")?;
+        }
         if form == Form::Json {
             let report = self.report(show, error.clone(), warning.clone());
             show.print(&serde_json::to_string_pretty(&report)?).context("cannot write the summary")?;
@@ -81,6 +90,7 @@ impl Ending {
     fn exit(&self, show: &Show) -> Exit {
         match &self.result {
             _ if self.interrupted => Exit::Interrupted,
+            Ok(_) if self.misses_value() => Exit::NoResult,
             Ok(_) => match show.summary.outcome(&show.view).into() {
                 Exit::Success if self.over_budget(show).is_some() => Exit::BudgetExhausted,
                 exit => exit,
@@ -114,9 +124,24 @@ impl Ending {
                 let why = [errors, end.text.clone()].into_iter().find(|why| !why.trim().is_empty());
                 format!("the run failed: {}", why.unwrap_or_else(subtype))
             }
+            Ok(end) if self.misses_value() => {
+                let said = one_line(&end.text, 200);
+                format!("the answer is not a value that matches the schema; the model said: {said}")
+            }
             Ok(_) => return None,
         };
         Some(clean(&self.secrets.mask(&text)).into_owned())
+    }
+
+    /// The answer as a value, if a schema was given.
+    fn value(&self) -> Option<Value> {
+        let end = self.result.as_ref().ok().filter(|end| self.has_schema && !end.is_error())?;
+        end.value().ok()
+    }
+
+    fn misses_value(&self) -> bool {
+        let is_good = self.result.as_ref().is_ok_and(|end| !end.is_error());
+        self.has_schema && is_good && self.value().is_none()
     }
 
     /// A warning if the CLI ended abnormally after a good answer.
@@ -135,7 +160,7 @@ impl Ending {
             summary.raw_log = Some(logs.output.display().to_string());
             summary.stderr_log = Some(logs.stderr.display().to_string());
         }
-        Report { summary, error, warning }
+        Report { summary, error, warning, structured_output: self.value() }
     }
 
     fn denials(&self) -> &[Denial] {
@@ -164,7 +189,7 @@ impl Ending {
 /// Says what was not allowed, and which rule would allow it.
 fn advice(denial: &Denial) -> String {
     let tool = one_line(&denial.tool_name, 80);
-    let command = denial.tool_input.get("command").and_then(serde_json::Value::as_str);
+    let command = denial.tool_input.get("command").and_then(Value::as_str);
     let what = command.map_or_else(|| denial.tool_input.to_string(), str::to_owned);
     // A comma or a quote would have to be quoted twice; naming the whole tool is easier to get right.
     let is_plain = |command: &&str| !command.contains([',', '\'', '\n', '(', ')']);

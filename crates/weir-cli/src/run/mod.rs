@@ -72,6 +72,7 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
         took: started.elapsed(),
         timeout: settings.timeout,
         max_cost_usd: settings.session.spec.max_cost_usd,
+        has_schema: settings.session.spec.output_schema.is_some(),
         secrets: settings.session.secrets,
     };
     let exit = ending.tell(&mut run.shared.lock(), settings.form)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use crate::conversation::SessionSettings;
+use crate::conversation::{SessionSettings, read_json};
 use crate::exit::UsageError;
 use crate::opts::{FormatOpt, RunOpts, RunOutputOpt};
 
@@ -24,6 +24,8 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
+    /// The value that the schema describes, and nothing else.
+    Value,
     Json,
     AgentEvents,
     ClassicEvents,
@@ -33,13 +35,17 @@ pub(super) enum Form {
 impl Settings {
     pub(crate) fn resolve(opts: RunOpts) -> anyhow::Result<Self> {
         let form = match (opts.output, opts.format) {
+            (RunOutputOpt::Text, _) if opts.schema.is_some() => Form::Value,
             (RunOutputOpt::Text, _) => Form::Text,
             (RunOutputOpt::Json, _) => Form::Json,
             (RunOutputOpt::Events, FormatOpt::Agent) => Form::AgentEvents,
             (RunOutputOpt::Events, FormatOpt::Classic) => Form::ClassicEvents,
             (RunOutputOpt::Raw, _) => Form::Raw,
         };
-        let session = SessionSettings::resolve(opts.session, "run", opts.cli_flags)?;
+        let mut session = SessionSettings::resolve(opts.session, "run", opts.cli_flags)?;
+        if let Some(file) = &opts.schema {
+            session.spec.output_schema = Some(read_json("--schema", file)?);
+        }
         let prompt = prompt(opts.prompt)?;
         if !opts.quiet {
             crate::trust::warn_if_ignored(session.cwd.as_deref(), &session.trust);

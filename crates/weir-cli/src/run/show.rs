@@ -50,7 +50,7 @@ impl Shared {
             events: match form {
                 Form::AgentEvents => EventPrinter::agent(),
                 Form::ClassicEvents => EventPrinter::classic(),
-                Form::Text | Form::Json | Form::Raw => EventPrinter::Nothing,
+                Form::Text | Form::Value | Form::Json | Form::Raw => EventPrinter::Nothing,
             },
             progress,
             shares_output,

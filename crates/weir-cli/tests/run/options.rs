@@ -122,6 +122,57 @@ fn an_unknown_session_is_an_error_with_the_clis_message() {
 }
 
 #[test]
+fn a_schema_makes_the_answer_a_value() {
+    let place = Place::new();
+    let schema = place.path("schema.json");
+    let text = r#"{"type":"object","properties":{"count":{"type":"number"}},"required":["count"]}"#;
+    std::fs::write(&schema, text).unwrap();
+    let schema = schema.to_str().unwrap();
+    let counts = script(r#"{"tool":"StructuredOutput","input":{"count":3}},{"text":"I counted"}"#);
+    let done = place.weir(&["run", "-q", "--schema", schema, &counts]).expect(0);
+    assert_eq!(done.text(), "{\"count\":3}\n");
+    let done = place.weir(&["run", "-q", "-o", "json", "--schema", schema, &counts]).expect(0);
+    assert_eq!(done.json()["structured_output"]["count"], 3);
+    let done = place.weir(&["run", "-q", "--schema", schema, SAYS_HELLO]).expect(5);
+    assert!(done.stderr.contains("schema") && done.text().is_empty(), "{done:?}");
+}
+
+#[test]
+fn files_of_options_are_read_before_anything_starts() {
+    let place = Place::new();
+    let write = |name: &str, text: &str| {
+        let file = place.path(name);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let wrong = write("wrong.json", r#"{"mcpServers": {"db": {"type": "http"}}}"#);
+    let done = place.weir(&["run", "--mcp-config", &wrong, SAYS_HELLO]).expect(2);
+    assert!(done.stderr.contains("url") && done.stderr.contains("wrong.json"), "{done:?}");
+    let wrong =
+        write("agents.json", r#"{"a": {"description": "d", "prompt": "p", "permissionMode": "plan"}}"#);
+    let done = place.weir(&["run", "--agents", &wrong, SAYS_HELLO]).expect(2);
+    assert!(done.stderr.contains("permissionMode"), "{done:?}");
+    let done = place.weir(&["run", "--setting-sources", "users", SAYS_HELLO]).expect(2);
+    assert!(done.stderr.contains("user, project, local"), "{done:?}");
+    let done = place.weir(&["run", "--schema", "missing.json", SAYS_HELLO]).expect(2);
+    assert!(done.stderr.contains("missing.json"), "{done:?}");
+}
+
+#[test]
+fn agents_and_servers_reach_the_cli() {
+    let place = Place::new();
+    let agents = place.path("agents.json");
+    std::fs::write(&agents, r#"{"house-painter": {"description": "Paints", "prompt": "You paint."}}"#)
+        .unwrap();
+    let servers = place.path("servers.json");
+    std::fs::write(&servers, r#"{"mcpServers": {"the-db": {"command": "db"}}}"#).unwrap();
+    let (agents, servers) = (agents.to_str().unwrap(), servers.to_str().unwrap());
+    let done =
+        place.weir(&["run", "-o", "raw", "--agents", agents, "--mcp-config", servers, SAYS_HELLO]).expect(0);
+    assert!(done.text().contains("house-painter") && done.text().contains("the-db"), "{done:?}");
+}
+
+#[test]
 fn a_terminal_as_transport_gives_the_same_answer() {
     let place = Place::new();
     assert_eq!(

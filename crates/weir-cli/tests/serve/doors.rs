@@ -185,7 +185,11 @@ fn no_field_of_a_request_makes_the_cli_read_a_file() {
         let result = json!({"content": [{"type": "text", "text": attack("result")}]});
         served.client.post(&path(&format!("/tool-calls/{request}")), &result).expect(200);
         served.wait_for_status(&session, "idle");
-        let other = json!({"system_prompt": attack("system"), "effort": "low", "file_checkpointing": true});
+        let agent = json!({"description": attack("described"), "prompt": attack("agent")});
+        let other = json!({
+            "system_prompt": attack("system"), "effort": "low", "file_checkpointing": true,
+            "agents": {"reader": agent}, "plan_mode_instructions": attack("instructions"),
+        });
         if cli.version.to_string() != "2.1.9" {
             real.ask(&served.session_with(&other), "hello");
             assert!(real.model_knows("@secret.txt") && real.model_knows(" system"), "{}", cli.version);

@@ -7,6 +7,7 @@ use super::help;
 
 const V1_0_124: Version = Version::new(1, 0, 124);
 const V2_0_72: Version = Version::new(2, 0, 72);
+const V2_1_9: Version = Version::new(2, 1, 9);
 const V2_1_61: Version = Version::new(2, 1, 61);
 const V2_1_197: Version = Version::new(2, 1, 197);
 const V2_1_325: Version = Version::new(2, 1, 325);
@@ -24,11 +25,14 @@ const HIDDEN: [(&str, Version); 9] = [
     ("--thinking", V2_1_61),
 ];
 
+/// Flags that some versions show in their help and ignore, each with the oldest tested version that acts on it.
+const IGNORED: [(&str, Version); 1] = [("--agent", V2_1_9)];
+
 /// Flags that `--help` shows, for when the help cannot be read. Each version is the oldest one tested, so a
 /// flag may also work in somewhat older ones.
-const SHOWN: [(&str, Version); 37] = [
+const SHOWN: [(&str, Version); 38] = [
     ("--add-dir", V1_0_124),
-    ("--agent", V2_0_72),
+    ("--agent", V2_1_9),
     ("--agents", V2_0_72),
     ("--allowedTools", V1_0_124),
     ("--append-system-prompt", V1_0_124),
@@ -37,6 +41,7 @@ const SHOWN: [(&str, Version); 37] = [
     ("--debug-file", V2_1_61),
     ("--disallowedTools", V1_0_124),
     ("--effort", V2_1_61),
+    ("--exclude-dynamic-system-prompt-sections", V2_1_197),
     ("--fallback-model", V1_0_124),
     ("--fork-session", V1_0_124),
     ("--forward-subagent-text", V2_1_325),
@@ -66,28 +71,65 @@ const SHOWN: [(&str, Version); 37] = [
     ("--verbose", V1_0_124),
 ];
 
+/// Members of the `initialize` request, each with the oldest examined version that acts on it. Versions ignore members
+/// that they do not know. A dot leads to a member of an agent.
+const INTRODUCTIONS: [(&str, Version); 12] = [
+    ("agentProgressSummaries", V2_1_197),
+    ("agents", V2_0_72),
+    ("agents.background", V2_1_197),
+    ("agents.disallowedTools", V2_1_9),
+    ("agents.effort", V2_1_197),
+    ("agents.maxTurns", V2_1_61),
+    ("agents.skills", V2_1_61),
+    ("forwardSubagentText", V2_1_197),
+    ("planModeInstructions", V2_1_197),
+    ("skills", V2_1_197),
+    ("title", V2_1_197),
+    ("toolAliases", V2_1_197),
+];
+
 /// Control requests to the CLI, each with the oldest examined version that handles it.
-const CONTROLS: [(&str, Version); 20] = [
+const CONTROLS: [(&str, Version); 40] = [
     ("apply_flag_settings", V2_1_61),
+    ("background_tasks", V2_1_197),
     ("cancel_async_message", V2_1_197),
     ("end_session", V2_1_197),
+    ("export_conversation", V2_1_325),
+    ("generate_session_title", V2_1_197),
+    ("get_binary_version", V2_1_197),
     ("get_context_usage", V2_1_197),
+    ("get_hooks_listing", V2_1_325),
+    ("get_plan", V2_1_325),
     ("get_session_cost", V2_1_197),
     ("get_settings", V2_1_197),
+    ("get_task_output", V2_1_325),
     ("get_usage", V2_1_197),
+    ("get_workspace_diff", V2_1_325),
     ("initialize", V1_0_124),
     ("interrupt", V1_0_124),
+    ("list_models", V2_1_325),
+    ("list_permission_rules", V2_1_325),
+    ("mcp_call", V2_1_197),
     ("mcp_message", V2_0_72),
+    ("mcp_read_resource", V2_1_325),
     ("mcp_reconnect", V2_1_61),
     ("mcp_set_servers", V2_0_72),
     ("mcp_status", V1_0_124),
     ("mcp_toggle", V2_1_61),
+    ("read_file", V2_1_197),
+    ("reload_plugins", V2_1_197),
+    ("reload_skills", V2_1_197),
     ("rename_session", V2_1_197),
+    ("rewind_conversation", V2_1_197),
     ("rewind_files", V2_0_72),
+    ("seed_read_state", V2_1_197),
+    ("set_cwd", V2_1_325),
     ("set_max_thinking_tokens", V2_0_72),
     ("set_model", V1_0_124),
     ("set_permission_mode", V1_0_124),
+    ("side_question", V2_1_197),
     ("stop_task", V2_1_61),
+    ("update_settings", V2_1_325),
 ];
 
 /// What a CLI supports, as far as that can be known without trying.
@@ -124,6 +166,9 @@ impl Capabilities {
     /// Whether the CLI knows a flag, in its long form such as `--model`. An unknown flag makes it refuse to start.
     pub fn has_flag(&self, flag: &str) -> bool {
         let flag = if flag == "-p" { "--print" } else { flag };
+        if IGNORED.iter().any(|(known, since)| *known == flag && self.version < *since) {
+            return false;
+        }
         let is_shown = self.flags.as_ref().is_some_and(|flags| flags.contains(flag));
         let is_assumed = self.flags.is_none() && self.is_known(&SHOWN, flag);
         is_shown || is_assumed || self.is_known(&HIDDEN, flag)
@@ -133,6 +178,12 @@ impl Capabilities {
     /// with an error, older ones do not answer at all.
     pub fn has_control(&self, subtype: &str) -> bool {
         self.is_known(&CONTROLS, subtype)
+    }
+
+    /// Whether the CLI acts on a member of the `initialize` request, such as `title`. Every version ignores those that
+    /// it does not know.
+    pub fn has_introduction(&self, member: &str) -> bool {
+        self.is_known(&INTRODUCTIONS, member)
     }
 
     fn is_known(&self, table: &[(&str, Version)], name: &str) -> bool {
@@ -162,6 +213,21 @@ mod tests {
         assert!(capabilities.has_flag("--new-flag"));
         // The help is authoritative for flags that it would show.
         assert!(!capabilities.has_flag("--agents"));
+    }
+
+    #[test]
+    fn a_flag_that_a_version_shows_and_ignores_does_not_count() {
+        let help = "Options:\n  -p, --print   Print\n  --agent <agent>   x\n";
+        assert!(!Capabilities::of(V2_0_72).with_help(help).has_flag("--agent"));
+        assert!(Capabilities::of(V2_1_9).with_help(help).has_flag("--agent"));
+    }
+
+    #[test]
+    fn members_of_the_introduction_by_version() {
+        assert!(Capabilities::of(V2_0_72).has_introduction("agents"));
+        assert!(!Capabilities::of(V2_1_9).has_introduction("agents.skills"));
+        assert!(!Capabilities::of(V2_1_61).has_introduction("title"));
+        assert!(!Capabilities::of(V2_1_325).has_introduction("coffee"));
     }
 
     #[test]

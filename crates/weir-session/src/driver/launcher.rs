@@ -4,7 +4,6 @@
 //! dropped and holds nothing that is needed afterwards.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,12 +13,14 @@ use uuid::Uuid;
 use weir_process::{Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::CliSessionId;
 
-use crate::arguments::{FORK_AT, NEWER, PromptFiles, Start, arguments};
+use crate::arguments::{FORK_AT, NEWER, Start, arguments};
 use crate::error::{SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::folder::{Admitted, FolderPolicy};
+use crate::introduction;
 use crate::machine::Spawn;
 use crate::options::{Origin, SessionOptions};
+use crate::start_files::{self, StartFiles};
 
 /// Flags that are passed without checking the version first, because only very old versions lack them.
 const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--append-system-prompt-file"];
@@ -41,8 +42,8 @@ pub(crate) struct Launcher {
     admitted: Option<Admitted>,
     /// Flags that the process was given without knowing whether it has them.
     assumed: Vec<&'static str>,
-    /// Files with the system prompts of the running process.
-    prompts: Vec<tempfile::TempPath>,
+    /// Files that the running process was started with.
+    files: Vec<tempfile::TempPath>,
     /// Held for the lifetime of the session: one owner per session id, one writer per workspace.
     locks: Vec<Lock>,
 }
@@ -87,7 +88,7 @@ impl Launcher {
             how,
             admitted: None,
             assumed: Vec::new(),
-            prompts: Vec::new(),
+            files: Vec::new(),
             locks: Vec::new(),
         }
     }
@@ -152,7 +153,8 @@ impl Launcher {
     /// These options need the handshake, and an error if it is not answered.
     fn needs_handshake(&self) -> bool {
         let options = &self.options;
-        !options.hooks.is_empty() || !options.mcp_servers.is_empty() || options.spec.output_schema.is_some()
+        let members = introduction::members(options);
+        !options.hooks.is_empty() || !options.mcp_servers.is_empty() || !members.is_empty()
     }
 
     /// Looks up what is needed: the program once, the folder each time.
@@ -229,16 +231,16 @@ impl Launcher {
                 if let Some(reason) = admitted.refusal().or(too_old) {
                     return Err(failed(StartError::Folder(reason)));
                 }
-                let (prompts, files) = write_prompts(&self.options).map_err(|error| {
+                let (named, files) = start_files::write(&self.options).map_err(|error| {
                     failed(StartError::Other(format!(
-                        "the system prompt cannot be written to a file: {error}"
+                        "the prompts and settings of the session cannot be written to files: {error}"
                     )))
                 })?;
                 let start = Start {
                     spawn,
                     new_id: new_id.as_ref(),
                     project_settings: admitted.project_settings,
-                    prompts: &prompts,
+                    files: &named,
                 };
                 let args = arguments(&self.options, &start, &supports).map_err(|flags| {
                     let version = capabilities.as_ref().map(|known| known.version());
@@ -249,7 +251,8 @@ impl Launcher {
                 self.assumed = ASSUMED.into_iter().filter(is_passed).collect();
                 let mut launch = launch(&self.options, found, args);
                 launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
-                self.prompts = files;
+                launch.needs.extend(self.options.plugin_dirs.iter().cloned());
+                self.files = files;
                 if !admitted.project_settings {
                     launch.environment = without_git_hooks(launch.environment).set(NO_SCHEDULE, "1");
                 }
@@ -290,27 +293,6 @@ async fn admit(
     })
     .await
     .map_err(|error| error.to_string())?
-}
-
-/// Writes the system prompts to files that only their owner can read. They are deleted when the next ones are
-/// written, or with the session.
-fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<tempfile::TempPath>)> {
-    let mut kept = Vec::new();
-    let mut write = |text: Option<&String>| -> std::io::Result<Option<PathBuf>> {
-        let Some(text) = text else { return Ok(None) };
-        let mut file = tempfile::Builder::new().prefix("weir-prompt-").suffix(".txt").tempfile()?;
-        file.write_all(text.as_bytes())?;
-        file.flush()?;
-        let path = file.into_temp_path();
-        let name = path.to_path_buf();
-        kept.push(path);
-        Ok(Some(name))
-    };
-    let files = PromptFiles {
-        system: write(options.spec.system_prompt.as_ref())?,
-        append: write(options.appended_prompt().as_ref())?,
-    };
-    Ok((files, kept))
 }
 
 /// Switches scheduled prompts off. Otherwise the CLI runs those in a folder's `.claude/scheduled_tasks.json` as turns.
@@ -360,14 +342,14 @@ fn depends_on_version(options: &SessionOptions) -> bool {
         spawn: &Spawn::default(),
         new_id: None,
         project_settings: true,
-        prompts: &PromptFiles::default(),
+        files: &StartFiles::default(),
     };
     let passed = arguments(options, &start, &|_| true).unwrap_or_default();
     let is_newer = |argument: &OsString| {
         let name = argument.as_encoded_bytes().split(|byte| *byte == b'=').next();
         NEWER.iter().any(|flag| name == Some(flag.as_bytes()))
     };
-    options.spec.output_schema.is_some()
+    !introduction::members(options).is_empty()
         || options.spec.file_checkpointing
         || matches!(options.origin, Origin::ForkAt { .. })
         || passed.iter().any(is_newer)
@@ -384,6 +366,9 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
     // The schema itself goes through standard input; the flag tells which versions support it.
     if options.spec.output_schema.is_some() && !known.has_flag("--json-schema") {
         return lacks("answer according to a JSON schema");
+    }
+    if let Some(what) = introduction::unsupported(options, known) {
+        return lacks(what);
     }
     if options.spec.file_checkpointing && !known.has_control("rewind_files") {
         return lacks("keep copies of the files that it changes");
@@ -476,7 +461,8 @@ fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Effort, SessionSpec};
+    use crate::levels::Effort;
+    use crate::spec::SessionSpec;
     use weir_process::Version;
 
     #[test]
@@ -484,6 +470,8 @@ mod tests {
         assert!(!depends_on_version(&SessionOptions::new().model("opus").tools(["Read"])));
         assert!(depends_on_version(&SessionOptions::new().effort(Effort::High)));
         assert!(depends_on_version(&SessionOptions::new().max_cost_usd(1.0)));
+        assert!(depends_on_version(&SessionOptions::new().title("t")));
+        assert!(!depends_on_version(&SessionOptions::new().subagent_text()));
     }
 
     #[test]

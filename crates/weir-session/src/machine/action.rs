@@ -91,6 +91,20 @@ impl TurnEnd {
         self.turn.result.as_ref().is_some_and(|result| result.degraded)
     }
 
+    /// The answer as a value, in a session with an output schema.
+    ///
+    /// # Errors
+    /// [`SessionError::Unstructured`] if the turn failed, has no value, or has one of another shape.
+    pub fn value<T: serde::de::DeserializeOwned>(&self) -> Result<T, SessionError> {
+        let unstructured = |reason: String| SessionError::Unstructured { reason };
+        let value = self.turn.result.as_ref().map(|result| &result.structured_output);
+        match value.filter(|value| !value.is_null() && !self.is_error()) {
+            Some(value) => T::deserialize(value).map_err(|error| unstructured(error.to_string())),
+            None if self.is_error() => Err(unstructured(format!("the turn failed: {}", self.text))),
+            None => Err(unstructured("the model gave only text".to_owned())),
+        }
+    }
+
     /// Cost of the turn, if known.
     pub fn cost_usd(&self) -> Option<f64> {
         self.turn.cost_usd

@@ -13,6 +13,12 @@ use super::event::{Now, Ticket};
 use super::{Machine, Sink};
 use crate::error::SessionError;
 
+/// The oldest examined version that answers every request, if only to refuse it.
+const REFUSES_UNKNOWN: Version = Version::new(2, 1, 61);
+
+/// The oldest supported version. It does not report its version.
+const OLDEST: Version = Version::new(1, 0, 124);
+
 /// Our requests that the CLI has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Control {
@@ -81,21 +87,36 @@ impl Machine {
         if !self.life.is_ready() {
             return self.reply(ticket, Err(SessionError::NotRunning));
         }
-        if matches!(request, HostRequest::StopTask { .. }) && !self.can_stop_tasks() {
-            // Old versions do not even answer requests that they do not know.
-            return self.reply(ticket, Err(SessionError::NotSupported { what: "stop task" }));
+        if !self.would_answer(&request) {
+            return self.reply(ticket, Err(SessionError::NotSupported { what: name_of(&request) }));
         }
+        let request = match request {
+            // The CLI drops servers that are not named.
+            HostRequest::McpSetServers { servers, mut own } => {
+                own.extend(
+                    self.settings
+                        .greeting
+                        .request()
+                        .map(|greeting| greeting.sdk_mcp_servers)
+                        .unwrap_or_default(),
+                );
+                HostRequest::McpSetServers { servers, own }
+            }
+            request => request,
+        };
         self.ask_cli(now, Purpose::Caller(ticket), request);
     }
 
-    /// Whether the CLI can stop a single task. A version that is not reported is too old; one that cannot be
-    /// parsed may be able to.
-    fn can_stop_tasks(&self) -> bool {
+    /// Whether the CLI would answer a request. Old versions do not even refuse those that they do not know. A version
+    /// that is not reported is too old; one that cannot be parsed may know the request.
+    fn would_answer(&self, request: &HostRequest) -> bool {
         let session = &self.view().session;
         match session.version.as_deref() {
-            Some(version) => Version::parse(version)
-                .is_none_or(|version| Capabilities::of(version).has_control("stop_task")),
-            None => session.id.is_none(),
+            _ if matches!(request, HostRequest::Other { .. }) => true,
+            Some(version) => Version::parse(version).is_none_or(|version| {
+                version >= REFUSES_UNKNOWN || Capabilities::of(version).has_control(request.subtype())
+            }),
+            None => session.id.is_none() || Capabilities::of(OLDEST).has_control(request.subtype()),
         }
     }
 
@@ -215,6 +236,7 @@ fn refusal(response: &ControlResponse<'_>, what: &'static str) -> SessionError {
     if is_unknown { SessionError::NotSupported { what } } else { SessionError::Refused { message } }
 }
 
+/// What a request is called in messages.
 fn name_of(request: &HostRequest) -> &'static str {
     match request {
         HostRequest::Initialize(_) => "initialize",
@@ -222,13 +244,38 @@ fn name_of(request: &HostRequest) -> &'static str {
         HostRequest::SetModel { .. } => "set model",
         HostRequest::SetPermissionMode { .. } => "set permission mode",
         HostRequest::McpStatus => "MCP status",
+        HostRequest::McpSetServers { .. } => "set MCP servers",
+        HostRequest::McpToggle { .. } => "switch an MCP server on or off",
+        HostRequest::McpReconnect { .. } => "reconnect an MCP server",
+        HostRequest::McpCall { .. } => "call a tool of an MCP server",
+        HostRequest::McpReadResource { .. } => "read a resource of an MCP server",
         HostRequest::ListModels => "list models",
         HostRequest::GetContextUsage => "context usage",
         HostRequest::GetSessionCost => "session cost",
         HostRequest::GetUsage => "usage",
+        HostRequest::SetMaxThinkingTokens { .. } => "limit thinking",
+        HostRequest::ApplyFlagSettings { .. } => "change settings of the session",
+        HostRequest::UpdateSettings { .. } => "change a settings file",
+        HostRequest::GetSettings => "settings",
+        HostRequest::ListPermissionRules => "permission rules",
+        HostRequest::GetHooksListing => "hooks",
+        HostRequest::ReadFile { .. } => "read file",
+        HostRequest::BackgroundTasks { .. } => "send to background",
+        HostRequest::GetTaskOutput { .. } => "output of a task",
         HostRequest::RenameSession { .. } => "rename session",
         HostRequest::RewindFiles { .. } => "rewind files",
+        HostRequest::RewindConversation { .. } => "rewind conversation",
         HostRequest::StopTask { .. } => "stop task",
+        HostRequest::GetPlan => "plan",
+        HostRequest::SideQuestion { .. } => "side question",
+        HostRequest::GetWorkspaceDiff => "changes in the folder",
+        HostRequest::GenerateSessionTitle { .. } => "make up a title",
+        HostRequest::ExportConversation => "export",
+        HostRequest::SetCwd { .. } => "move to another folder",
+        HostRequest::GetBinaryVersion => "version",
+        HostRequest::ReloadSkills => "reload skills",
+        HostRequest::ReloadPlugins => "reload plugins",
+        HostRequest::SeedReadState { .. } => "mark a file as read",
         HostRequest::CancelMessage { .. } => "cancel message",
         HostRequest::EndSession => "end session",
         _ => "control request",

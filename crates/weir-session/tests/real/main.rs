@@ -30,9 +30,13 @@ mod player;
 #[cfg(test)]
 mod recorder;
 #[cfg(test)]
+mod requests;
+#[cfg(test)]
 mod sandbox;
 #[cfg(test)]
 mod scenarios;
+#[cfg(test)]
+mod session_options;
 #[cfg(test)]
 mod tools;
 

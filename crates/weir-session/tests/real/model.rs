@@ -13,13 +13,16 @@ use crate::host::Host;
 use crate::options::options;
 use crate::recorder::Recorder;
 
-fn made(cli: &Cli, place: &Place, api: &ScriptedApi) -> SessionOptions {
+pub(crate) fn made(cli: &Cli, place: &Place, api: &ScriptedApi) -> SessionOptions {
     let process = Process::default();
     options((cli, place, api), &process, "", &Host::new(&process), &Recorder::default())
 }
 
 /// The request for the answer to `prompt`, or the flags that the version does not have.
-async fn asked(cli: &Cli, set: impl FnOnce(&mut SessionOptions)) -> Result<RecordedRequest, String> {
+pub(crate) async fn asked(
+    cli: &Cli,
+    set: impl FnOnce(&mut SessionOptions),
+) -> Result<RecordedRequest, String> {
     let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
     let mut options = made(cli, &place, &api);
     set(&mut options);
@@ -36,12 +39,16 @@ async fn asked(cli: &Cli, set: impl FnOnce(&mut SessionOptions)) -> Result<Recor
     Ok(requests.iter().find(own).cloned().unwrap())
 }
 
-fn body(request: &RecordedRequest) -> Value {
+pub(crate) fn body(request: &RecordedRequest) -> Value {
     serde_json::from_str(&request.body.to_string()).unwrap()
 }
 
 /// Asserts that a version without the flag was refused by its name, and returns the request of any other.
-fn known(cli: &Cli, flag: &str, asked: Result<RecordedRequest, String>) -> Option<RecordedRequest> {
+pub(crate) fn known(
+    cli: &Cli,
+    flag: &str,
+    asked: Result<RecordedRequest, String>,
+) -> Option<RecordedRequest> {
     let flags = weir_testkit::real::FLAGS;
     let since = flags.iter().find(|known| known.name == flag).unwrap().since;
     match asked {
@@ -139,18 +146,19 @@ async fn files_are_restored_to_their_state_at_a_message() {
             {"tool": "Write", "input": {"file_path": &file, "content": "after"}},
             {"text": "done"},
         ]);
-        let mut sent = match session.send(format!("@@{script}")).await {
-            Ok(sent) => sent,
+        let mut sent = session.send(format!("@@{script}")).await.unwrap();
+        match sent.answer().await {
+            Ok(end) => assert_eq!(end.text, "done", "{cli}"),
             Err(error) => {
                 assert!(cli.version < Version::new(2, 0, 72), "{cli}: {error}");
                 assert!(error.to_string().contains("copies of the files"), "{cli}: {error}");
                 continue;
             }
-        };
-        assert_eq!(sent.answer().await.unwrap().text, "done", "{cli}");
+        }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "after", "{cli}");
         let report = session.rewind_files(&sent.id, false).await.unwrap();
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "before", "{cli}: {report}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "before", "{cli}: {report:?}");
+        assert!(report.can_rewind && report.files_changed.len() == 1, "{cli}: {report:?}");
         session.stop().await;
     }
 }

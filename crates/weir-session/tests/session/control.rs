@@ -190,6 +190,18 @@ async fn refused_and_unsupported_requests_are_different_errors() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_in_an_unknown_form_is_an_error_and_not_an_empty_answer() {
+    let (session, stage) = session(SessionOptions::new());
+    let mut cli = stage.started(&session).await;
+    let (error, ()) = tokio::join!(session.context_usage(), async {
+        let request = cli.hears_request("get_context_usage").await;
+        cli.answers(&request, json!({"totalTokens": "many"})).await;
+    });
+    assert!(matches!(error, Err(SessionError::UnreadableAnswer { reason }) if reason.contains("many")));
+    session.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn requests_without_a_process_say_what_to_do() {
     let (session, _stage) = session(SessionOptions::new());
     let error = session.mcp_status().await.unwrap_err();
@@ -204,12 +216,12 @@ async fn answers_find_their_requests_in_any_order() {
     let (status, usage, ()) = tokio::join!(session.mcp_status(), session.context_usage(), async {
         let status = cli.hears_request("mcp_status").await;
         let usage = cli.hears_request("get_context_usage").await;
-        cli.answers(&usage, json!({"is": "usage"})).await;
+        cli.answers(&usage, json!({"totalTokens": 7})).await;
         // An answer to an unknown request is ignored.
         cli.answers(&json!({"request_id": "never-asked"}), json!({})).await;
-        cli.answers(&status, json!({"is": "status"})).await;
+        cli.answers(&status, json!({"mcpServers": [{"name": "db", "status": "failed"}]})).await;
     });
-    assert_eq!(status.unwrap(), json!({"is": "status"}));
-    assert_eq!(usage.unwrap(), json!({"is": "usage"}));
+    assert_eq!(status.unwrap().servers[0].status, "failed");
+    assert_eq!(usage.unwrap().total_tokens, 7);
     session.stop().await;
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use weir_session::{Effort, Session, SessionError, SessionOptions, SessionSpec};
+use weir_session::{AgentSpec, Effort, Session, SessionError, SessionOptions, SessionSpec};
 
 use crate::place::{Place, soon};
 
@@ -91,6 +91,14 @@ async fn unsupported_options_are_refused_before_anything_runs() {
         ("--max-budget-usd", SessionSpec { max_cost_usd: Some(1.0), ..none() }),
         ("--effort", SessionSpec { effort: Some(Effort::High), ..none() }),
         ("keep copies of the files", SessionSpec { file_checkpointing: true, ..none() }),
+        ("--agent", SessionSpec { agent: Some("reviewer".into()), ..none() }),
+        ("--agents", SessionSpec { agents: [("a".to_owned(), AgentSpec::new("d", "p"))].into(), ..none() }),
+        ("--skills", SessionSpec { skills: Some(Vec::new()), ..none() }),
+        ("--agent-summaries", SessionSpec { agent_summaries: true, ..none() }),
+        ("--plan-mode-instructions", SessionSpec { plan_mode_instructions: Some("x".into()), ..none() }),
+        ("--include-hook-events", SessionSpec { hook_events: true, ..none() }),
+        ("--exclude-dynamic", SessionSpec { exclude_dynamic_sections: true, ..none() }),
+        ("--system-prompt-snapshot", SessionSpec { system_prompt_snapshot: Some(true), ..none() }),
     ];
     for (named, spec) in refused {
         let place = Place::new();

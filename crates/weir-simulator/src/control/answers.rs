@@ -17,10 +17,10 @@ pub(super) fn initialize(sim: &Sim) -> Json {
         .collect();
     let mut answer = object! { "commands" => commands };
     if !profile.is_old() {
-        let agents = profile
+        let agents = sim
             .agents()
-            .iter()
-            .map(|name| object! { "name" => *name, "description" => format!("The agent {name}") });
+            .into_iter()
+            .map(|name| object! { "name" => name.as_str(), "description" => format!("The agent {name}") });
         answer.set("agents", Json::Array(agents.collect()));
     }
     answer = answer.with_all(object! {

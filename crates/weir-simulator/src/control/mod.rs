@@ -53,7 +53,7 @@ pub(crate) fn handle(sim: &Arc<Sim>, ids: &Arc<Ids>, line: &Json) {
 fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Reply {
     let old = sim.profile.is_old();
     match subtype {
-        "initialize" => initialize(sim, request),
+        "initialize" => initialize(sim, ids, request),
         "set_permission_mode" => set_mode(sim, request),
         "set_model" => set_model(sim, ids, request),
         "mcp_message" => {
@@ -123,7 +123,7 @@ fn mode_changed(sim: &Sim, ids: &Ids, request: &Json) {
     }
 }
 
-fn initialize(sim: &Sim, request: &Json) -> Reply {
+fn initialize(sim: &Sim, ids: &Ids, request: &Json) -> Reply {
     if sim.silence(Point::Initialize) {
         return Reply::None;
     }
@@ -136,7 +136,16 @@ fn initialize(sim: &Sim, request: &Json) -> Reply {
             state.servers.push(Server::new(name));
         }
     }
+    if let Some(Json::Object(agents)) = request.get("agents") {
+        state.agents = agents.iter().map(|(name, _)| name.clone()).collect();
+    }
+    if !sim.profile.is_old() {
+        state.forward_subagent_text |= request.is_true("forwardSubagentText");
+    }
     drop(state);
+    if let Some(title) = request.str_of("title").filter(|_| !sim.profile.is_old()) {
+        sim.out.line(&lines::system(sim, ids, "session_title_changed", object! { "title" => title }));
+    }
     success(answers::initialize(sim))
 }
 

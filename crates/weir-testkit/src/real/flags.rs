@@ -82,8 +82,15 @@ pub const FLAGS: &[Flag] = &[
     flag("--fork-session", None, V1_0_124),
     flag("--session-id", Some("ID"), V1_0_124),
     flag("--no-session-persistence", None, V2_0_72),
-    flag("--forward-subagent-text", None, V2_1_325),
+    // 2.0.72 shows it and ignores it.
+    flag("--agent", Some("general-purpose"), V2_0_72),
+    flag("--plugin-dir", Some("/"), V2_0_72),
+    flag("--mcp-config", Some("{}"), V1_0_124),
     flag("--settings", Some("{}"), V1_0_124),
+    flag("--debug-file", Some("/dev/null"), V2_1_61),
+    flag("--include-hook-events", None, V2_1_197),
+    flag("--exclude-dynamic-system-prompt-sections", None, V2_1_197),
+    flag("--system-prompt-snapshot", Some("on"), V2_1_325),
 ];
 
 /// Checks flags against a real CLI: visible flags are in its `--help`, hidden ones are not but work, and flags newer

@@ -2,13 +2,33 @@
 
 use std::sync::Arc;
 
-use weir_wire::{HookMessage, SystemMessage, Text};
+use weir_wire::{HookMessage, SessionWritesLostMessage, SystemMessage, Text};
 
 use super::{Fold, Sink};
 use crate::view::{Change, Entry, EntryBody, HookRun, Notice};
 
 fn owned(text: Option<Text<'_>>) -> Option<String> {
     text.map(|text| text.to_str().into_owned())
+}
+
+/// What the CLI could not store, for people.
+fn writes_lost(lost: &SessionWritesLostMessage<'_>) -> String {
+    let names: Vec<_> = lost.lost.iter().map(Text::to_str).collect();
+    let is_lost = |name: &str| names.iter().any(|known| known == name);
+    let reason = match lost.error_code.map(|code| code.to_str()).as_deref() {
+        Some("ENOSPC") => "the disk is full".to_owned(),
+        Some("EDQUOT") => "the disk quota is used up".to_owned(),
+        Some(other) => other.to_owned(),
+        None => "the reason is unknown".to_owned(),
+    };
+    let consequence = match (is_lost("transcript"), is_lost("global_config")) {
+        (false, true) => "changes of the CLI's configuration are lost",
+        (true, true) => {
+            "a resumed session may miss messages, and changes of the CLI's configuration are lost"
+        }
+        _ => "a resumed session may miss messages",
+    };
+    format!("The CLI could not store everything ({reason}): {consequence}.")
 }
 
 impl Fold {
@@ -81,6 +101,22 @@ impl Fold {
                 from: owned(fallback.original_model),
                 to: owned(fallback.fallback_model),
                 text: owned(fallback.content),
+            },
+            SystemMessage::ModelRefusalNoFallback(refusal) => Notice::Info {
+                level: Some("warning".into()),
+                text: refusal
+                    .content
+                    .map_or_else(|| "The model refused.".into(), |text| text.to_str().into()),
+            },
+            SystemMessage::SessionWritesLost(lost) => {
+                Notice::Info { level: Some("warning".into()), text: writes_lost(lost) }
+            }
+            SystemMessage::MirrorError(failed) => Notice::Info {
+                level: Some("warning".into()),
+                text: format!(
+                    "A copy of the session's transcript could not be written: {}",
+                    failed.error.to_str()
+                ),
             },
             // The rest changes nothing that a reader of the session would see.
             _ => return,

@@ -1,7 +1,7 @@
 //! Unexpected streams.
 
 use proptest::prelude::*;
-use weir_transcript::{AgentVocabulary, EntryBody, Fold, FoldOptions, Oddities, UnknownReason, View};
+use weir_transcript::{AgentVocabulary, EntryBody, Fold, FoldOptions, Notice, Oddities, UnknownReason, View};
 use weir_wire::Decoder;
 
 use crate::support::{TestSession, host_event, recorded_lines};
@@ -45,6 +45,35 @@ fn a_result_in_a_new_shape_still_ends_the_turn() {
         .line(r#"{"type":"result","subtype":"success","duration_ms":"soon","result":"hi"}"#);
     assert_eq!(talk.view().turns[0].state, weir_transcript::TurnState::Succeeded);
     assert_eq!(talk.view().oddities.mismatches, 1);
+}
+
+#[test]
+fn what_went_wrong_outside_of_a_turn_is_told() {
+    let mut talk = TestSession::new();
+    talk.init()
+        .line(r#"{"type":"system","subtype":"session_writes_lost","error_code":"ENOSPC","lost":["transcript"]}"#)
+        .line(r#"{"type":"system","subtype":"model_refusal_no_fallback","original_model":"opus","content":"It refused."}"#)
+        .line(r#"{"type":"system","subtype":"worker_shutting_down","reason":"host_exit"}"#);
+    let notices: Vec<String> = talk
+        .view()
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::Notice { notice: Notice::Info { level, text } } => {
+                assert_eq!(level.as_deref(), Some("warning"));
+                Some(text.to_string())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        notices,
+        [
+            "The CLI could not store everything (the disk is full): a resumed session may miss messages.",
+            "It refused."
+        ]
+    );
+    assert_eq!(talk.view().oddities, Oddities::default());
 }
 
 #[test]

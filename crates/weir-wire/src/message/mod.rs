@@ -11,6 +11,7 @@ mod event;
 mod result;
 mod stream;
 mod system;
+mod trouble;
 mod usage;
 
 pub use content::{
@@ -40,6 +41,10 @@ pub use system::{
     PluginInstallMessage, SessionStateChangedMessage, SessionTitleChangedMessage, StatusMessage,
     SystemMessage, TaskNotificationMessage, TaskPatch, TaskProgressMessage, TaskStartedMessage, TaskStatus,
     TaskUpdatedMessage, TaskUsage, ThinkingTokensMessage,
+};
+pub use trouble::{
+    ElicitationCompleteMessage, MirrorErrorMessage, ModelRefusalNoFallbackMessage, SessionWritesLostMessage,
+    WorkerShuttingDownMessage,
 };
 pub use usage::{ModelUsage, Usage};
 

@@ -4,6 +4,11 @@ use crate::decode::object::{Field, Problems, open_enum, wire_struct};
 use crate::id::{CliSessionId, IdRef, MessageId, RequestId, TaskId, ToolUseId};
 use crate::json::{Node, RawJson, Text};
 
+use super::trouble::{
+    ElicitationCompleteMessage, MirrorErrorMessage, ModelRefusalNoFallbackMessage, SessionWritesLostMessage,
+    WorkerShuttingDownMessage,
+};
+
 /// Declares the enum of system messages together with the list of its subtypes.
 macro_rules! system_messages {
     ($( $(#[$doc:meta])* $variant:ident($type:ident) = $subtype:literal, )*) => {
@@ -101,6 +106,16 @@ system_messages! {
     ControlRequestProgress(ControlRequestProgressMessage) = "control_request_progress",
     /// The model refused, and another one takes over.
     ModelRefusalFallback(ModelRefusalFallbackMessage) = "model_refusal_fallback",
+    /// The model refused, and no other one takes over.
+    ModelRefusalNoFallback(ModelRefusalNoFallbackMessage) = "model_refusal_no_fallback",
+    /// The CLI could not store something.
+    SessionWritesLost(SessionWritesLostMessage) = "session_writes_lost",
+    /// A copy of the transcript could not be written.
+    MirrorError(MirrorErrorMessage) = "mirror_error",
+    /// The CLI is about to end.
+    WorkerShuttingDown(WorkerShuttingDownMessage) = "worker_shutting_down",
+    /// What an MCP server asked for by an address has been done there.
+    ElicitationComplete(ElicitationCompleteMessage) = "elicitation_complete",
 }
 
 wire_struct! {

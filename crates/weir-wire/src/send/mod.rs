@@ -3,12 +3,14 @@
 
 mod control;
 mod inert;
+mod mcp_server;
+mod request;
 mod user;
 
-pub use control::{
-    AnswerError, HookRegistration, HostAnswer, HostRequest, InitializeRequest, QuestionAnswers,
-};
+pub use control::{AnswerError, HostAnswer, QuestionAnswers};
 pub use inert::{TextHandling, refers_to_file, slash_command};
+pub use mcp_server::{McpConnection, McpServerConfig, McpServerError};
+pub use request::{HookRegistration, HostRequest, InitializeRequest};
 pub use user::{OutgoingBlock, OutgoingContent, OutgoingMessage};
 
 use serde_json::json;
@@ -241,6 +243,19 @@ mod tests {
         .map(|request| request.to_value()["subtype"].as_str().unwrap().to_owned())
         .collect();
         insta::assert_snapshot!(subtypes.join(" "), @"initialize interrupt set_model set_permission_mode mcp_status list_models get_context_usage get_session_cost get_usage rename_session rewind_files stop_task cancel_async_message end_session next");
+    }
+
+    #[test]
+    fn servers_of_ours_stay_when_others_are_set() {
+        let servers = [("db".to_owned(), McpServerConfig::stdio("db", ["-v"]))].into();
+        let sent = HostRequest::McpSetServers { servers, own: vec!["calc".into()] }.to_value();
+        assert_eq!(
+            sent,
+            json!({"subtype": "mcp_set_servers", "servers": {
+                "db": {"type": "stdio", "command": "db", "args": ["-v"], "env": {}},
+                "calc": {"type": "sdk", "name": "calc"},
+            }})
+        );
     }
 
     #[test]

@@ -187,6 +187,7 @@ fn smallest_system(subtype: &str) -> &'static str {
         "session_state_changed" => r#","state":"idle""#,
         "plugin_install" => r#","status":"started""#,
         "control_request_progress" => r#","request_id":"r""#,
+        "mirror_error" => r#","error":"x""#,
         _ => "",
     }
 }
