@@ -158,7 +158,7 @@ async fn files_are_restored_to_their_state_at_a_message() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "after", "{cli}");
         let report = session.rewind_files(&sent.id, false).await.unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "before", "{cli}: {report:?}");
-        assert!(report.can_rewind && report.files_changed.len() == 1, "{cli}: {report:?}");
+        assert!(report.error.is_none(), "{cli}: {report:?}");
         session.stop().await;
     }
 }

@@ -230,10 +230,10 @@ async fn settings_come_from_where_the_session_says() {
         let own = told(&cli, &prompt, |options, place| {
             home(place);
             options.spec.model = None;
-            options.settings = json!({"model": "claude-opus-4-1"}).as_object().cloned();
+            options.settings = json!({"model": "claude-sonnet-4-5"}).as_object().cloned();
         });
         let own = own.await.unwrap();
-        assert!(model(&own, "claude-opus-4-1"), "{cli}");
+        assert!(model(&own, "claude-sonnet-4-5"), "{cli}");
         for (sources, is_loaded) in [(vec![SettingSource::User], true), (Vec::new(), false)] {
             let told = told(&cli, &prompt, |options, place| {
                 home(place);
