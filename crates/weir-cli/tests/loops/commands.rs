@@ -135,7 +135,11 @@ fn nothing_is_spent_by_a_dry_run() {
 #[test]
 fn ctrl_c_ends_with_130_and_the_next_run_resumes() {
     let place = Place::new();
-    repository(&place, &task("A", "if [ -e ../../../../go ]; then echo 1 > a; else touch ../../../../go; sleep 300; fi"), "");
+    repository(
+        &place,
+        &task("A", "if [ -e ../../../../go ]; then echo 1 > a; else touch ../../../../go; sleep 300; fi"),
+        "",
+    );
     let running = Running::start(place.command(&["loop", "run"]));
     place.wait_for_file("go");
     running.signal(Signal::INT);

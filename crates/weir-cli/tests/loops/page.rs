@@ -88,7 +88,11 @@ fn the_first_answer_counts_even_from_a_terminal() {
 #[test]
 fn a_session_that_is_stopped_on_the_page_ends_its_task_and_the_next_one_begins() {
     let place = Place::new();
-    repository(&place, &(task("Slow", "touch ../../../../slow; sleep 300") + &task("Quick", "echo 1 > a")), "");
+    repository(
+        &place,
+        &(task("Slow", "touch ../../../../slow; sleep 300") + &task("Quick", "echo 1 > a")),
+        "",
+    );
     let (running, client) = start(&place);
     place.wait_for_file("slow");
     let listed = client.get("/v1/sessions?status=running").expect(200).json();
@@ -108,7 +112,11 @@ fn a_session_that_is_stopped_on_the_page_ends_its_task_and_the_next_one_begins()
 #[test]
 fn ctrl_c_ends_the_loop_and_its_page() {
     let place = Place::new();
-    repository(&place, &task("A", "if [ -e ../../../../go ]; then echo 1 > a; else touch ../../../../go; sleep 300; fi"), "");
+    repository(
+        &place,
+        &task("A", "if [ -e ../../../../go ]; then echo 1 > a; else touch ../../../../go; sleep 300; fi"),
+        "",
+    );
     let (running, _) = start(&place);
     place.wait_for_file("go");
     running.signal(rustix::process::Signal::INT);

@@ -81,6 +81,9 @@ impl Checkpointer {
         let length = self.database.wal_length();
         if length > self.too_much {
             let _turn = lock(&self.turn);
+            // Nothing is written meanwhile, so this leaves nothing to move while readers wait. If it fails, so does
+            // cutting the log off.
+            let _ = checkpoint(writer);
             let cut = self.readers.while_closed(READER_WAIT, || cut_off(writer, Cut::Truncate));
             let is_cut = matches!(cut, Ok(true));
             self.too_much = if is_cut { self.limit } else { length + self.limit };
