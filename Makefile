@@ -2,7 +2,7 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo install check test test-all rust-test web web-check web-test openai-test features-test api api-quick soak bench bench-try lint fmt \
+.PHONY: help demo install check test test-all rust-test web web-check web-test openai-test acp-test features-test api api-quick soak bench bench-try lint fmt \
         fmt-check clippy windows doc book pictures deps spelling tree fuzz fuzz-min audit conformance parity dist clean \
         need-cargo need-npm
 
@@ -71,8 +71,8 @@ rust-test: need-cargo
 	cargo test --locked --doc
 
 test-all: export WEIR_LONG_TESTS = 1
-test-all: test ## make test, plus what few changes touch: Matrix with Synapse, OpenAI's clients, the API document, all scenarios on real CLIs
-	$(MAKE) --no-print-directory openai-test features-test api-quick
+test-all: test ## make test, plus what few changes touch: Matrix with Synapse, clients of OpenAI and of editors, the API document, all scenarios on real CLIs
+	$(MAKE) --no-print-directory openai-test acp-test features-test api-quick
 	$(MAKE) --no-print-directory conformance VERSIONS="$(OLDER_VERSIONS)"
 
 openai-test: need-cargo need-npm
@@ -80,6 +80,12 @@ openai-test: need-cargo need-npm
 	scripts/setup-tools.sh cargo-nextest
 	scripts/setup-openai-clients.sh
 	$(NEXTEST) run --locked --profile openai -p weir-cli --test openai
+
+acp-test: need-cargo need-npm
+	scripts/setup-debian.sh python
+	scripts/setup-tools.sh cargo-nextest
+	scripts/setup-acp-clients.sh
+	$(NEXTEST) run --locked --profile openai -p weir-cli --test acp
 
 # Features that are off by default. One Synapse serves all tests, so they run in one process.
 features-test: need-cargo

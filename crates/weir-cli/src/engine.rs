@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// The options that all sessions have in common.
-    fn session(&self, settings: &SessionSettings) -> SessionOptions {
+    pub(crate) fn session(&self, settings: &SessionSettings) -> SessionOptions {
         let id = settings.id.to_string();
         let mut options = SessionOptions::new();
         options.sandbox = self.fence.as_ref().map(|fence| fence.around_root_of(&settings.cwd, &self.roots));

@@ -1,5 +1,6 @@
 //! The `weir` command.
 
+mod acp;
 mod ask;
 mod bridge;
 mod chat;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         }
         opts::Command::Bridge(opts) => bridge::run(*opts),
         opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
+        opts::Command::Acp(opts) => acp::run(*opts),
         opts::Command::Demo(opts) => demo::run(*opts),
         opts::Command::Service(opts) => runtime::block_on(service::run(&opts.command)),
         opts::Command::Token(opts) => token::run(opts),

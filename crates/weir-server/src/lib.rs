@@ -10,6 +10,7 @@ mod api;
 mod audit;
 mod auth;
 mod docs;
+mod editors;
 mod extract;
 mod guard;
 mod metrics;

@@ -1,12 +1,13 @@
 //! State shared by all handlers.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::watch;
 use weir_host::Host;
 
 use crate::audit::Audit;
 use crate::auth::{Buckets, Budgets, Tokens};
+use crate::editors::Holders;
 use crate::guard::Places;
 use crate::metrics::Metrics;
 use crate::openai::{Front, Histories};
@@ -49,6 +50,19 @@ pub struct App {
     inner: Arc<Inner>,
 }
 
+/// A handle to a server's state that does not keep it.
+#[derive(Debug, Clone)]
+pub(crate) struct WeakApp {
+    inner: Weak<Inner>,
+}
+
+impl WeakApp {
+    /// The state, if the server is still there.
+    pub(crate) fn upgrade(&self) -> Option<App> {
+        self.inner.upgrade().map(|inner| App { inner })
+    }
+}
+
 #[derive(Debug)]
 struct Inner {
     parts: Parts,
@@ -58,6 +72,7 @@ struct Inner {
     phase: watch::Sender<Phase>,
     streams: Streams,
     front: Front,
+    editors: Holders,
 }
 
 impl App {
@@ -75,6 +90,7 @@ impl App {
                 phase: watch::Sender::new(Phase::Serving),
                 streams: Streams::default(),
                 front: Front::new(histories),
+                editors: Holders::default(),
             }),
         }
     }
@@ -138,6 +154,16 @@ impl App {
         self.inner.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A handle that does not keep the server's state: for what is itself a part of it.
+    pub(crate) fn downgrade(&self) -> WeakApp {
+        WeakApp { inner: Arc::downgrade(&self.inner) }
+    }
+
+    /// Editors that came over HTTP.
+    pub(crate) fn editors(&self) -> &Holders {
+        &self.inner.editors
+    }
+
     /// State shared by requests of OpenAI's clients.
     pub(crate) fn front(&self) -> &Front {
         &self.inner.front
@@ -146,7 +172,7 @@ impl App {
     /// Whether a path is one of the page's files.
     pub(crate) fn is_page(&self, path: &str) -> bool {
         let path = path.strip_prefix(self.settings().base_path.as_str()).unwrap_or(path);
-        !path.starts_with("/v1/") && path != "/metrics"
+        !path.starts_with("/v1/") && path != "/metrics" && path != weir_acp::Remote::PATH
     }
 
     /// The open streams.

@@ -1,5 +1,6 @@
 //! The command-line options. Each command's settings interpret them.
 
+mod acp;
 mod bridge;
 mod chat;
 mod completions;
@@ -20,6 +21,7 @@ mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use acp::AcpOpts;
 pub(crate) use bridge::{
     BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeRunOpts, BridgeStatusOpts,
     BridgeTryOpts, QueueOpt,
@@ -57,6 +59,7 @@ pub(crate) enum Command {
     Chat(Box<ChatOpts>),
     Sessions(SessionsOpts),
     Serve(Box<ServeOpts>),
+    Acp(Box<AcpOpts>),
     Demo(Box<DemoOpts>),
     Service(ServiceOpts),
     Token(TokenOpts),

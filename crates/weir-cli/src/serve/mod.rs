@@ -4,14 +4,17 @@ mod settings;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
+use weir_acp::{AcpAgent, Owner};
 use weir_host::Space;
 use weir_process::{Lock, LockError};
 use weir_server::{Server, listening_is_remote};
 use weir_store::SqliteStore;
 
+use crate::acp::{self, Door};
 use crate::bridge::{Locked, Prepared};
 use crate::engine::DATABASE;
 use crate::exit::{Exit, tell};
@@ -39,11 +42,14 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let _lock = lock(data)?;
     let bridge = settings.bridge.map(lock_bridge).transpose()?;
     let signals = stop_requests();
-    let host = settings.engine.open().await?;
+    let extras = acp::extras(&settings.engine)?;
+    let recipe = acp::with_extras(settings.engine.clone(), extras.clone());
+    let host = settings.engine.open_with(recipe).await?;
     if let Space::Full { advice } | Space::Unusable { advice } = host.space() {
         tell(&format!("weir: {advice}"));
     }
     let listens_to_all = listening_is_remote(settings.serve.listen);
+    let offer = acp::settings::offer(&settings.serve.settings);
     let server = Server::start(host.clone(), settings.serve).await?;
     let address = data.join(ADDRESS_FILE);
     if let Err(error) = weir_base::file::replace(&address, server.url().as_bytes()) {
@@ -54,9 +60,18 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
         ));
     }
     say_where(&server, listens_to_all)?;
+    // Editors of this user need no token.
+    #[cfg(unix)]
+    let editors = {
+        let owner = Arc::new(Owner::new(offer).among_others());
+        let opened = Door::open(data, AcpAgent::new(host.clone(), owner).extras(extras));
+        opened.inspect_err(|error| tell(&format!("weir: `weir acp` cannot find this server: {error}"))).ok()
+    };
     // The bridge's sessions run in this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;
     let served = server.run(signals).await;
+    #[cfg(unix)]
+    drop(editors);
     if let Some(bridge) = bridge {
         // If it failed, the reason has been reported.
         let _ = bridge.end().await;

@@ -52,6 +52,11 @@ fn the_store() {
 }
 
 #[test]
+fn the_editors() {
+    stage::play("docs/editors.md");
+}
+
+#[test]
 fn the_loop() {
     stage::play("docs/loop.md");
 }
@@ -71,7 +76,7 @@ fn what_contributors_run() {
 #[test]
 fn no_chapter_is_left_out() {
     let played = ["README.md", "docs/install.md", "docs/commands.md", "docs/server.md", "docs/store.md"];
-    let played = [&played[..], &["docs/loop.md", "docs/bridge.md", "docs/events.md"]].concat();
+    let played = [&played[..], &["docs/loop.md", "docs/bridge.md", "docs/events.md", "docs/editors.md"]].concat();
     for file in blocks::chapters(Part::Users) {
         let has_commands = !blocks::read(&file).is_empty();
         assert_eq!(

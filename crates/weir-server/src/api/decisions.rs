@@ -101,6 +101,11 @@ pub(super) fn updates(
     Ok(updates)
 }
 
+/// Whether a role may accept a suggestion, kept for the session.
+pub(crate) fn may_keep(role: Role, suggestion: &PermissionUpdate, roots: &[PathBuf]) -> bool {
+    role >= Role::Admin || (role == Role::Driver && !reaches_out(suggestion, roots))
+}
+
 /// Whether a suggestion is about files outside the roots.
 fn reaches_out(suggestion: &PermissionUpdate, roots: &[PathBuf]) -> bool {
     let is_outside = |path: &Path| {

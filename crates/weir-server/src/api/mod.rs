@@ -21,7 +21,9 @@ mod tokens;
 pub(crate) mod types;
 
 pub(crate) use answer::json;
+pub(crate) use decisions::may_keep;
 pub(crate) use events::stream_slot;
 pub use routes::app;
 pub(crate) use routes::{document, own_paths};
 pub(crate) use sessions::may_begin;
+pub(crate) use sse::Holder;

@@ -3,7 +3,7 @@
 use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::{Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::auth::Role;
 use crate::docs;
+use crate::editors;
 use crate::guard::{authenticate, check_origin, limit_time, observe, require};
 use crate::openai;
 use crate::page;
@@ -27,6 +28,7 @@ pub fn app(app: App) -> Router {
     let base = app.settings().base_path.clone();
     let page = get(page::file).layer(CompressionLayer::new());
     let mut routes = open(&app).merge(openai::in_openai_shape(openai().guarded(&app)));
+    routes = routes.merge(remote_editors().guarded(&app));
     for group in groups() {
         routes = routes.merge(group.guarded(&app));
     }
@@ -140,6 +142,13 @@ fn groups() -> [Group; 7] {
 /// The OpenAI-compatible front.
 fn openai() -> Group {
     Group { time: TimeLimit::None, takes_messages: true, ..Group::new(Role::Driver, openai::routes()) }
+}
+
+/// The remote transport of editors, which is not in the document: the Agent Client Protocol describes it. What a call
+/// needs depends on its method, and the agent decides it.
+fn remote_editors() -> Group {
+    let routes = OpenApiRouter::default().route(weir_acp::Remote::PATH, any(editors::answer));
+    Group { time: TimeLimit::None, takes_messages: true, ..Group::new(Role::Viewer, routes) }
 }
 
 fn streams() -> OpenApiRouter<App> {

@@ -84,7 +84,7 @@ pub(super) fn respond(events: impl Stream<Item = Bytes> + Send + 'static) -> Res
 }
 
 /// The token of an open stream.
-pub(super) struct Holder {
+pub(crate) struct Holder {
     tokens: Tokens,
     changes: watch::Receiver<u64>,
     id: String,
@@ -92,7 +92,7 @@ pub(super) struct Holder {
 }
 
 impl Holder {
-    pub(super) fn new(tokens: &Tokens, who: &Principal) -> Self {
+    pub(crate) fn new(tokens: &Tokens, who: &Principal) -> Self {
         Self {
             tokens: tokens.clone(),
             changes: tokens.changes(),
@@ -102,7 +102,7 @@ impl Holder {
     }
 
     /// Waits until the token is no longer valid, and returns why. Cancel safe.
-    pub(super) async fn ended(&mut self) -> ByeReason {
+    pub(crate) async fn ended(&mut self) -> ByeReason {
         loop {
             self.changes.borrow_and_update();
             match self.tokens.standing(&self.id, now_ms()) {

@@ -138,6 +138,15 @@ impl Client {
         self.stream("GET", path, &headers, b"")
     }
 
+    /// Follows a stream of events, with more headers.
+    #[track_caller]
+    pub fn events_with(&self, path: &str, more: &[(&str, &str)]) -> Events {
+        let authorization = format!("Bearer {}", self.token);
+        let mut headers = vec![("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
+        headers.extend_from_slice(more);
+        self.stream("GET", path, &headers, b"")
+    }
+
     /// Sends a request whose answer is a stream of events.
     #[track_caller]
     pub fn post_events(&self, path: &str, body: &Value) -> Events {

@@ -1,0 +1,254 @@
+//! The task that follows a session for an editor.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use agent_client_protocol::v1::schema::{SessionNotification, SessionUpdate};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use weir_host::{Frame, Host, HostError, SessionId, SnapshotEvent, Watch, WatchEvent, WatchQuery};
+use weir_transcript::{Change, RequestState};
+use weir_wire::{MessageId, RequestId};
+
+use super::asking::Asking;
+use super::attached::Attached;
+use super::{Connection, Editor};
+use crate::guard::Right;
+use crate::outbox::Outbox;
+use crate::translate::Features;
+use crate::translate::projection::Projection;
+
+/// Entries that are read at a time where a gap is filled.
+const PAGE: u64 = 200;
+
+/// How long an editor that may watch is taken to still may.
+const RECHECK: Duration = Duration::from_millis(500);
+
+/// How often a session that says nothing is looked at: a token may have ended in the meantime.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Follows a session for an editor.
+pub(crate) struct Pump {
+    connection: Weak<Connection>,
+    attached: Weak<Attached>,
+    id: SessionId,
+    host: Host,
+    outbox: Outbox,
+    editor: Editor,
+    features: Features,
+    projection: Projection,
+    /// Requests that the editor shows.
+    asked: HashMap<RequestId, AbortHandle>,
+    /// When it was last asked whether the editor may watch.
+    checked: Option<Instant>,
+}
+
+/// Why following ends.
+enum Over {
+    /// The session, the host, the editor or its access is gone.
+    Gone,
+    /// This editor was too slow, or the log failed for a moment: it can begin again.
+    Again,
+}
+
+impl Pump {
+    pub(crate) fn new(
+        connection: &Arc<Connection>,
+        attached: &Arc<Attached>,
+        editor: Editor,
+        features: Features,
+        projection: Projection,
+    ) -> Self {
+        Self {
+            // The connection has the task, not the other way round.
+            connection: Arc::downgrade(connection),
+            attached: Arc::downgrade(attached),
+            id: attached.id.clone(),
+            host: connection.host.clone(),
+            outbox: connection.outbox.clone(),
+            editor,
+            features,
+            projection,
+            asked: HashMap::new(),
+            checked: None,
+        }
+    }
+
+    /// Whether the editor may still watch. Asked once in a while: there may be thousands of frames a second.
+    fn may_watch(&mut self, connection: &Connection) -> bool {
+        if self.checked.is_some_and(|checked| checked.elapsed() < RECHECK) {
+            return true;
+        }
+        self.checked = Some(Instant::now());
+        connection.may(Right::Watch).is_ok()
+    }
+
+    /// Follows the session to its end. `told` is told when the editor was sent what there was at first.
+    pub(crate) async fn run(
+        mut self,
+        mut flushes: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+        told: oneshot::Sender<()>,
+    ) {
+        let mut told = Some(told);
+        loop {
+            let query = WatchQuery { heartbeat: Some(LOOK), ..WatchQuery::default() };
+            let Ok(mut watch) = self.host.watch(&self.id, query).await else { return };
+            match self.follow(&mut watch, &mut flushes, &mut told).await {
+                Over::Gone => return,
+                Over::Again => {}
+            }
+        }
+    }
+
+    async fn follow(
+        &mut self,
+        watch: &mut Watch,
+        flushes: &mut mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+        told: &mut Option<oneshot::Sender<()>>,
+    ) -> Over {
+        loop {
+            self.outbox.room().await;
+            let frame = tokio::select! {
+                biased;
+                () = self.editor.incoming_closed() => return Over::Gone,
+                frame = watch.next() => frame,
+                flush = flushes.recv() => {
+                    // Everything that has happened was published before it was asked for.
+                    while let Some(frame) = watch.next_ready().await {
+                        if let Err(over) = self.take(&frame).await {
+                            return over;
+                        }
+                    }
+                    match flush {
+                        Some(flush) => drop(flush.send(())),
+                        None => return Over::Gone,
+                    }
+                    continue;
+                }
+            };
+            let Some(frame) = frame else { return Over::Gone };
+            let is_snapshot = matches!(frame.event(), WatchEvent::Snapshot(_));
+            if let Err(over) = self.take(&frame).await {
+                return over;
+            }
+            if is_snapshot && let Some(told) = told.take() {
+                // The request may have been given up.
+                let _ = told.send(());
+            }
+        }
+    }
+
+    /// Tells the editor of a frame.
+    async fn take(&mut self, frame: &Frame) -> Result<(), Over> {
+        let connection = self.connection.upgrade().ok_or(Over::Gone)?;
+        if !self.may_watch(&connection) {
+            return Err(Over::Gone);
+        }
+        match frame.event() {
+            WatchEvent::Snapshot(snapshot) => self.snapshot(snapshot).await?,
+            WatchEvent::Changes(event) => {
+                let attached = self.attached.upgrade().ok_or(Over::Gone)?;
+                let own = attached.own.lock().await;
+                for change in &event.changes {
+                    let updates = self.projection.change(change, &own);
+                    self.tell(updates);
+                }
+                drop(own);
+                if event
+                    .changes
+                    .iter()
+                    .any(|change| matches!(change, Change::Request(_) | Change::Dropped { .. }))
+                {
+                    self.ask(&connection);
+                }
+            }
+            WatchEvent::Session(info) => {
+                let updates = self.projection.info(info);
+                self.tell(updates);
+            }
+            WatchEvent::Bye(weir_host::Bye::Lag | weir_host::Bye::Failed) => return Err(Over::Again),
+            WatchEvent::Bye(_) => return Err(Over::Gone),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn snapshot(&mut self, snapshot: &SnapshotEvent) -> Result<(), Over> {
+        let connection = self.connection.upgrade().ok_or(Over::Gone)?;
+        if let Some((from, to)) = self.projection.gap(&snapshot.view) {
+            self.fill(from, to).await.map_err(|_| Over::Gone)?;
+        }
+        let attached = self.attached.upgrade().ok_or(Over::Gone)?;
+        let own = attached.own.lock().await;
+        let updates = self.projection.snapshot(snapshot.view.clone(), &snapshot.session, &own);
+        drop(own);
+        self.tell(updates);
+        self.ask(&connection);
+        Ok(())
+    }
+
+    /// Tells of entries that are no longer in the view, the oldest first, a page at a time.
+    async fn fill(&mut self, from: u64, to: u64) -> Result<(), HostError> {
+        let mut next = from;
+        while next < to {
+            let before = (next + PAGE).min(to);
+            let limit = usize::try_from(before - next).unwrap_or(usize::MAX);
+            let page = self.host.transcript(&self.id, Some(before), limit).await?;
+            let mut entries = page.entries;
+            entries.reverse();
+            let own = match self.attached.upgrade() {
+                Some(attached) => attached.own.lock().await.clone(),
+                None => HashSet::<MessageId>::new(),
+            };
+            let updates = self.projection.older(&entries, &own);
+            self.tell(updates);
+            self.outbox.room().await;
+            next = before;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, updates: Vec<SessionUpdate>) {
+        for update in updates {
+            self.outbox.put();
+            // The editor may have gone, which ends this task.
+            let _ = self.editor.send_notification(SessionNotification::new(self.id.to_string(), update));
+        }
+    }
+
+    /// Asks the editor what waits for a person, and withdraws what no longer does.
+    fn ask(&mut self, connection: &Arc<Connection>) {
+        let view = self.projection.view();
+        let is_open =
+            |id: &RequestId| view.request(id).is_some_and(|request| request.state == RequestState::Open);
+        self.asked.retain(|id, task| {
+            let stays = is_open(id);
+            if !stays {
+                // Dropping what was sent tells the editor that it is withdrawn.
+                task.abort();
+            }
+            stays
+        });
+        if connection.may(Right::Answer).is_err() {
+            return;
+        }
+        for request in view.requests.iter().filter(|request| request.state == RequestState::Open) {
+            if !request.kind.is_for_a_person() || self.asked.contains_key(&request.id) {
+                continue;
+            }
+            let asking =
+                Asking::new(connection, &self.id, request.clone(), self.editor.clone(), self.features);
+            self.asked.insert(request.id.clone(), tokio::spawn(asking.run()).abort_handle());
+        }
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        for task in self.asked.values() {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Between an editor and an agent that may go away: a server that is restarted, or another program that hosted the
+//! sessions.
+//!
+//! The relay passes lines on. It remembers how the editor said hello; when the agent is gone it answers what the editor
+//! still waits for with an error, withdraws what the agent had asked, and says hello for the editor to the next agent.
+//! Sessions that the editor had opened need nothing: a prompt opens them again.
+
+use std::collections::HashSet;
+use std::io;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::mpsc;
+
+use crate::lines::{MAX_LINE, next_line};
+
+/// Lines of one side that wait for the other.
+const WAITING: usize = 64;
+
+/// The id of a hello that the relay says for the editor. No editor has such an id.
+const HELLO: &str = "weir-relay-hello";
+
+/// Where an agent can be reached.
+pub type AgentStreams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
+
+/// What a line is about.
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    method: Option<String>,
+}
+
+impl Envelope {
+    fn of(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+
+    /// The id as text, so that it can be compared and is not mistaken for one of another type.
+    fn key(&self) -> Option<String> {
+        (!self.id.is_null()).then(|| self.id.to_string())
+    }
+}
+
+/// What both sides wait for.
+#[derive(Default)]
+struct Relay {
+    hello: Option<String>,
+    /// Requests of the editor.
+    waiting: HashSet<String>,
+    /// Requests of the agent.
+    asked: HashSet<String>,
+}
+
+/// Passes messages between an editor and the agents that `connect` finds, one after another, until the editor closes its
+/// end. `connect` is called for the first message of the editor, and for the next one after an agent is gone.
+///
+/// # Errors
+/// If the editor cannot be read from or written to.
+pub async fn relay<C, F>(
+    input: impl AsyncRead + Send + Unpin + 'static,
+    mut output: impl AsyncWrite + Unpin,
+    mut connect: C,
+) -> io::Result<()>
+where
+    C: FnMut() -> F,
+    F: Future<Output = Result<AgentStreams, String>>,
+{
+    let mut editor = lines_of(input);
+    let mut relay = Relay::default();
+    // Nothing is done before the editor wants something.
+    while let Some(first) = editor.recv().await {
+        let first = first?;
+        match connect().await {
+            Ok(agent) => {
+                if relay.pass(&mut editor, &mut output, first, agent).await? {
+                    return Ok(());
+                }
+                relay.agent_is_gone(&mut output).await?;
+            }
+            Err(reason) => refuse(&mut output, &first, &reason).await?,
+        }
+    }
+    Ok(())
+}
+
+/// Lines as they come, read by a task of its own: waiting for the next one can be given up without losing a part of it.
+fn lines_of(input: impl AsyncRead + Send + Unpin + 'static) -> mpsc::Receiver<io::Result<String>> {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        let mut input = BufReader::new(input);
+        while let Some(line) = next_line(&mut input, MAX_LINE).await.transpose() {
+            let is_over = line.is_err();
+            if sender.send(line).await.is_err() || is_over {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+async fn write(output: &mut (impl AsyncWrite + Unpin), line: &str) -> io::Result<()> {
+    output.write_all(format!("{line}\n").as_bytes()).await?;
+    output.flush().await
+}
+
+/// Answers a request with an error. Other lines have no answer.
+async fn refuse(output: &mut (impl AsyncWrite + Unpin), line: &str, reason: &str) -> io::Result<()> {
+    match Envelope::of(line).filter(|envelope| envelope.method.is_some() && !envelope.id.is_null()) {
+        Some(envelope) => write(output, &failure(&envelope.id, reason)).await,
+        None => Ok(()),
+    }
+}
+
+fn failure(id: &Value, reason: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}}).to_string()
+}
+
+impl Relay {
+    /// Passes messages on until one side closes; whether that was the editor.
+    async fn pass(
+        &mut self,
+        editor: &mut mpsc::Receiver<io::Result<String>>,
+        output: &mut (impl AsyncWrite + Unpin),
+        first: String,
+        (from, mut to): AgentStreams,
+    ) -> io::Result<bool> {
+        let mut agent = lines_of(from);
+        let is_hello = Envelope::of(&first).is_some_and(|line| line.method.as_deref() == Some("initialize"));
+        if let Some(hello) = self.hello.clone().filter(|_| !is_hello)
+            && !say_hello(&hello, &mut agent, &mut to).await
+        {
+            refuse(output, &first, "the server does not answer; try again").await?;
+            return Ok(false);
+        }
+        // An answer to something that an earlier agent asked is not for this one.
+        if self.from_editor(&first) && write(&mut to, &first).await.is_err() {
+            return Ok(false);
+        }
+        loop {
+            tokio::select! {
+                line = editor.recv() => {
+                    let Some(line) = line.transpose()? else { return Ok(true) };
+                    if self.from_editor(&line) && write(&mut to, &line).await.is_err() {
+                        return Ok(false);
+                    }
+                }
+                line = agent.recv() => {
+                    let Some(Ok(line)) = line else { return Ok(false) };
+                    self.from_agent(&line);
+                    write(output, &line).await?;
+                }
+            }
+        }
+    }
+
+    /// Notes what the editor sent; whether it is to be passed on.
+    fn from_editor(&mut self, line: &str) -> bool {
+        let Some(envelope) = Envelope::of(line) else { return true };
+        let Some(key) = envelope.key() else { return true };
+        match envelope.method.as_deref() {
+            Some(method) => {
+                if method == "initialize" {
+                    self.hello = Some(line.to_owned());
+                }
+                self.waiting.insert(key);
+                true
+            }
+            None => self.asked.remove(&key),
+        }
+    }
+
+    fn from_agent(&mut self, line: &str) {
+        let Some(envelope) = Envelope::of(line) else { return };
+        let Some(key) = envelope.key() else { return };
+        if envelope.method.is_some() {
+            self.asked.insert(key);
+        } else {
+            self.waiting.remove(&key);
+        }
+    }
+
+    async fn agent_is_gone(&mut self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        let reason =
+            "the server has gone, and what it was asked may still happen; send the prompt again to go on";
+        for key in self.waiting.drain() {
+            let id: Value = serde_json::from_str(&key).unwrap_or_default();
+            write(output, &failure(&id, reason)).await?;
+        }
+        for key in self.asked.drain() {
+            let id: Value = serde_json::from_str(&key).unwrap_or_default();
+            let withdrawn =
+                json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": id}});
+            write(output, &withdrawn.to_string()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Says hello for the editor; whether the agent answered.
+async fn say_hello(
+    hello: &str,
+    agent: &mut mpsc::Receiver<io::Result<String>>,
+    to: &mut (impl AsyncWrite + Unpin),
+) -> bool {
+    let Ok(mut message) = serde_json::from_str::<Value>(hello) else { return false };
+    if let Some(members) = message.as_object_mut() {
+        members.insert("id".to_owned(), HELLO.into());
+    }
+    if write(to, &message.to_string()).await.is_err() {
+        return false;
+    }
+    // It says nothing else before.
+    while let Some(Ok(line)) = agent.recv().await {
+        if Envelope::of(&line).is_some_and(|envelope| envelope.id == HELLO) {
+            return true;
+        }
+    }
+    false
+}

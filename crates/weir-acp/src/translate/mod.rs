@@ -1,0 +1,65 @@
+//! Between the host's values and the protocol's. No I/O, no clock.
+
+pub(crate) mod choices;
+pub(crate) mod diff;
+pub(crate) mod failure;
+pub(crate) mod form;
+mod notice;
+pub(crate) mod options;
+pub(crate) mod permission;
+pub(crate) mod projection;
+
+pub(crate) mod prompt;
+pub(crate) mod question;
+pub(crate) mod status;
+pub(crate) mod tool;
+
+use agent_client_protocol::v1::schema::{ClientCapabilities, Meta};
+use serde_json::Value;
+
+/// What an editor can show beyond the basics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Features {
+    /// Forms for questions.
+    pub(crate) forms: bool,
+    /// Links that a person opens in answer to a question.
+    pub(crate) links: bool,
+    /// Notices beside the conversation.
+    pub(crate) notices: bool,
+    /// When the history is replaced by a summary.
+    pub(crate) compaction: bool,
+    /// The output of commands as terminals that the agent fills. Not a part of the protocol; some editors say that they
+    /// can with `terminal_output` in the metadata of their capabilities.
+    pub(crate) terminals: bool,
+}
+
+impl Features {
+    /// What these capabilities mean.
+    pub(crate) fn of(capabilities: &ClientCapabilities) -> Self {
+        let elicitation = capabilities.elicitation.as_ref();
+        let session = capabilities.session.as_ref();
+        let says = |name: &str| {
+            let meta = capabilities.meta.as_ref();
+            meta.and_then(|meta| meta.get(name)).and_then(Value::as_bool).unwrap_or_default()
+        };
+        Self {
+            forms: elicitation.is_some_and(|elicitation| elicitation.supports_form()),
+            links: elicitation.is_some_and(|elicitation| elicitation.supports_url()),
+            notices: session.is_some_and(|session| session.notices.is_some()),
+            compaction: session.is_some_and(|session| session.compaction.is_some()),
+            terminals: says("terminal_output"),
+        }
+    }
+}
+
+/// A text of the CLI or the model for a person, with hidden characters made visible.
+pub(crate) fn shown(text: &str) -> String {
+    weir_transcript::reveal(text).into_owned()
+}
+
+/// Metadata with one member. Weir's own are below `weir`.
+pub(crate) fn meta(name: &str, value: impl Into<Value>) -> Meta {
+    let mut meta = Meta::new();
+    meta.insert(name.to_owned(), value.into());
+    meta
+}

@@ -1,0 +1,165 @@
+//! Permissions, plans and questions.
+
+use serde_json::{Value, json};
+use weir_host::{Actor, Decision};
+use weir_testkit::soon;
+
+use crate::place::{Place, end, id_of, script};
+
+fn write(place: &Place, name: &str) -> String {
+    let file = place.directory().join(name);
+    script(&json!([{"tool": "Write", "input": {"file_path": file, "content": "x\n"}}, {"text": "done"}]))
+}
+
+fn question() -> String {
+    let question = json!({
+        "question": "Which colour?", "header": "Colour", "multiSelect": false,
+        "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
+    });
+    script(&json!([{"tool": "AskUserQuestion", "input": {"questions": [question]}}, {"text": "thanks"}]))
+}
+
+fn selected(option: &str) -> Value {
+    json!({"outcome": {"outcome": "selected", "optionId": option}})
+}
+
+#[tokio::test]
+async fn only_an_allowing_answer_allows() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut editor = place.editor(&host).await;
+    let session = place.session(&mut editor).await;
+    let answers = [
+        ("denied", selected("reject"), "end_turn", false),
+        ("denied_to_the_end", selected("reject_and_stop"), "cancelled", false),
+        // In the protocol it means that the turn was cancelled.
+        ("closed", json!({"outcome": {"outcome": "cancelled"}}), "cancelled", false),
+        ("invented", selected("allow_all_forever"), "end_turn", false),
+        ("nonsense", json!({"surprise": true}), "end_turn", false),
+        ("allowed", selected("allow"), "end_turn", true),
+    ];
+    for (name, answer, stop, is_allowed) in answers {
+        let asked = editor.prompt(&session, &write(&place, name)).await;
+        let ask = editor.asked("session/request_permission").await;
+        assert_eq!(ask["params"]["options"][0]["kind"], "allow_once", "{ask}");
+        editor.respond(&ask["id"], answer).await;
+        assert_eq!(editor.response(asked).await.unwrap()["stopReason"], stop, "{name}");
+        assert_eq!(place.directory().join(name).exists(), is_allowed, "{name}");
+    }
+    // An editor without permissions.
+    let asked = editor.prompt(&session, &write(&place, "unsupported")).await;
+    let ask = editor.asked("session/request_permission").await;
+    editor.respond_with_error(&ask["id"], -32601).await;
+    assert_eq!(editor.response(asked).await.unwrap()["stopReason"], "end_turn");
+    assert!(!place.directory().join("unsupported").exists());
+    end(&host).await;
+}
+
+#[tokio::test]
+async fn a_reason_for_a_denial_reaches_the_model() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut editor = place.editor(&host).await;
+    let session = place.session(&mut editor).await;
+    let asked = editor.prompt(&session, &write(&place, "a")).await;
+    let ask = editor.asked("session/request_permission").await;
+    let answer = json!({"outcome": {"outcome": "selected", "optionId": "reject"}, "_meta": {"reason": "use b instead"}});
+    editor.respond(&ask["id"], answer).await;
+    editor.response(asked).await.unwrap();
+    let log = serde_json::to_string(&host.log(&id_of(&session), 0).await.unwrap().events).unwrap();
+    assert!(log.contains("use b instead"), "{log}");
+    end(&host).await;
+}
+
+#[tokio::test]
+async fn a_question_is_a_form_or_a_list_of_options() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut with_forms = place.editor_with(&host, json!({"elicitation": {"form": {}}})).await;
+    let session = place.session(&mut with_forms).await;
+    let asked = with_forms.prompt(&session, &question()).await;
+    let ask = with_forms.asked("elicitation/create").await;
+    let properties = &ask["params"]["requestedSchema"]["properties"];
+    assert_eq!(properties["q0"]["oneOf"][1]["const"], "Blue", "{ask}");
+    with_forms.respond(&ask["id"], json!({"action": "accept", "content": {"q0": "Blue"}})).await;
+    assert_eq!(with_forms.response(asked).await.unwrap()["stopReason"], "end_turn");
+
+    let mut without = place.editor(&host).await;
+    let other = place.session(&mut without).await;
+    let asked = without.prompt(&other, &question()).await;
+    let ask = without.asked("session/request_permission").await;
+    let names: Vec<&str> =
+        ask["params"]["options"].as_array().unwrap().iter().map(|o| o["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Red: warm", "Blue: cold", "Decline to answer"]);
+    without.respond(&ask["id"], selected("answer_0")).await;
+    assert_eq!(without.response(asked).await.unwrap()["stopReason"], "end_turn");
+    for (session, label) in [(&session, "Blue"), (&other, "Red")] {
+        let view = host.view(&id_of(session)).await.unwrap();
+        let said = serde_json::to_value(&view.requests[0].state).unwrap();
+        assert_eq!(said["answers"]["Which colour?"], label, "{said}");
+    }
+    // Declined, never answered empty.
+    let asked = with_forms.prompt(&session, &question()).await;
+    let ask = with_forms.asked("elicitation/create").await;
+    with_forms.respond(&ask["id"], json!({"action": "accept", "content": {}})).await;
+    assert_eq!(with_forms.response(asked).await.unwrap()["stopReason"], "end_turn");
+    let view = host.view(&id_of(&session)).await.unwrap();
+    let said = serde_json::to_value(&view.requests[1].state).unwrap();
+    assert_eq!(said["state"], "denied", "{said}");
+    end(&host).await;
+}
+
+#[tokio::test]
+async fn the_first_answer_wins_and_the_others_are_withdrawn() {
+    let place = Place::new();
+    let host = place.host().await;
+    let (mut one, mut two) = (place.editor(&host).await, place.editor(&host).await);
+    let session = place.session(&mut one).await;
+    soon(two.call("session/load", json!({"sessionId": session, "cwd": place.work(), "mcpServers": []})))
+        .await
+        .unwrap();
+    let asked = one.prompt(&session, &write(&place, "a")).await;
+    let (first, second) =
+        (one.asked("session/request_permission").await, two.asked("session/request_permission").await);
+    two.respond(&second["id"], selected("allow")).await;
+    let withdrawn = one.until("a cancellation", |message| message["method"] == "$/cancel_request").await;
+    assert_eq!(withdrawn["params"]["requestId"], first["id"]);
+    assert_eq!(one.response(asked).await.unwrap()["stopReason"], "end_turn");
+    assert!(place.directory().join("a").exists());
+    // Too late: it changes nothing, and the connection lives.
+    one.respond(&first["id"], selected("reject")).await;
+    // Somebody who is no editor answers.
+    let asked = one.prompt(&session, &write(&place, "b")).await;
+    let (first, _) =
+        (one.asked("session/request_permission").await, two.asked("session/request_permission").await);
+    let request = host.open_requests(&id_of(&session)).await.unwrap().remove(0);
+    host.answer(&id_of(&session), &request.id, Decision::deny("no"), &Actor::new("page")).await.unwrap();
+    let withdrawn = one.until("a cancellation", |message| message["method"] == "$/cancel_request").await;
+    assert_eq!(withdrawn["params"]["requestId"], first["id"]);
+    assert_eq!(one.response(asked).await.unwrap()["stopReason"], "end_turn");
+    assert!(!place.directory().join("b").exists());
+    end(&host).await;
+}
+
+#[tokio::test]
+async fn a_plan_is_approved_with_a_mode() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut editor = place.editor(&host).await;
+    let session = place.session(&mut editor).await;
+    soon(editor.call("session/set_mode", json!({"sessionId": session, "modeId": "plan"}))).await.unwrap();
+    let steps = json!([{"tool": "ExitPlanMode", "input": {"plan": "# Plan\n1. Do it."}}, {"text": "done"}]);
+    let asked = editor.prompt(&session, &script(&steps)).await;
+    let ask = editor.asked("session/request_permission").await;
+    assert_eq!(ask["params"]["toolCall"]["kind"], "switch_mode");
+    let shown = ask["params"]["toolCall"]["content"][0]["content"]["text"].as_str().unwrap();
+    assert!(shown.contains("Do it."), "{ask}");
+    editor.respond(&ask["id"], selected("allow_edits")).await;
+    assert_eq!(editor.response(asked).await.unwrap()["stopReason"], "end_turn");
+    let changed = editor.until("the mode", |message| {
+        message["params"]["update"]["sessionUpdate"] == "current_mode_update"
+            && message["params"]["update"]["currentModeId"] == "acceptEdits"
+    });
+    changed.await;
+    end(&host).await;
+}
