@@ -136,20 +136,20 @@ impl Relay {
             return Ok(false);
         }
         // An answer to something that an earlier agent asked is not for this one.
-        if self.from_editor(&first) && write(&mut to, &first).await.is_err() {
+        if self.note_from_editor(&first) && write(&mut to, &first).await.is_err() {
             return Ok(false);
         }
         loop {
             tokio::select! {
                 line = editor.recv() => {
                     let Some(line) = line.transpose()? else { return Ok(true) };
-                    if self.from_editor(&line) && write(&mut to, &line).await.is_err() {
+                    if self.note_from_editor(&line) && write(&mut to, &line).await.is_err() {
                         return Ok(false);
                     }
                 }
                 line = agent.recv() => {
                     let Some(Ok(line)) = line else { return Ok(false) };
-                    self.from_agent(&line);
+                    self.note_from_agent(&line);
                     write(output, &line).await?;
                 }
             }
@@ -157,7 +157,7 @@ impl Relay {
     }
 
     /// Notes what the editor sent; whether it is to be passed on.
-    fn from_editor(&mut self, line: &str) -> bool {
+    fn note_from_editor(&mut self, line: &str) -> bool {
         let Some(envelope) = Envelope::of(line) else { return true };
         let Some(key) = envelope.key() else { return true };
         match envelope.method.as_deref() {
@@ -172,7 +172,7 @@ impl Relay {
         }
     }
 
-    fn from_agent(&mut self, line: &str) {
+    fn note_from_agent(&mut self, line: &str) {
         let Some(envelope) = Envelope::of(line) else { return };
         let Some(key) = envelope.key() else { return };
         if envelope.method.is_some() {

@@ -27,12 +27,15 @@ mod tested {
     #[derive(Debug)]
     struct Killed;
 
+    /// What is done after this many changes, until it says that it was done.
+    type Meanwhile = (usize, Box<dyn FnMut() -> bool>);
+
     // Each test runs on one thread, so tests do not affect each other.
     thread_local! {
         static COUNT: Cell<usize> = const { Cell::new(0) };
         static KILL_AFTER: Cell<Option<usize>> = const { Cell::new(None) };
         static DEAD: RefCell<Option<String>> = const { RefCell::new(None) };
-        static MEANWHILE: RefCell<Option<(usize, Box<dyn FnMut() -> bool>)>> = const { RefCell::new(None) };
+        static MEANWHILE: RefCell<Option<Meanwhile>> = const { RefCell::new(None) };
     }
 
     /// Kills the run after this many changes.

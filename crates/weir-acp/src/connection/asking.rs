@@ -158,7 +158,7 @@ impl Asking {
     }
 
     fn call_id(&self) -> String {
-        let tool = self.request.tool.as_ref().map(|tool| tool.as_str());
+        let tool = self.request.tool.as_ref().map(weir_wire::ToolUseId::as_str);
         tool.unwrap_or(self.request.id.as_str()).to_owned()
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn steps(kind: &RequestKind) -> Option<Vec<Step>> {
         }
         RequestKind::Elicitation { message, url: Some(url), .. } => {
             let title = format!("{} — open {url}", shown(message));
-            Some(vec![step(title, vec![("Done".to_owned(), String::new(), Value::Null)], declined())])
+            Some(vec![step(&title, vec![("Done".to_owned(), String::new(), Value::Null)], declined())])
         }
         _ => None,
     }
@@ -56,7 +56,7 @@ fn of_question(question: &Question) -> Option<Step> {
         (name, question.question.clone(), Value::from(option.label.clone()))
     });
     let skip = Decision::deny("The user declined to answer in the editor. Continue with what you know.");
-    Some(step(question.question.clone(), options.collect(), skip))
+    Some(step(&question.question, options.collect(), skip))
 }
 
 fn of_field(message: &str, field: &FormField) -> Option<Step> {
@@ -72,7 +72,7 @@ fn of_field(message: &str, field: &FormField) -> Option<Step> {
         // Text, numbers and several choices cannot be typed into a list of options.
         _ => return None,
     };
-    Some(step(format!("{message} — {}", field.label), options, declined()))
+    Some(step(&format!("{message} — {}", field.label), options, declined()))
 }
 
 /// An MCP server is told that the person declined.
@@ -80,7 +80,7 @@ pub(crate) fn declined() -> Decision {
     Decision::Value(json!({"action": "decline"}))
 }
 
-fn step(title: String, options: Vec<(String, String, Value)>, skip: Decision) -> Step {
+fn step(title: &str, options: Vec<(String, String, Value)>, skip: Decision) -> Step {
     let (mut choices, mut answers) = (Vec::new(), Vec::new());
     for (at, (name, key, value)) in options.into_iter().enumerate() {
         let kind = PermissionOptionKind::AllowOnce;
@@ -89,7 +89,7 @@ fn step(title: String, options: Vec<(String, String, Value)>, skip: Decision) ->
     }
     let kind = PermissionOptionKind::RejectOnce;
     choices.push(Choice::new("decline", "Decline to answer".to_owned(), kind, skip));
-    Step { title: shown(&title), choices, answers }
+    Step { title: shown(title), choices, answers }
 }
 
 impl Step {

@@ -14,7 +14,7 @@ pub(crate) mod question;
 pub(crate) mod status;
 pub(crate) mod tool;
 
-use agent_client_protocol::v1::schema::{ClientCapabilities, Meta};
+use agent_client_protocol::v1::schema::{ClientCapabilities, ElicitationCapabilities, Meta};
 use serde_json::Value;
 
 /// What an editor can show beyond the basics.
@@ -43,8 +43,8 @@ impl Features {
             meta.and_then(|meta| meta.get(name)).and_then(Value::as_bool).unwrap_or_default()
         };
         Self {
-            forms: elicitation.is_some_and(|elicitation| elicitation.supports_form()),
-            links: elicitation.is_some_and(|elicitation| elicitation.supports_url()),
+            forms: elicitation.is_some_and(ElicitationCapabilities::supports_form),
+            links: elicitation.is_some_and(ElicitationCapabilities::supports_url),
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
             terminals: says("terminal_output"),

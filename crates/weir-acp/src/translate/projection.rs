@@ -125,7 +125,7 @@ impl Projection {
         self.view.apply(change);
         match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
-                self.sync_id(entry.id, own, &mut updates)
+                self.sync_id(entry.id, own, &mut updates);
             }
             Change::TextAppended { entry, .. }
             | Change::TextReplaced { entry, .. }

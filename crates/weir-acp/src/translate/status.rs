@@ -64,7 +64,7 @@ impl Status {
         if reported.is_some() && reported != self.reported_mode {
             self.reported_mode.clone_from(&reported);
             if let Some(chosen) = self.chosen.clone() {
-                self.choose(Chosen { mode: reported.unwrap_or_default(), ..chosen }, updates);
+                self.choose(&Chosen { mode: reported.unwrap_or_default(), ..chosen }, updates);
             }
         }
     }
@@ -91,20 +91,20 @@ impl Status {
             // The response to the request that opened the session says so too.
             self.chosen = Some(now);
         } else {
-            self.choose(now, updates);
+            self.choose(&now, updates);
         }
     }
 
-    fn choose(&mut self, now: Chosen, updates: &mut Vec<SessionUpdate>) {
+    fn choose(&mut self, now: &Chosen, updates: &mut Vec<SessionUpdate>) {
         let Some(before) = self.chosen.replace(now.clone()) else { return };
-        if before == now {
+        if before == *now {
             return;
         }
         if before.mode != now.mode {
             let update = CurrentModeUpdate::new(now.mode.clone());
             updates.push(SessionUpdate::CurrentModeUpdate(update));
         }
-        let update = ConfigOptionUpdate::new(options::options(&self.offer, &now));
+        let update = ConfigOptionUpdate::new(options::options(&self.offer, now));
         updates.push(SessionUpdate::ConfigOptionUpdate(update));
     }
 

@@ -55,9 +55,8 @@ async fn a_turn_with_a_permission() {
         });
     assert_eq!(soon(ended).await.unwrap().stop_reason, StopReason::EndTurn);
     assert!(file.exists());
-    let said = said.lock().unwrap();
+    let said = std::mem::take(&mut *said.lock().unwrap());
     assert!(said.iter().any(|update| matches!(update, SessionUpdate::ToolCall(_))));
     assert!(said.iter().any(|update| matches!(update, SessionUpdate::AgentMessageChunk(_))));
-    drop(said);
     end(&host).await;
 }

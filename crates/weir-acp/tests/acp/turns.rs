@@ -29,8 +29,8 @@ async fn a_prompt_is_answered_after_everything_that_belongs_to_its_turn() {
     let calls: Vec<&Value> = updates.iter().filter(|update| update["sessionUpdate"] == "tool_call").collect();
     assert_eq!(calls.len(), 1, "{calls:?}");
     assert_eq!(calls[0]["kind"], "execute");
-    let changes = updates.iter().filter(|update| update["sessionUpdate"] == "tool_call_update");
-    let last = changes.last().unwrap();
+    let mut changes = updates.iter().filter(|update| update["sessionUpdate"] == "tool_call_update");
+    let last = changes.next_back().unwrap();
     assert_eq!((&last["status"], &last["toolCallId"]), (&json!("completed"), &calls[0]["toolCallId"]));
     assert!(last["content"][0]["content"]["text"].as_str().unwrap().contains("hi"), "{last}");
     end(&host).await;
@@ -144,8 +144,8 @@ async fn edits_are_shown_as_differences_at_their_lines() {
     editor.respond(&ask["id"], json!({"outcome": {"outcome": "selected", "optionId": "allow"}})).await;
     assert_eq!(editor.response(asked).await.unwrap()["stopReason"], "end_turn");
     let updates = editor.updates();
-    let edits = updates.iter().filter(|update| update["kind"] == "edit");
-    let last = edits.last().unwrap();
+    let mut edits = updates.iter().filter(|update| update["kind"] == "edit");
+    let last = edits.next_back().unwrap();
     assert_eq!(last["status"], "completed", "{last}");
     assert_eq!(last["locations"][0]["path"], json!(file), "{last}");
     assert_eq!(last["content"][0]["type"], "diff", "{last}");

@@ -1,5 +1,6 @@
 //! Clients that others wrote. `scripts/setup-acp-clients.sh` installs them; `WEIR_SKIP_ACP_CLIENTS=1` does without.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,7 +12,7 @@ use crate::support::Served;
 /// The folder with the clients; `None` if they should be skipped.
 fn clients() -> Option<PathBuf> {
     if std::env::var_os("WEIR_SKIP_ACP_CLIENTS").is_some_and(|value| value == "1") {
-        eprintln!("NOT TESTED: clients of the Agent Client Protocol");
+        let _ = writeln!(std::io::stderr(), "NOT TESTED: clients of the Agent Client Protocol");
         return None;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/setup-acp-clients.sh");

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 #![expect(
+    clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,

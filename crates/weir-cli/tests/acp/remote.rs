@@ -35,7 +35,7 @@ fn raw(client: &Client, method: &str, more: &[(&str, &str)], body: &[u8]) -> Ans
 
 /// The next message of a stream.
 fn next(stream: &mut Events) -> Value {
-    let event = stream.find(|event| !event.data.is_empty()).expect("the stream goes on");
+    let event = stream.find(|event| !event.data.is_empty()).expect("the stream continues");
     event.json()
 }
 

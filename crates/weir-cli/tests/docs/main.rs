@@ -76,7 +76,8 @@ fn what_contributors_run() {
 #[test]
 fn no_chapter_is_left_out() {
     let played = ["README.md", "docs/install.md", "docs/commands.md", "docs/server.md", "docs/store.md"];
-    let played = [&played[..], &["docs/loop.md", "docs/bridge.md", "docs/events.md", "docs/editors.md"]].concat();
+    let played =
+        [&played[..], &["docs/loop.md", "docs/bridge.md", "docs/events.md", "docs/editors.md"]].concat();
     for file in blocks::chapters(Part::Users) {
         let has_commands = !blocks::read(&file).is_empty();
         assert_eq!(

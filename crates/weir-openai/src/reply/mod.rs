@@ -72,7 +72,7 @@ pub enum Reply {
     /// For `POST /v1/chat/completions`.
     Chat(chat::ChatReply),
     /// For `POST /v1/responses`.
-    Responses(responses::ResponsesReply),
+    Responses(Box<responses::ResponsesReply>),
 }
 
 impl Reply {
@@ -81,7 +81,9 @@ impl Reply {
     pub fn new(request: &Request, id: &str, created: i64) -> Self {
         match request.endpoint {
             Endpoint::Chat => Self::Chat(chat::ChatReply::new(request, id, created)),
-            Endpoint::Responses => Self::Responses(responses::ResponsesReply::new(request, id, created)),
+            Endpoint::Responses => {
+                Self::Responses(Box::new(responses::ResponsesReply::new(request, id, created)))
+            }
         }
     }
 

@@ -406,7 +406,7 @@ pub(super) fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent
             let kind = AgentEventKind::Question {
                 request_id: None,
                 tool_use_id: Some(tool.id.clone()),
-                request: request.clone(),
+                request: request.as_ref().clone(),
                 state: state.clone(),
             };
             (entry.turn, entry.parent.clone(), kind)

@@ -440,7 +440,7 @@ fn system(milestone: &Milestone<'_>) -> Option<ClassicSystem> {
         Milestone::Question { tool, request, state, .. } => ClassicSystem::Request {
             request_id: None,
             tool_use_id: Some(tool.id.clone()),
-            request: request.clone(),
+            request: request.as_ref().clone(),
             state: state.clone(),
         },
         Milestone::AgentStarted(agent) => ClassicSystem::SubagentStarted { agent: (*agent).clone() },

@@ -51,7 +51,7 @@ pub(crate) enum Milestone<'c> {
     Question {
         entry: &'c Entry,
         tool: &'c ToolCall,
-        request: RequestKind,
+        request: Box<RequestKind>,
         state: RequestState,
     },
     Todos(&'c TodoList),
@@ -278,6 +278,7 @@ impl Milestones {
             // With a host, the CLI's request for an answer follows; a recording may not have one.
             if let Some(request) = question(tool).filter(|_| !self.has_host && !is_over) {
                 self.questions.insert(tool.id.clone());
+                let request = Box::new(request);
                 tell(Milestone::Question { entry, tool, request, state: RequestState::Open });
             }
         }
@@ -285,7 +286,7 @@ impl Milestones {
             let was_reported = self.questions.remove(&tool.id);
             if let Some(request) = question(tool).filter(|_| was_reported || tool.request.is_none()) {
                 let state = settled(tool);
-                tell(Milestone::Question { entry, tool, request, state });
+                tell(Milestone::Question { entry, tool, request: Box::new(request), state });
             }
             tell(Milestone::ToolEnded { entry, tool });
         }
