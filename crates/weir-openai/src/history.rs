@@ -1,6 +1,8 @@
 //! Which session a request continues. Clients send the whole history each time; its hash identifies the session that it
 //! came from.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::hash::Hash;
@@ -49,8 +51,20 @@ pub fn setup(texts: &[Option<&str>], schema: Option<&Value>) -> String {
     for text in texts {
         hash.option(*text);
     }
-    hash.option(schema.map(Value::to_string).as_deref());
+    hash.option(schema.map(|schema| sorted(schema).to_string()).as_deref());
     hash.finish()
+}
+
+/// The same value with the members of each object in alphabetical order, in which a client need not send them.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(members) => {
+            let members: BTreeMap<_, _> = members.iter().collect();
+            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+        }
+        other => other.clone(),
+    }
 }
 
 /// A history under which a session may be found, and how much of the request it already knows.
@@ -230,6 +244,14 @@ mod tests {
     fn request(messages: &str) -> Request {
         let body = format!(r#"{{"model":"m","messages":{messages}}}"#);
         read(Endpoint::Chat, body.as_bytes(), &Leniency::default()).unwrap()
+    }
+
+    #[test]
+    fn a_schema_is_the_same_in_whatever_order_its_members_come() {
+        let hash = |text: &str| setup(&[None], Some(&serde_json::from_str(text).unwrap()));
+        let one = hash(r#"{"a":{"x":1,"y":[{"b":2,"c":3}]},"d":4}"#);
+        assert_eq!(one, hash(r#"{"d":4,"a":{"y":[{"c":3,"b":2}],"x":1}}"#));
+        assert_ne!(one, hash(r#"{"d":4,"a":{"y":[{"c":2,"b":3}],"x":1}}"#));
     }
 
     fn at(messages: &str) -> Place {
