@@ -1,9 +1,8 @@
 //! Which session a request continues. Clients send the whole history each time; its hash identifies the session that it
 //! came from.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
+use weir_wire::sorted;
 
 use crate::hash::Hash;
 use crate::request::{Image, Part, Request, Role, Turn};
@@ -53,18 +52,6 @@ pub fn setup(texts: &[Option<&str>], schema: Option<&Value>) -> String {
     }
     hash.option(schema.map(|schema| sorted(schema).to_string()).as_deref());
     hash.finish()
-}
-
-/// The same value with the members of each object in alphabetical order, in which a client need not send them.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        Value::Object(members) => {
-            let members: BTreeMap<_, _> = members.iter().collect();
-            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
-        }
-        other => other.clone(),
-    }
 }
 
 /// A history under which a session may be found, and how much of the request it already knows.
@@ -355,7 +342,7 @@ mod tests {
     #[test]
     fn a_new_session_gets_the_history() {
         let text = at(SECOND).prompt_with_history();
-        let told = "{\"content\":\"one\",\"role\":\"user\"}\n{\"content\":\"1\",\"role\":\"assistant\"}";
+        let told = "{\"role\":\"user\",\"content\":\"one\"}\n{\"role\":\"assistant\",\"content\":\"1\"}";
         assert!(text.contains(told), "{text}");
         assert!(text.ends_with("two") && !text.contains("\"s\""), "{text}");
         assert_eq!(at(FIRST).prompt_with_history(), "one");

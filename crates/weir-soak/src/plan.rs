@@ -128,8 +128,9 @@ impl Say {
     fn without(&mut self, fault: &'static str) {
         if self.fault == Some(fault) {
             self.fault = None;
-            let key = format!(r#""misbehave":{fault},"#);
-            self.prompt = self.prompt.replace(&key, "");
+            // It is the last member of its step.
+            let member = format!(r#","misbehave":{fault}"#);
+            self.prompt = self.prompt.replace(&member, "");
         }
     }
 }

@@ -39,7 +39,7 @@ pub use decode::{Body, Decoder, Line, Source, describe};
 pub use form::{FieldKind, FormField, FormOption, check_form, form_fields};
 pub use frame::{Frame, Framer};
 pub use id::{ApiMessageId, CliSessionId, IdRef, MessageId, RequestId, TaskId, ToolUseId, TurnId};
-pub use json::{Elements, JsonFault, JsonKind, Members, OwnedJson, OwnedText, RawJson, Text};
+pub use json::{Elements, JsonFault, JsonKind, Members, OwnedJson, OwnedText, RawJson, Text, sorted};
 pub use message::*;
 pub use permission::{AskRule, McpServerName, PermissionContext};
 pub use permission_update::{

@@ -35,6 +35,8 @@ impl Drop for Door {
 
 #[cfg(unix)]
 mod unix {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use tokio::net::{UnixListener, UnixStream};
     use tokio::task::JoinSet;
 
@@ -50,6 +52,8 @@ mod unix {
                 _ => {}
             }
             let listener = UnixListener::bind(&path)?;
+            // The data folder is private already, and so is each connection.
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
             let (count, visitors) = watch::channel(0);
             let task = tokio::spawn(async move {
                 let mut serving = JoinSet::new();

@@ -58,7 +58,7 @@ fn summary(version: &str, name: &str) -> Value {
     if let Some(path) = json.get_mut("raw_log") {
         *path = Value::Null;
     }
-    json
+    weir_wire::sorted(&json)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use weir_transcript::{
     BlockState, Entry, EntryBody, HookRun, Notice, Oddities, PermissionRequest, Request, RequestKind,
     ToolCall, ToolDetail, Turn, TurnCause, UserSource, View,
 };
-use weir_wire::ToolUseId;
+use weir_wire::{ToolUseId, sorted};
 
 /// Maximum length of a text, in characters.
 const MAX_TEXT: usize = 4000;
@@ -85,7 +85,11 @@ impl Outline<'_> {
         for denial in &result.denials {
             self.line(
                 0,
-                &format!("{name} denied {} {}", denial.tool_name, short(&denial.tool_input.to_string())),
+                &format!(
+                    "{name} denied {} {}",
+                    denial.tool_name,
+                    short(&sorted(&denial.tool_input).to_string())
+                ),
             );
         }
     }
@@ -169,7 +173,7 @@ impl Outline<'_> {
             RequestKind::Permission(PermissionRequest { tool_name, input, suggestions, .. }) => {
                 format!(
                     "permission {tool_name} {} with {} suggestion(s)",
-                    short(&input.to_string()),
+                    short(&sorted(input).to_string()),
                     suggestions.len()
                 )
             }

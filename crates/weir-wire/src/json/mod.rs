@@ -9,11 +9,13 @@ mod index;
 mod raw;
 mod rewrite;
 mod scan;
+mod sorted;
 mod syntax;
 mod text;
 
 pub(crate) use index::{Index, Node};
 pub use raw::{Elements, JsonKind, Members, OwnedJson, RawJson};
+pub use sorted::sorted;
 pub use syntax::JsonFault;
 pub(crate) use syntax::{string_end, trim};
 pub use text::{OwnedText, Text};

@@ -79,6 +79,7 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sorted;
     use crate::{
         Body, ControlRequest, Decoder, Message, MessageId, PermissionUpdate, RawJson, RuleDestination,
     };
@@ -93,7 +94,7 @@ mod tests {
     fn a_message_is_sent_in_full_form() {
         let mut message = OutgoingMessage::text("Hello");
         message.uuid = Some(MessageId::from("0c8e9a7e"));
-        insta::assert_json_snapshot!(value(&Outgoing::User(message)), @r#"
+        insta::assert_json_snapshot!(sorted(&value(&Outgoing::User(message))), @r#"
         {
           "client_composed": true,
           "message": {
@@ -131,7 +132,7 @@ mod tests {
             OutgoingBlock::Image { media_type: "image/png".into(), data: vec![1, 2, 3] },
         ]);
         let message = OutgoingMessage { content, ..OutgoingMessage::text("") };
-        insta::assert_json_snapshot!(value(&Outgoing::User(message))["message"]["content"], @r#"
+        insta::assert_json_snapshot!(sorted(&value(&Outgoing::User(message))["message"]["content"]), @r#"
         [
           {
             "text": "what is this?",
@@ -158,7 +159,8 @@ mod tests {
                 PermissionUpdate::set_mode("acceptEdits", RuleDestination::Session),
             ],
         };
-        insta::assert_json_snapshot!(value(&Outgoing::Answer { id: "r".into(), answer })["response"]["response"], @r#"
+        let sent = value(&Outgoing::Answer { id: "r".into(), answer });
+        insta::assert_json_snapshot!(sorted(&sent["response"]["response"]), @r#"
         {
           "behavior": "allow",
           "updatedInput": {
