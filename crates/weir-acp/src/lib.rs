@@ -9,9 +9,9 @@
 //!  session/prompt ──▶ prompt (pure) ──▶ NewMessage ──▶ Host::send … Host::finished ──▶ stop reason
 //! ```
 //!
-//! - [`translate`] has no I/O: views and changes become updates, prompts become messages, requests become questions and
+//! - `translate` has no I/O: views and changes become updates, prompts become messages, requests become questions and
 //!   the editor's choices become decisions.
-//! - [`connection`] has one task for each session that an editor has opened. It watches the session and sends what the
+//! - `connection` has one task for each session that an editor has opened. It watches the session and sends what the
 //!   projection says. A prompt is answered after everything that belongs to its turn was sent.
 //! - A [`Guard`] says who the editor is and what it may do. It is asked at each call, so a token that is revoked counts
 //!   at once.
