@@ -29,7 +29,7 @@ use crate::id::RequestId;
 /// let request = Outgoing::Request { id: RequestId::from("r1"), request: HostRequest::Interrupt };
 /// assert_eq!(
 ///     request.to_line(),
-///     "{\"request\":{\"cancel_queued\":true,\"subtype\":\"interrupt\"},\"request_id\":\"r1\",\"type\":\"control_request\"}\n",
+///     "{\"type\":\"control_request\",\"request_id\":\"r1\",\"request\":{\"cancel_queued\":true,\"subtype\":\"interrupt\"}}\n",
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq)]
