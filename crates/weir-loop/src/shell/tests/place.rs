@@ -67,6 +67,7 @@ impl Place {
     /// Resets the repository to its original content.
     pub(super) fn reset(&self) {
         std::fs::remove_dir_all(self.workspace()).unwrap();
+        let _ = std::fs::remove_dir_all(self.folders().checks);
         copy(&self.original, &self.workspace());
     }
 
@@ -75,7 +76,7 @@ impl Place {
     }
 
     pub(super) fn folders(&self) -> Folders {
-        Folders::new(self.workspace(), &self.config.folder)
+        Folders::new(self.workspace(), &self.config.folder).with_checks(self.folder.path().join("checks"))
     }
 
     /// Runs a future on this thread, where the instants are counted.

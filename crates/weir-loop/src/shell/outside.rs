@@ -1,0 +1,224 @@
+//! What lies outside of the repository and takes part in checks: settings that tools look for in the folders above the one
+//! in which they run and in a person's home, and the programs in `PATH`.
+//!
+//! A session that is not in a sandbox could write there. What was there when the run began is trusted, because a person
+//! put it there; if it is different when gates run, their result says nothing, and the run ends.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What tools look for in the folder in which they run and in those above it.
+const ABOVE: &[&str] = &[
+    ".babelrc",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".clippy.toml",
+    ".eslintrc",
+    ".eslintrc.cjs",
+    ".eslintrc.js",
+    ".eslintrc.json",
+    ".eslintrc.yml",
+    ".mise.toml",
+    ".mvn/jvm.config",
+    ".mvn/maven.config",
+    ".npmrc",
+    ".nvmrc",
+    ".pnp.cjs",
+    ".pytest.ini",
+    ".python-version",
+    ".rustfmt.toml",
+    ".tool-versions",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "Cargo.toml",
+    "babel.config.cjs",
+    "babel.config.js",
+    "babel.config.json",
+    "clippy.toml",
+    "conftest.py",
+    "go.mod",
+    "go.work",
+    "gradle.properties",
+    "mise.toml",
+    "package.json",
+    "pnpm-workspace.yaml",
+    "pyproject.toml",
+    "pytest.ini",
+    "pytest.toml",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "rustfmt.toml",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+    "tsconfig.json",
+];
+
+/// What tools look for in a person's home.
+const HOME: &[&str] = &[
+    ".bunfig.toml",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".config/go/env",
+    ".config/pip/pip.conf",
+    ".config/pnpm/rc",
+    ".gradle/gradle.properties",
+    ".gradle/init.gradle",
+    ".m2/settings.xml",
+    ".mavenrc",
+    ".npmrc",
+    ".pip/pip.conf",
+    ".pydistutils.cfg",
+    ".yarnrc",
+    ".yarnrc.yml",
+];
+
+/// Variables that name a file which programs read when they start.
+const NAMING: &[&str] = &["BASH_ENV", "ENV", "MAKEFILES", "PYTHONSTARTUP", "npm_config_userconfig"];
+
+/// Which file it is, and when it was last written or given other permissions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// Device, number, and the time of the last change, which nobody can set.
+    #[cfg(unix)]
+    place: (u64, u64, i64, i64),
+}
+
+impl Stamp {
+    /// The stamp of the file that a path leads to, if there is one.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let found = std::fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Some(Self {
+            size: found.len(),
+            modified: found.modified().ok(),
+            #[cfg(unix)]
+            place: (found.dev(), found.ino(), found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
+
+/// What was there when the run began.
+#[derive(Debug)]
+pub(super) struct Outside {
+    /// The content of each file, or that there was none.
+    files: BTreeMap<PathBuf, Option<u64>>,
+    /// The names in each folder of packages, or that there was none.
+    packages: BTreeMap<PathBuf, Option<u64>>,
+    /// For each name, the program that `PATH` leads to.
+    programs: HashMap<OsString, (PathBuf, Option<Stamp>)>,
+}
+
+impl Outside {
+    /// Looks at what is there now, for gates that run below a folder.
+    pub(super) fn look(checks: &Path) -> Self {
+        let above: Vec<&Path> = checks.ancestors().skip(1).collect();
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let in_home = home.iter().flat_map(|home| HOME.iter().map(move |name| home.join(name)));
+        let files = above.iter().flat_map(|folder| ABOVE.iter().map(move |name| folder.join(name)));
+        let named = NAMING.iter().filter_map(|name| std::env::var_os(name).map(PathBuf::from));
+        let files = files.chain(in_home).chain(named).map(|path| (content(&path), path));
+        let packages = above.iter().map(|folder| folder.join("node_modules"));
+        let packages = packages.chain(home.iter().map(|home| home.join(".node_modules")));
+        Self {
+            files: files.map(|(content, path)| (path, content)).collect(),
+            packages: packages.map(|path| (path.clone(), names(&path))).collect(),
+            programs: programs(),
+        }
+    }
+
+    /// What is different now, in words.
+    pub(super) fn changed(&self) -> Option<String> {
+        let file = self.files.iter().find(|(path, known)| content(path) != **known).map(|(path, _)| path);
+        let path = file.or_else(|| {
+            self.packages.iter().find(|(path, known)| names(path) != **known).map(|(path, _)| path)
+        });
+        if let Some(path) = path {
+            return Some(path.display().to_string());
+        }
+        let now = programs();
+        let program = self.programs.iter().filter(|(name, known)| now.get(*name) != Some(*known));
+        let (name, (before, _)) = program.min_by_key(|(name, _)| *name)?;
+        Some(match now.get(name) {
+            Some((path, _)) if path != before => {
+                format!("{} (which comes before {})", path.display(), before.display())
+            }
+            _ => before.display().to_string(),
+        })
+    }
+}
+
+/// The programs of `PATH`, each the first one of its name.
+fn programs() -> HashMap<OsString, (PathBuf, Option<Stamp>)> {
+    let mut found = HashMap::new();
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_absolute()) {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
+            found.entry(entry.file_name()).or_insert_with(|| {
+                let path = entry.path();
+                let stamp = Stamp::of(&path);
+                (path, stamp)
+            });
+        }
+    }
+    found
+}
+
+/// A fingerprint of a file's content.
+fn content(path: &Path) -> Option<u64> {
+    let bytes = std::fs::read(path).ok()?;
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// A fingerprint of the names in a folder.
+fn names(folder: &Path) -> Option<u64> {
+    let mut names: Vec<OsString> =
+        std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+    names.sort();
+    let mut hasher = DefaultHasher::new();
+    names.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_appears_changes_or_goes_away_above_the_checks_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let checks = folder.path().join("a/checks");
+        std::fs::create_dir_all(folder.path().join("a/.cargo")).unwrap();
+        std::fs::write(folder.path().join("a/setup.cfg"), "one").unwrap();
+        let outside = Outside::look(&checks);
+        assert_eq!(outside.changed(), None);
+        let config = folder.path().join("a/.cargo/config.toml");
+        for (path, text) in [(config, "[build]"), (folder.path().join("a/setup.cfg"), "two")] {
+            let before = std::fs::read(&path).ok();
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(outside.changed(), Some(path.display().to_string()));
+            match before {
+                Some(before) => std::fs::write(&path, before).unwrap(),
+                None => std::fs::remove_file(&path).unwrap(),
+            }
+            assert_eq!(outside.changed(), None);
+        }
+        std::fs::create_dir_all(folder.path().join("node_modules/jest")).unwrap();
+        let changed = outside.changed().unwrap();
+        assert!(changed.ends_with("node_modules"), "{changed}");
+        // Files of a project without any meaning to tools may come and go.
+        std::fs::remove_dir_all(folder.path().join("node_modules")).unwrap();
+        std::fs::write(folder.path().join("a/notes.txt"), "x").unwrap();
+        assert_eq!(outside.changed(), None);
+    }
+}
