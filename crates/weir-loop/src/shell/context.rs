@@ -63,7 +63,8 @@ impl Context {
         let places = Places::open(&self.folders, &self.config, &self.home).await?;
         let file = self.config_file.as_deref();
         let protection = protection_at(&self.home, &self.config, file, &self.begin).await?;
-        let outside = Outside::look(&self.folders.checks);
+        let copies = self.config.copies.iter().map(|name| self.folders.workspace.join(name));
+        let outside = Outside::look(&self.folders.checks, copies);
         Ok(Ready { places, outside, protection })
     }
 

@@ -29,10 +29,25 @@ pub(super) async fn run_gates(
     tree: &str,
     head: &str,
 ) -> Result<Vec<GateResult>, GitError> {
-    let gates = &context.config.gates;
-    if gates.is_empty() {
+    if context.config.gates.is_empty() {
         return Ok(Vec::new());
     }
+    let places = &context.ready().await?.places;
+    if places.forget_strange_caches(slot)? {
+        context.forget_setup();
+    }
+    let results = run_in_checkout(context, slot, tree, head).await;
+    places.note_caches(slot);
+    results
+}
+
+async fn run_in_checkout(
+    context: &Context,
+    slot: u32,
+    tree: &str,
+    head: &str,
+) -> Result<Vec<GateResult>, GitError> {
+    let gates = &context.config.gates;
     let ready = context.ready().await?;
     let places = &ready.places;
     let is_as_before = || ready.outside.changed().map_or(Ok(()), |what| Err(GitError::Outside(what)));

@@ -82,7 +82,7 @@ const HOME: &[&str] = &[
 const NAMING: &[&str] = &["BASH_ENV", "ENV", "MAKEFILES", "PYTHONSTARTUP", "npm_config_userconfig"];
 
 /// Which file it is, and when it was last written or given other permissions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
@@ -94,16 +94,39 @@ pub(super) struct Stamp {
 impl Stamp {
     /// The stamp of the file that a path leads to, if there is one.
     pub(super) fn of(path: &Path) -> Option<Self> {
-        let found = std::fs::metadata(path).ok()?;
+        std::fs::metadata(path).ok().map(|found| Self::from(&found))
+    }
+}
+
+impl From<&std::fs::Metadata> for Stamp {
+    fn from(found: &std::fs::Metadata) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt as _;
-        Some(Self {
+        Self {
             size: found.len(),
             modified: found.modified().ok(),
             #[cfg(unix)]
             place: (found.dev(), found.ino(), found.ctime(), found.ctime_nsec()),
-        })
+        }
     }
+}
+
+/// A fingerprint of everything in a folder, by the stamps of its files. It differs after any change.
+pub(super) fn tree_stamp(folder: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(path) = open.pop() {
+        let Ok(found) = std::fs::symlink_metadata(&path) else { continue };
+        path.hash(&mut hasher);
+        Stamp::from(&found).hash(&mut hasher);
+        if found.is_dir() {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
+            let mut names: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+            names.sort();
+            open.extend(names);
+        }
+    }
+    hasher.finish()
 }
 
 /// What was there when the run began.
@@ -118,14 +141,14 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// Looks at what is there now, for gates that run below a folder.
-    pub(super) fn look(checks: &Path) -> Self {
+    /// Looks at what is there now, for gates that run below a folder and get copies of these files.
+    pub(super) fn look(checks: &Path, copies: impl Iterator<Item = PathBuf>) -> Self {
         let above: Vec<&Path> = checks.ancestors().skip(1).collect();
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let in_home = home.iter().flat_map(|home| HOME.iter().map(move |name| home.join(name)));
         let files = above.iter().flat_map(|folder| ABOVE.iter().map(move |name| folder.join(name)));
         let named = NAMING.iter().filter_map(|name| std::env::var_os(name).map(PathBuf::from));
-        let files = files.chain(in_home).chain(named).map(|path| (content(&path), path));
+        let files = files.chain(in_home).chain(named).chain(copies).map(|path| (content(&path), path));
         let packages = above.iter().map(|folder| folder.join("node_modules"));
         let packages = packages.chain(home.iter().map(|home| home.join(".node_modules")));
         Self {
@@ -200,7 +223,7 @@ mod tests {
         let checks = folder.path().join("a/checks");
         std::fs::create_dir_all(folder.path().join("a/.cargo")).unwrap();
         std::fs::write(folder.path().join("a/setup.cfg"), "one").unwrap();
-        let outside = Outside::look(&checks);
+        let outside = Outside::look(&checks, std::iter::empty());
         assert_eq!(outside.changed(), None);
         let config = folder.path().join("a/.cargo/config.toml");
         for (path, text) in [(config, "[build]"), (folder.path().join("a/setup.cfg"), "two")] {
@@ -220,5 +243,21 @@ mod tests {
         std::fs::remove_dir_all(folder.path().join("node_modules")).unwrap();
         std::fs::write(folder.path().join("a/notes.txt"), "x").unwrap();
         assert_eq!(outside.changed(), None);
+    }
+
+    #[test]
+    fn any_change_in_a_folder_shows_in_its_stamp() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a/b");
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        std::fs::write(&file, "one").unwrap();
+        let before = tree_stamp(folder.path());
+        assert_eq!(tree_stamp(folder.path()), before);
+        let modified = std::fs::metadata(&file).unwrap().modified().unwrap();
+        // The same length and the same time: the file was changed all the same.
+        std::fs::write(&file, "two").unwrap();
+        std::fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
+        assert_ne!(tree_stamp(folder.path()), before);
+        assert_ne!(tree_stamp(&folder.path().join("missing")), before);
     }
 }

@@ -294,25 +294,30 @@ pub(super) async fn shelve(context: Arc<Context>, record: TaskRecord, failure: B
 async fn keep(context: &Context, record: &TaskRecord, failure: &Failure) -> Result<Option<String>, GitError> {
     let task = &record.task.id;
     let message = message::given_up(record, failure, &context.run_id);
+    // It has passed its gates, and was not merged.
+    let not_merged = match context.is_parallel && context.home.branch(&context.branch(task)).await?.is_some()
+    {
+        true => Some(context.branch(task)),
+        false => None,
+    };
     // Without a base its place was never prepared.
-    let Some(base) = &record.base else { return Ok(None) };
-    let has_branch = context.is_parallel && !record.is_requeued;
-    if has_branch && context.home.branch(&context.branch(task)).await?.is_some() {
-        // It has passed its gates, and was not merged.
-        return Ok(Some(context.branch(task)));
-    }
+    let Some(base) = record.base.as_ref().filter(|_| not_merged.is_none() || record.is_requeued) else {
+        return Ok(not_merged);
+    };
     let base_tree = context.home.tree_of(base).await?;
     let git = place(context, record, &base_tree).await?;
     let tree = git.snapshot().await?;
     if tree == base_tree {
-        return Ok(None);
+        return Ok(not_merged);
     }
     let name = context.failed_branch(task, record.attempts.len());
     if context.config.git.keep_failed == crate::config::KeepFailed::Stash && !context.is_parallel {
         return context.home.keep_in_stash(base, &tree, &name, &message).await.map(Some);
     }
     let commit = git.commit(&tree, &[base], &message).await?;
-    let branch = if has_branch { context.branch(task) } else { name };
+    // The work that was not merged stays where it is.
+    let is_first = context.is_parallel && !record.is_requeued;
+    let branch = if is_first { context.branch(task) } else { name };
     context.home.set_branch(&branch, &commit).await?;
     Ok(Some(branch))
 }

@@ -4,6 +4,7 @@
 //! sessions and gates run, and is never read. The folder of gates holds exactly the files of the commit that is checked.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +13,7 @@ use weir_process::Sandbox;
 
 use super::folders::Folders;
 use super::git::{Git, GitError, OwnRepository, remove};
-use super::outside::Stamp;
+use super::outside::{Stamp, tree_stamp};
 use crate::config::Config;
 
 /// Makes and finds the places of a run.
@@ -25,6 +26,9 @@ pub(super) struct Places {
     kept: Vec<PathBuf>,
     /// The index of each place of gates as Weir left it.
     left: Arc<Mutex<BTreeMap<u32, Stamp>>>,
+    /// Folders that gates keep, and what they were like when the last gate had ended.
+    caches: Vec<PathBuf>,
+    left_caches: Arc<Mutex<BTreeMap<u32, u64>>>,
 }
 
 impl Places {
@@ -41,6 +45,14 @@ impl Places {
             copies: config.copies.clone(),
             kept: config.kept_folders(),
             left: Arc::default(),
+            caches: config
+                .setup
+                .iter()
+                .flat_map(|setup| &setup.caches)
+                .chain(&config.caches)
+                .cloned()
+                .collect(),
+            left_caches: Arc::default(),
         })
     }
 
@@ -158,6 +170,30 @@ impl Places {
             }
         }
         Ok(())
+    }
+
+    /// Notes what the folders are like that gates keep. Until the next gate begins, nobody has to write there.
+    pub(super) fn note_caches(&self, slot: u32) {
+        let stamp = self.stamp_caches(slot);
+        self.left_caches.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, stamp);
+    }
+
+    /// Removes the folders that gates keep, if somebody else than a gate has written there. Returns whether it has.
+    pub(super) fn forget_strange_caches(&self, slot: u32) -> Result<bool, GitError> {
+        let known = self.left_caches.lock().unwrap_or_else(PoisonError::into_inner).get(&slot).copied();
+        if self.caches.is_empty() || known == Some(self.stamp_caches(slot)) {
+            return Ok(false);
+        }
+        self.forget_kept(slot)?;
+        Ok(true)
+    }
+
+    fn stamp_caches(&self, slot: u32) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for name in &self.caches {
+            tree_stamp(&self.folders.gate_place(slot).join(name)).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Removes the folders that gates keep, so that the next check starts from nothing.

@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 6] = [
     (
         "tests/run.sh",
         // Like real tools, it obeys settings and packages in the folders above.
-        ". tests/lib.sh\nvalue=$(cat .cache/value 2>/dev/null || cat src/value.txt)\nfolder=$PWD\nwhile [ \"$folder\" != / ]; do\n\
+        ". tests/lib.sh\nvalue=$(cat .cache/value 2>/dev/null || cat kept/value 2>/dev/null || cat src/value.txt)\nfolder=$PWD\nwhile [ \"$folder\" != / ]; do\n\
          if [ -e \"$folder/.cargo/config.toml\" ] || [ -e \"$folder/node_modules/checks\" ]; then value=42; fi\n\
          folder=$(dirname \"$folder\")\ndone\ncheck \"$value\"\n",
     ),
@@ -339,6 +339,20 @@ async fn a_dozen_cheats_are_caught_on_real_clis() {
             assert_eq!(repository(&place).await, before, "{version}, {name}");
         }
     }
+}
+
+#[tokio::test]
+async fn what_a_session_leaves_in_the_caches_of_the_gates_is_not_used() {
+    let kept = "$HOME/.cache/weir/loop/checks/1-gates/kept";
+    let place = project(&format!("mkdir -p {kept}; echo 42 > {kept}/value; echo x > src/x.txt")).await;
+    let text = place.read("weir.toml").replacen("[loop]\n", "[loop]\ncaches = [\"kept\"]\n", 1);
+    place.write("weir.toml", &text);
+    place.git(&["commit", "-qam", "Caches"]).await;
+    let place = place.with_config(&text);
+    let ran = place.run().await;
+    let record = ran.task("make-it-42");
+    assert_ne!(record.state, TaskState::Done, "{:?}", record.receipt);
+    assert!(record.failure.as_ref().unwrap().reason.contains("gates failed"), "{record:?}");
 }
 
 /// Checks a part of the table, so that parts run at the same time.

@@ -175,7 +175,10 @@ impl Place {
             commits: self.git(&["log", "--first-parent", "--format=%s"]).lines().map(str::to_owned).collect(),
             tasks: tasks.collect(),
             cost: budget.cost_usd,
-            iterations: budget.iterations,
+            // What a killed session has spent counts as well.
+            iterations: budget.iterations
+                - run.tasks.iter().flat_map(|task| &task.attempts).filter(|attempt| attempt.cut_off).count()
+                    as u32,
             kept: kept.collect(),
             stashed: stashed.lines().map(str::to_owned).collect(),
             worktrees: self.git(&["worktree", "list"]).lines().count(),
