@@ -64,7 +64,9 @@ impl Context {
         let file = self.config_file.as_deref();
         let protection = protection_at(&self.home, &self.config, file, &self.begin).await?;
         let copies = self.config.copies.iter().map(|name| self.folders.workspace.join(name));
-        let outside = Outside::look(&self.folders.checks, copies);
+        let commands = self.config.gates.iter().map(|gate| gate.command.as_slice());
+        let commands = commands.chain(self.config.setup.iter().map(|setup| setup.command.as_slice()));
+        let outside = Outside::look(&self.folders.checks, copies, commands);
         Ok(Ready { places, outside, protection })
     }
 

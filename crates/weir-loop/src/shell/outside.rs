@@ -4,7 +4,7 @@
 //! A session that is not in a sandbox could write there. What was there when the run began is trusted, because a person
 //! put it there; if it is different when gates run, their result says nothing, and the run ends.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -78,6 +78,90 @@ const HOME: &[&str] = &[
     ".yarnrc.yml",
 ];
 
+/// Programs with which checks are made, in addition to those that gates name: interpreters, compilers, runners, and what
+/// scripts use to decide.
+const TOOLS: &[&str] = &[
+    "ar",
+    "awk",
+    "bash",
+    "bun",
+    "bundle",
+    "cargo",
+    "cargo-clippy",
+    "cargo-nextest",
+    "cat",
+    "cc",
+    "clang",
+    "clippy-driver",
+    "cmake",
+    "cmp",
+    "composer",
+    "cp",
+    "ctest",
+    "dash",
+    "deno",
+    "diff",
+    "dotnet",
+    "env",
+    "eslint",
+    "expr",
+    "find",
+    "g++",
+    "gcc",
+    "git",
+    "go",
+    "gradle",
+    "grep",
+    "head",
+    "java",
+    "javac",
+    "jest",
+    "jq",
+    "just",
+    "ld",
+    "make",
+    "mvn",
+    "mypy",
+    "ninja",
+    "node",
+    "nox",
+    "npm",
+    "npx",
+    "perl",
+    "php",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "pytest",
+    "python",
+    "python3",
+    "rake",
+    "rspec",
+    "ruby",
+    "ruff",
+    "rustc",
+    "rustdoc",
+    "rustup",
+    "sed",
+    "sh",
+    "sort",
+    "tail",
+    "task",
+    "test",
+    "tox",
+    "tr",
+    "tsc",
+    "uv",
+    "vitest",
+    "wc",
+    "xargs",
+    "yarn",
+];
+
+/// Larger programs are compared by their stamps: reading them would take too long.
+const MAX_READ: u64 = 64 << 10;
+
 /// Variables that name a file which programs read when they start.
 const NAMING: &[&str] = &["BASH_ENV", "ENV", "MAKEFILES", "PYTHONSTARTUP", "npm_config_userconfig"];
 
@@ -136,25 +220,40 @@ pub(super) struct Outside {
     files: BTreeMap<PathBuf, Option<u64>>,
     /// The names in each folder of packages, or that there was none.
     packages: BTreeMap<PathBuf, Option<u64>>,
-    /// For each name, the program that `PATH` leads to.
-    programs: HashMap<OsString, (PathBuf, Option<Stamp>)>,
+    /// For the name of each program that takes part, the program that `PATH` leads to.
+    programs: BTreeMap<String, (PathBuf, Program)>,
+}
+
+/// What a program is. Small ones are scripts, which tools such as pyenv write again and again.
+#[derive(Debug, PartialEq, Eq)]
+enum Program {
+    Script(Option<u64>),
+    Binary(Stamp),
 }
 
 impl Outside {
-    /// Looks at what is there now, for gates that run below a folder and get copies of these files.
-    pub(super) fn look(checks: &Path, copies: impl Iterator<Item = PathBuf>) -> Self {
+    /// Looks at what is there now, for gates with these commands that run below a folder and get copies of these files.
+    pub(super) fn look<'a>(
+        checks: &Path,
+        copies: impl Iterator<Item = PathBuf>,
+        commands: impl Iterator<Item = &'a [String]>,
+    ) -> Self {
+        let named = commands.flatten().filter(|word| Path::new(word).components().count() == 1).cloned();
+        let mut names: Vec<String> = TOOLS.iter().map(ToString::to_string).chain(named).collect();
+        names.sort();
+        names.dedup();
         let above: Vec<&Path> = checks.ancestors().skip(1).collect();
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let in_home = home.iter().flat_map(|home| HOME.iter().map(move |name| home.join(name)));
         let files = above.iter().flat_map(|folder| ABOVE.iter().map(move |name| folder.join(name)));
-        let named = NAMING.iter().filter_map(|name| std::env::var_os(name).map(PathBuf::from));
-        let files = files.chain(in_home).chain(named).chain(copies).map(|path| (content(&path), path));
+        let variables = NAMING.iter().filter_map(|name| std::env::var_os(name).map(PathBuf::from));
+        let files = files.chain(in_home).chain(variables).chain(copies).map(|path| (content(&path), path));
         let packages = above.iter().map(|folder| folder.join("node_modules"));
         let packages = packages.chain(home.iter().map(|home| home.join(".node_modules")));
         Self {
             files: files.map(|(content, path)| (path, content)).collect(),
             packages: packages.map(|path| (path.clone(), names(&path))).collect(),
-            programs: programs(),
+            programs: programs(&names),
         }
     }
 
@@ -167,9 +266,10 @@ impl Outside {
         if let Some(path) = path {
             return Some(path.display().to_string());
         }
-        let now = programs();
-        let program = self.programs.iter().filter(|(name, known)| now.get(*name) != Some(*known));
-        let (name, (before, _)) = program.min_by_key(|(name, _)| *name)?;
+        let names: Vec<String> = self.programs.keys().cloned().collect();
+        let now = programs(&names);
+        let (name, (before, _)) =
+            self.programs.iter().find(|(name, known)| now.get(name.as_str()) != Some(*known))?;
         Some(match now.get(name) {
             Some((path, _)) if path != before => {
                 format!("{} (which comes before {})", path.display(), before.display())
@@ -179,20 +279,20 @@ impl Outside {
     }
 }
 
-/// The programs of `PATH`, each the first one of its name.
-fn programs() -> HashMap<OsString, (PathBuf, Option<Stamp>)> {
-    let mut found = HashMap::new();
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_absolute()) {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
-            found.entry(entry.file_name()).or_insert_with(|| {
-                let path = entry.path();
-                let stamp = Stamp::of(&path);
-                (path, stamp)
-            });
-        }
-    }
-    found
+/// The programs that `PATH` leads to by these names.
+fn programs(names: &[String]) -> BTreeMap<String, (PathBuf, Program)> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    let program = |name: &String| {
+        let path = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())?;
+        let found = std::fs::metadata(&path).ok()?;
+        let program = match found.len() {
+            0..=MAX_READ => Program::Script(content(&path)),
+            _ => Program::Binary(Stamp::from(&found)),
+        };
+        Some((name.clone(), (path, program)))
+    };
+    names.iter().filter_map(program).collect()
 }
 
 /// A fingerprint of a file's content.
@@ -223,7 +323,7 @@ mod tests {
         let checks = folder.path().join("a/checks");
         std::fs::create_dir_all(folder.path().join("a/.cargo")).unwrap();
         std::fs::write(folder.path().join("a/setup.cfg"), "one").unwrap();
-        let outside = Outside::look(&checks, std::iter::empty());
+        let outside = Outside::look(&checks, std::iter::empty(), std::iter::empty());
         assert_eq!(outside.changed(), None);
         let config = folder.path().join("a/.cargo/config.toml");
         for (path, text) in [(config, "[build]"), (folder.path().join("a/setup.cfg"), "two")] {
