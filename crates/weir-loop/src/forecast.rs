@@ -45,7 +45,7 @@ impl Forecast {
         let tasks =
             if self.open == 1 { "1 open task".to_owned() } else { format!("{} open tasks", self.open) };
         if self.known == 0 {
-            return format!("forecast: {tasks}; what they cost is not known before the first is done");
+            return format!("forecast: {tasks}; what they cost is not known before the first one has ended");
         }
         let more = if self.usd > limits.cost_usd {
             format!(", more than the limit of {}", dollars(limits.cost_usd))

@@ -4,6 +4,7 @@ use weir_base::money;
 use weir_base::time::{Utc, duration_text};
 use weir_loop::event::LoopEvent;
 use weir_loop::limits::LimitTable as _;
+use weir_loop::outcome::Outcome;
 use weir_loop::report::{end_words, unchecked_words};
 use weir_loop::state::{Asked, AskedQuestion, OpenQuestion};
 
@@ -43,8 +44,9 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
         LoopEvent::AttemptEnded { task, number, outcome, reason, cost_usd, counted, denials } => {
             let reason = reason.as_ref().map(|reason| format!(": {}", flat(reason, 400))).unwrap_or_default();
             let note = if *counted { "" } else { " (not counted)" };
-            let mut text =
-                format!("  {task}: attempt {number} {outcome}{reason}, {}{note}", dollars(*cost_usd));
+            // Whether the task is done is said by the line of the task.
+            let how = if *outcome == Outcome::Done { "succeeded" } else { outcome.words() };
+            let mut text = format!("  {task}: attempt {number} {how}{reason}, {}{note}", dollars(*cost_usd));
             for denial in denials {
                 text.push_str(&format!(
                     "\n    not allowed: {}\n    input: {}\n    this rule would allow it: {}",
@@ -81,8 +83,9 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
         LoopEvent::AskEnded { id, by: None } => format!("question {id} is no longer open"),
         LoopEvent::Warning { text } => format!("{} {}", style.careful("!"), flat(text, 500)),
         LoopEvent::RunEnded { end, budget, done, failed, pending, unchecked } => format!(
-            "{}\n{done} done{}, {failed} failed, {pending} open; {}{}, {} iterations, {} working time",
+            "{}{}\n{done} done{}, {failed} failed, {pending} open; {}{}, {} iterations, {} working time",
             end_words(end),
+            unchecked_words(*unchecked),
             unchecked_words(*unchecked),
             money::dollars(budget.cost_usd),
             if budget.unknown_costs > 0 {

@@ -19,6 +19,8 @@ pub(super) fn is_full(text: &str) -> bool {
         .any(|kind| text.contains(&kind.to_string()))
         || text.contains("No space left on device")
         || text.contains("Disk quota exceeded")
+        // Git, about its indexes.
+        || text.contains("Out of diskspace")
 }
 
 /// Waits while a disk is full.
