@@ -252,7 +252,7 @@ impl Outside {
         let packages = packages.chain(home.iter().map(|home| home.join(".node_modules")));
         Self {
             files: files.map(|(content, path)| (path, content)).collect(),
-            packages: packages.map(|path| (path.clone(), names(&path))).collect(),
+            packages: packages.map(|path| (path.clone(), names_in(&path))).collect(),
             programs: programs(&names),
         }
     }
@@ -261,7 +261,7 @@ impl Outside {
     pub(super) fn changed(&self) -> Option<String> {
         let file = self.files.iter().find(|(path, known)| content(path) != **known).map(|(path, _)| path);
         let path = file.or_else(|| {
-            self.packages.iter().find(|(path, known)| names(path) != **known).map(|(path, _)| path)
+            self.packages.iter().find(|(path, known)| names_in(path) != **known).map(|(path, _)| path)
         });
         if let Some(path) = path {
             return Some(path.display().to_string());
@@ -304,7 +304,7 @@ fn content(path: &Path) -> Option<u64> {
 }
 
 /// A fingerprint of the names in a folder.
-fn names(folder: &Path) -> Option<u64> {
+fn names_in(folder: &Path) -> Option<u64> {
     let mut names: Vec<OsString> =
         std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
     names.sort();
