@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use weir_base::time::now_ms;
 use weir_loop::report::ending;
 use weir_loop::shell::Folders;
-use weir_loop::state::load;
+use weir_loop::state::{RunEnd, load};
 use weir_process::{Detached, Lock, leave_terminal};
 
 use super::{Place, status};
@@ -48,6 +49,7 @@ pub(super) fn detach(folders: &Folders) -> anyhow::Result<Exit> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let args = std::env::args_os().skip(1).filter(|argument| argument != "--detach");
     let args: Vec<OsString> = args.collect();
+    let began = now_ms();
     let mut child =
         Detached::start(&program, args, (DETACHED, "1"), output).context("cannot start the run")?;
     crate::runtime::block_on(async {
@@ -55,14 +57,18 @@ pub(super) fn detach(folders: &Folders) -> anyhow::Result<Exit> {
         let mut ticks = tokio::time::interval(INTERVAL);
         loop {
             ticks.tick().await;
-            let is_running = is_running(folders, child.pid());
-            if child.has_ended()? && !is_running {
+            if child.has_ended()? {
                 let text = std::fs::read_to_string(&path).unwrap_or_default();
                 tell(text.trim_end());
                 tell("weir: the run has ended already");
-                return Ok(Exit::ErrorResult);
+                let end = load(&folders.state()).ok().flatten().and_then(|run| run.end().cloned());
+                let is_good =
+                    matches!(end, Some(RunEnd::Completed | RunEnd::Enough)) && has_begun(folders, began);
+                return Ok(if is_good { Exit::Success } else { Exit::ErrorResult });
             }
-            if is_running || tokio::time::Instant::now() >= deadline {
+            if (is_running(folders, child.pid()) && has_begun(folders, began))
+                || tokio::time::Instant::now() >= deadline
+            {
                 break;
             }
         }
@@ -77,6 +83,11 @@ pub(super) fn detach(folders: &Folders) -> anyhow::Result<Exit> {
 
 fn is_running(folders: &Folders, pid: u32) -> bool {
     Lock::owner(&folders.lock_file()).is_some_and(|owner| owner.process.pid == pid)
+}
+
+/// Whether the run has got through its first checks since then: its state was saved.
+fn has_begun(folders: &Folders, since: i64) -> bool {
+    load(&folders.state()).ok().flatten().is_some_and(|run| run.updated_at >= since)
 }
 
 /// Follows the output of a run in the background, until the run ends.
