@@ -18,13 +18,17 @@ use crate::translate::status::timestamp;
 /// Sessions on a page.
 const PAGE: usize = 50;
 
+/// Pages of the host that are looked through for one of ours. With few sessions that the editor may see, a page may be empty
+/// and still not be the last one.
+const MAX_PAGES: usize = 20;
+
 impl Connection {
     pub(super) async fn list(&self, request: ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
         self.may(Right::Watch)?;
         let wanted = request.cwd.map(|cwd| cwd.canonicalize().unwrap_or(cwd));
         let (mut cursor, mut found) = (request.cursor, Vec::new());
         // A page of the host may have few sessions of a folder, or none.
-        loop {
+        for looked in 1.. {
             let query = ListSessions {
                 archived: Some(false),
                 limit: Some(PAGE),
@@ -38,10 +42,11 @@ impl Connection {
             });
             found.extend(seen.map(listed));
             cursor = page.next_cursor;
-            if cursor.is_none() || found.len() >= PAGE {
-                return Ok(ListSessionsResponse::new(found).next_cursor(cursor));
+            if cursor.is_none() || found.len() >= PAGE || looked >= MAX_PAGES {
+                break;
             }
         }
+        Ok(ListSessionsResponse::new(found).next_cursor(cursor))
     }
 
     pub(super) async fn delete(&self, id: &str) -> Result<DeleteSessionResponse, Error> {
@@ -52,6 +57,7 @@ impl Connection {
         if let Some(extras) = &self.extras {
             extras.remove(&id);
         }
+        self.guard.deleted(&id);
         self.guard.record("session/delete", Some(&id), None);
         Ok(DeleteSessionResponse::new())
     }

@@ -4,6 +4,7 @@
 
 mod find;
 mod load;
+mod open;
 
 pub use find::{FindError, PastSession, TranscriptFile, Transcripts};
 pub use load::LoadedTranscript;
