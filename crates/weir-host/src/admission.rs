@@ -10,7 +10,7 @@ use weir_wire::MessageId;
 
 use crate::billing::{Payment, SetAside};
 use crate::core::Lease;
-use crate::live_session::{LiveSession, Shortage, State};
+use crate::live_session::{Shortage, State};
 use crate::message::{Finished, StoredMessage};
 use crate::metrics::count;
 use crate::summary;

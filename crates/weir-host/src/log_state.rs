@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor};
 use weir_transcript::{
-    AgentState, ApiError, Change, EntryBody, Failure, FailureKind, HostEvent, MessageState, Request,
+    Agent, AgentState, ApiError, Change, EntryBody, Failure, FailureKind, HostEvent, MessageState, Request,
     RequestKind, RequestState, Said, Status, Turn, TurnCause, TurnState, View, Vocabularies,
 };
 use weir_wire::{MessageId, TurnId};
@@ -115,7 +115,7 @@ impl LogState {
         change: &Change<'_>,
         frames: &mut FrameBuilder,
     ) {
-        self.notice(change);
+        self.notice(view, change);
         self.tally.said(place.at, view, change);
         frames.change(&mut self.vocabularies, view, change, place.seq);
     }
@@ -151,7 +151,7 @@ impl LogState {
     }
 
     /// Updates the messages, the tally and the failure after a change.
-    fn notice(&mut self, change: &Change<'_>) {
+    fn notice(&mut self, view: &View, change: &Change<'_>) {
         match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
                 if let EntryBody::User(user) = &entry.body
@@ -164,11 +164,11 @@ impl LogState {
             Change::TurnAdded(turn) if matches!(turn.cause, TurnCause::Unasked { .. }) => {
                 self.tally.unasked.push(turn.id);
             }
-            Change::Agent(agent) if agent.background && agent.state == AgentState::Running => {
-                self.tally.agents_worked = true;
-            }
+            Change::Agent(agent) if works_in_background(agent) => self.tally.agents_worked = true,
             Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
-                self.tally.agents_worked &= turn.cost_usd.is_none();
+                if turn.cost_usd.is_some() {
+                    self.tally.agents_worked = view.agents.iter().any(works_in_background);
+                }
                 if turn.state == TurnState::Succeeded {
                     self.failure = None;
                 }
@@ -306,6 +306,10 @@ impl LogState {
     pub(crate) fn is_at_work(&self, view: &View) -> bool {
         view.status.is_in_turn() || view.status == Status::Background || self.messages.is_any_in_flight()
     }
+}
+
+fn works_in_background(agent: &Agent) -> bool {
+    agent.background && agent.state == AgentState::Running
 }
 
 /// The result of the turn that answers a message.
