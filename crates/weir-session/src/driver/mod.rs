@@ -283,6 +283,10 @@ impl Driver {
             give_back(&mut self.waiters);
             self.asked.shrink_to_fit();
             self.deciding.take_if(|deciding| deciding.is_empty());
+            drop(machine);
+            if let Some(launcher) = &self.launcher {
+                launcher.refill_spares();
+            }
         }
         self.was_occupied = is_occupied;
     }
