@@ -185,7 +185,7 @@ impl OutgoingBlock {
                     Ok(text) if media_type == "text/plain" => ("text", text.to_owned()),
                     _ => ("base64", base64(data)),
                 };
-                document(json!({"type": form, "media_type": media_type, "data": data}), title.as_deref())
+                document(&json!({"type": form, "media_type": media_type, "data": data}), title.as_deref())
             }
             Self::DocumentUrl { url, title } => {
                 document(json!({"type": "url", "url": url}), title.as_deref())
@@ -194,7 +194,7 @@ impl OutgoingBlock {
     }
 }
 
-fn document(source: Value, title: Option<&str>) -> Value {
+fn document(source: &Value, title: Option<&str>) -> Value {
     let mut block = json!({"type": "document", "source": source});
     if let (Some(title), Some(block)) = (title, block.as_object_mut()) {
         block.insert("title".into(), json!(title));
