@@ -188,7 +188,7 @@ impl OutgoingBlock {
                 document(&json!({"type": form, "media_type": media_type, "data": data}), title.as_deref())
             }
             Self::DocumentUrl { url, title } => {
-                document(json!({"type": "url", "url": url}), title.as_deref())
+                document(&json!({"type": "url", "url": url}), title.as_deref())
             }
         }
     }
