@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weir_session::{Session, Spares};
 use weir_testkit::Place;
-use weir_testkit::api::ScriptedApi;
+use weir_testkit::api::{RecordedRequest, ScriptedApi};
 use weir_testkit::real::Version;
 use weir_testkit::scenario::Cli;
 
@@ -51,6 +51,13 @@ async fn a_spare_is_told_folder_model_mode_and_prompts() {
         let body = body(last.unwrap());
         assert_eq!(body["model"], "claude-haiku-4-5", "{cli}");
         assert!(body["system"].to_string().contains("made of oak"), "{cli}");
+        // It has the hooks that every session has.
+        let asked = second.ask(r#"@@[{"tool":"ListAgents","input":{}},{"text":"three"}]"#).await;
+        assert_eq!(asked.unwrap().text, "three", "{cli}");
+        let is_refused = |request: &RecordedRequest| {
+            crate::model::body(request)["messages"].to_string().contains("out of reach")
+        };
+        assert!(api.requests().iter().any(is_refused), "{cli}");
         spares.close();
         second.stop().await;
         first.stop().await;
