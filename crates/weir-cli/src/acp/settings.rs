@@ -63,6 +63,7 @@ impl Settings {
             transport: Transport::Pipe,
             probe_cache: folders::probe_cache(),
             max_processes: usize::from(opts.max_processes),
+            spares: opts.spares.map_or_else(crate::machine::spares, usize::from),
             max_awaiting: MAX_AWAITING,
             crowded_wait: CROWDED_WAIT,
             idle: opts.idle,
