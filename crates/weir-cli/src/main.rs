@@ -29,6 +29,7 @@ mod store;
 mod token;
 mod trust;
 mod version;
+mod worktree;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         opts::Command::Service(opts) => runtime::block_on(service::run(&opts.command)),
         opts::Command::Token(opts) => token::run(opts),
         opts::Command::Trust(opts) => trust::run(opts),
+        opts::Command::Worktree(opts) => runtime::block_on(worktree::run(opts)),
         opts::Command::Store(opts) => store::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),

@@ -26,6 +26,49 @@ pub enum GitError {
     /// A name cannot be one of git's.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// A file cannot be read or written.
+    #[error("cannot use {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The folder is in no repository.
+    #[error("{} is not in a git repository", .0.display())]
+    NoRepository(PathBuf),
+    /// The folder is in another repository.
+    #[error("{} belongs to another git repository", .0.display())]
+    OtherRepository(PathBuf),
+    /// There is no commit yet.
+    #[error("the repository has no commit yet; make a first one")]
+    NoCommit,
+    /// Nothing has this name.
+    #[error("no branch, tag or commit `{0}` found")]
+    NoRevision(String),
+    /// A branch has this name.
+    #[error("a branch `{0}` exists already; choose another name")]
+    BranchExists(String),
+    /// It is not a worktree that may be removed.
+    #[error("{} is not a worktree that Weir has made", .0.display())]
+    NotOurs(PathBuf),
+    /// The worktree has work that is in no commit.
+    #[error("{} has changes that are in no commit: {}; commit them, or confirm that they may be set aside", folder.display(), some_of(paths))]
+    Uncommitted {
+        /// The worktree.
+        folder: PathBuf,
+        /// The files.
+        paths: Vec<String>,
+    },
+}
+
+/// Some of many names.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| name.escape_debug().to_string()).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
 /// The error for a run that failed: what git printed, or that it took too long.

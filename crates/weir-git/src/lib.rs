@@ -11,9 +11,17 @@
 mod command;
 mod entry;
 mod error;
+mod keep;
 mod name;
+mod programs;
+mod repository;
+mod status;
+mod worktree;
 
 pub use command::{MAX_DURATION, plain_command};
 pub use entry::{Change, Entry, LINK, SYMLINK, bytes_of, parse_index, parse_raw_diff, parse_tree, path_of};
 pub use error::{GitError, failure};
 pub use name::{BranchName, NameError, RevisionName};
+pub use repository::{Commit, Repository};
+pub use status::{ChangedFile, Status};
+pub use worktree::Worktree;

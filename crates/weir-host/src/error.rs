@@ -1,9 +1,11 @@
 //! Errors of the host.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_base::money::dollars;
+use weir_git::GitError;
 use weir_process::LockError;
 use weir_session::SessionError;
 use weir_store::{SessionId, StoreError};
@@ -26,6 +28,17 @@ pub enum HostError {
         /// Why it cannot be used.
         reason: String,
     },
+    /// A session is at work in the folder.
+    #[error("session {session} is at work in {cwd}; stop it first", cwd = .cwd.display())]
+    FolderInUse {
+        /// The folder.
+        cwd: PathBuf,
+        /// The session.
+        session: String,
+    },
+    /// Git failed or refused.
+    #[error("{0}")]
+    Git(Arc<GitError>),
     /// The folder would now run something other than what the person has seen.
     #[error("the folder has changed since it was reviewed; review what it would run again")]
     FolderChanged,
@@ -136,6 +149,8 @@ impl HostError {
             Self::NotFound(_) => "session_not_found",
             Self::NoSuchKey(_) => "key_not_found",
             Self::Folder { .. } => "folder_not_allowed",
+            Self::FolderInUse { .. } => "folder_in_use",
+            Self::Git(error) => git_code(error),
             Self::FolderChanged => "folder_changed",
             Self::Invalid(_) => "invalid",
             Self::KeyInUse { .. } => "key_in_use",
@@ -167,6 +182,26 @@ impl HostError {
             Self::Leftovers(_) => "leftovers",
             Self::Failed(_) => "failed",
         }
+    }
+}
+
+/// The name of what git failed at.
+fn git_code(error: &GitError) -> &'static str {
+    match error {
+        GitError::Name(_) => "git_name",
+        GitError::NoRepository(_) | GitError::OtherRepository(_) => "no_repository",
+        GitError::NoCommit => "no_commit",
+        GitError::NoRevision(_) => "revision_not_found",
+        GitError::BranchExists(_) => "branch_exists",
+        GitError::NotOurs(_) => "worktree_not_found",
+        GitError::Uncommitted { .. } => "uncommitted_changes",
+        _ => "git",
+    }
+}
+
+impl From<GitError> for HostError {
+    fn from(error: GitError) -> Self {
+        Self::Git(Arc::new(error))
     }
 }
 

@@ -62,7 +62,10 @@ pub use billing::{Billing, Payment};
 pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
-pub use host::{CliReport, CliState, FolderReport, Host, PastSession, PastWork};
+pub use host::{
+    CliReport, CliState, FolderReport, Host, NewWorktree, PastSession, PastWork, RemovedWorktree,
+    WorktreeInfo,
+};
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{

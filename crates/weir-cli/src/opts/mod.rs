@@ -18,6 +18,7 @@ mod store;
 mod token;
 mod trust;
 mod values;
+mod worktree;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -44,6 +45,7 @@ pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, Sessions
 pub(crate) use store::{StoreCommand, StoreOpts, StorePlaceOpts};
 pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
 pub(crate) use trust::{SandboxOpts, TrustOpts};
+pub(crate) use worktree::{RepositoryOpts, WorktreeCommand, WorktreeOpts};
 
 /// Drives the Claude Code CLI and reads its recordings.
 #[derive(Debug, Parser)]
@@ -64,6 +66,7 @@ pub(crate) enum Command {
     Service(ServiceOpts),
     Token(TokenOpts),
     Trust(TrustOpts),
+    Worktree(WorktreeOpts),
     Store(StoreOpts),
     Replay(ReplayOpts),
     Bridge(Box<BridgeOpts>),

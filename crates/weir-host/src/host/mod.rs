@@ -10,6 +10,7 @@ mod past;
 mod reading;
 mod sessions;
 mod watching;
+mod worktrees;
 
 pub(crate) use cli::LastReport;
 pub use cli::{CliReport, CliState};
@@ -17,6 +18,7 @@ pub use folders::FolderReport;
 pub(crate) use folders::trusted_seal;
 pub(crate) use opening::FORKING;
 pub use past::{PastSession, PastWork};
+pub use worktrees::{NewWorktree, RemovedWorktree, WorktreeInfo};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -46,7 +46,11 @@ impl Host {
         {
             return Ok(Created { session: self.info_of(&row), new: false });
         }
-        let cwd = self.allowed_folder(&new.cwd).await?;
+        let mut cwd = self.allowed_folder(&new.cwd).await?;
+        let has_worktree = new.worktree.is_some();
+        if let Some(worktree) = new.worktree {
+            cwd = self.worktree_for_session(&cwd, worktree).await?;
+        }
         let model = new.spec.model.clone();
         let kept = KeptSettings {
             spec: SessionSpec { model: None, ..new.spec },
@@ -66,7 +70,11 @@ impl Host {
             settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
             ..SessionUpdate::default()
         };
-        match self.core.options.store.create(conversation).await {
+        let created = self.core.options.store.create(conversation).await;
+        if created.is_err() && has_worktree {
+            self.abandon_worktree(&cwd).await;
+        }
+        match created {
             Ok(row) => {
                 let session = SessionInfo::of(&row);
                 self.core.hub.tell(&Arc::new(session.clone()));

@@ -53,8 +53,8 @@ fn described(report: FolderReport) -> Folder {
     Folder { seal: report.seal(), report }
 }
 
-/// Folders are not part of any single session.
-fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
+/// Folders, and the sessions that the CLI keeps, are not part of any single session.
+pub(super) fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
     match who.session {
         None => Ok(()),
         Some(_) => Err(Problem::forbidden("one_session", "this token is valid for one session only")),

@@ -19,6 +19,7 @@ mod sessions;
 mod sse;
 mod tokens;
 pub(crate) mod types;
+mod worktrees;
 
 pub(crate) use answer::json;
 pub(crate) use decisions::may_keep;

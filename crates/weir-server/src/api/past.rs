@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use weir_host::{PastWork, SessionInfo};
 
 use super::answer::{self, Answer};
+use super::folders::for_all_sessions;
 use super::sessions::may_begin;
 use crate::auth::Principal;
 use crate::extract::Path;
@@ -43,12 +44,4 @@ pub(crate) async fn past_adopt(
     let mut response = answer::json(StatusCode::CREATED, &info).into_response();
     response.extensions_mut().insert(Audited(format!("session {}", info.id)));
     Ok(response)
-}
-
-/// A token for one session could not see another one.
-fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
-    match who.session {
-        None => Ok(()),
-        Some(_) => Err(Problem::forbidden("one_session", "this token is valid for one session only")),
-    }
 }

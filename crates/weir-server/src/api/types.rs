@@ -8,9 +8,11 @@ mod history;
 mod messages;
 mod server;
 mod sessions;
+mod worktrees;
 
 pub(crate) use decisions::*;
 pub(crate) use history::*;
 pub(crate) use messages::*;
 pub(crate) use server::*;
 pub(crate) use sessions::*;
+pub(crate) use worktrees::*;

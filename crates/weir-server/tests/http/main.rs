@@ -10,3 +10,4 @@ mod problems;
 mod sessions;
 mod support;
 mod tokens;
+mod worktrees;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{ClientTools, SessionSpec};
+use weir_host::{ClientTools, NewWorktree, SessionSpec};
 
 use crate::extract::part;
 use crate::problem::Problem;
@@ -27,6 +27,8 @@ pub(crate) struct CreateSession {
     /// Client tools that the agent may call, see `/v1/sessions/{id}/client-tools`.
     #[serde(default)]
     pub(crate) client_tools: ClientTools,
+    /// Makes a git worktree for the session, with a branch of its own. `cwd` must be in a repository.
+    pub(crate) worktree: Option<NewWorktree>,
     // Read by `take_spec`, so that errors say where they are.
     #[serde(flatten)]
     #[schema(value_type = SessionSpec)]

@@ -1,0 +1,8 @@
+//! What Weir does to repositories, some of which are hostile, with a real git.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue should stop")]
+#![cfg(unix)]
+
+mod place;
+mod snapshots;
+mod worktrees;
