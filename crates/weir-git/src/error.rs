@@ -53,6 +53,29 @@ pub enum GitError {
     /// It is not a worktree that may be removed.
     #[error("{} is not a worktree that Weir has made", .0.display())]
     NotOurs(PathBuf),
+    /// A submodule has a history of its own.
+    #[error("{} is a submodule; change it with git in its own folder", .0.display())]
+    Submodule(PathBuf),
+    /// There is no such place in the patch of a file.
+    #[error("{} has no hunk {number} that can be reverted by itself", path.display())]
+    NoHunk {
+        /// The file.
+        path: PathBuf,
+        /// The number, from 0.
+        number: usize,
+    },
+    /// A file is not as it was shown.
+    #[error("{} has changed meanwhile; look at it again", .0.display())]
+    Moved(PathBuf),
+    /// A file does not differ from the base.
+    #[error("{0} does not differ from the base")]
+    NoChange(String),
+    /// A commit needs a message.
+    #[error("a commit needs a message")]
+    NoMessage,
+    /// A commit needs files.
+    #[error("nothing is staged; stage files first")]
+    NothingStaged,
     /// The worktree has work that is in no commit.
     #[error("{} has changes that are in no commit: {}; commit them, or confirm that they may be set aside", folder.display(), some_of(paths))]
     Uncommitted {

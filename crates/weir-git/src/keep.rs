@@ -1,6 +1,6 @@
 //! Keeps the files of a worktree under a reference of Weir's own, so that what is removed or reverted can be had back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::{GitError, failure};
@@ -27,30 +27,32 @@ impl Drop for ScratchIndex {
 }
 
 impl Repository {
-    /// The files as they are, new ones included and ignored ones not, as a commit on top of `HEAD`. Neither the branch
-    /// nor the index of the worktree changes.
+    /// The tree of the files as they are, new ones included and ignored ones not. Neither the branch nor the index of the
+    /// worktree changes.
+    ///
+    /// # Errors
+    /// If git cannot read a file or write an object.
+    pub async fn tree_now(&self) -> Result<String, GitError> {
+        let scratch = self.scratch_index()?;
+        self.with_index(&scratch, &["add", "--all", "--ignore-errors", "--", "."]).await?;
+        Ok(self.with_index(&scratch, &["write-tree"]).await?.trim_end().to_owned())
+    }
+
+    async fn with_index(&self, index: &ScratchIndex, args: &[&str]) -> Result<String, GitError> {
+        let mut command = self.command(args, b"");
+        command.environment = command.environment.set("GIT_INDEX_FILE", &index.0);
+        let done = command.run().await?;
+        if done.is_success() { Ok(done.stdout.text()) } else { Err(failure(self.top(), args, &done)) }
+    }
+
+    /// The files as they are, as a commit on top of `HEAD` that is on no branch.
     ///
     /// # Errors
     /// If git cannot read a file or write an object.
     pub async fn snapshot(&self, message: &str) -> Result<Commit, GitError> {
         let head = self.head().await?;
-        let scratch = self.scratch_index()?;
-        let add = ["add", "--all", "--ignore-errors", "--", "."];
-        let mut command = self.command(&add, b"");
-        command.environment = command.environment.set("GIT_INDEX_FILE", &scratch.0);
-        let done = command.run().await?;
-        if !done.is_success() {
-            return Err(failure(self.top(), &add, &done));
-        }
-        let write = ["write-tree"];
-        let mut command = self.command(&write, b"");
-        command.environment = command.environment.set("GIT_INDEX_FILE", &scratch.0);
-        let done = command.run().await?;
-        if !done.is_success() {
-            return Err(failure(self.top(), &write, &done));
-        }
-        let tree = done.stdout.text();
-        let mut args = vec!["commit-tree", tree.trim_end(), "-F", "-"];
+        let tree = self.tree_now().await?;
+        let mut args = vec!["commit-tree", &tree, "-F", "-"];
         if let Some(head) = &head {
             args.extend(["-p", head.as_str()]);
         }
@@ -95,10 +97,19 @@ impl Repository {
         let path = self.git_folder().join(format!("weir-index-{}-{mark}", std::process::id()));
         let index = self.git_folder().join("index");
         let scratch = ScratchIndex(path);
-        match std::fs::copy(&index, &scratch.0) {
-            Ok(_) => Ok(scratch),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(scratch),
-            Err(source) => Err(GitError::File { path: index, source }),
+        match copy_with_time(&index, &scratch.0) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(GitError::File { path: index, source })
+            }
+            // Before the first `git add` there is none.
+            _ => Ok(scratch),
         }
     }
+}
+
+/// Copies an index. Its own time says which files git must read again: those that are not older.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::copy(from, to)?;
+    let time = std::fs::metadata(from)?.modified()?;
+    std::fs::File::options().write(true).open(to)?.set_modified(time)
 }

@@ -15,6 +15,7 @@ mod keep;
 mod name;
 mod programs;
 mod repository;
+mod review;
 mod status;
 mod worktree;
 
@@ -23,5 +24,6 @@ pub use entry::{Change, Entry, LINK, SYMLINK, bytes_of, parse_index, parse_raw_d
 pub use error::{GitError, failure};
 pub use name::{BranchName, NameError, RevisionName};
 pub use repository::{Commit, Repository};
+pub use review::{Base, Changes, FileChange, FileStatus, Hunk, HunkLine, LineKind, Patch, Reverted};
 pub use status::{ChangedFile, Status};
 pub use worktree::Worktree;

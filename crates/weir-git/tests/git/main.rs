@@ -4,5 +4,6 @@
 #![cfg(unix)]
 
 mod place;
+mod review;
 mod snapshots;
 mod worktrees;
