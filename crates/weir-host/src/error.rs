@@ -195,6 +195,11 @@ fn git_code(error: &GitError) -> &'static str {
         GitError::BranchExists(_) => "branch_exists",
         GitError::NotOurs(_) => "worktree_not_found",
         GitError::Uncommitted { .. } => "uncommitted_changes",
+        GitError::NoChange(_) => "change_not_found",
+        GitError::Moved(_) | GitError::NoHunk { .. } => "file_changed",
+        GitError::Submodule(_) => "submodule",
+        GitError::NothingStaged => "nothing_staged",
+        GitError::NoMessage => "no_message",
         _ => "git",
     }
 }

@@ -48,6 +48,7 @@ mod past_messages;
 mod recorder;
 mod replay;
 mod retention;
+mod review;
 mod settings;
 mod steady_clock;
 mod step;
@@ -78,6 +79,10 @@ pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
 pub use retention::Retention;
+pub use review::{
+    CommitChanges, CommitMade, RevertChange, RevertedChange, Review, ReviewBase, ReviewFile, ReviewHunk,
+    ReviewQuery, ReviewStatus, StageChanges,
+};
 pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};

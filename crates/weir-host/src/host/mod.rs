@@ -8,6 +8,7 @@ mod messages;
 mod opening;
 mod past;
 mod reading;
+mod reviews;
 mod sessions;
 mod watching;
 mod worktrees;

@@ -27,7 +27,7 @@ impl From<HostError> for Problem {
             HostError::AlreadyAnswered { by } => plain(StatusCode::CONFLICT).with("answered_by", by),
             HostError::NotCancellable { state } => plain(StatusCode::CONFLICT).with("state", state),
             HostError::Git(_) => match code {
-                "worktree_not_found" => plain(StatusCode::NOT_FOUND),
+                "worktree_not_found" | "change_not_found" => plain(StatusCode::NOT_FOUND),
                 "git_name" | "no_repository" | "revision_not_found" => {
                     plain(StatusCode::UNPROCESSABLE_ENTITY)
                 }

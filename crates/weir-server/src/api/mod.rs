@@ -14,6 +14,7 @@ mod keys;
 mod message_stream;
 mod messages;
 mod past;
+mod reviews;
 mod routes;
 mod sessions;
 mod sse;

@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, events, folders, health, history, keys, messages, past, sessions, tokens,
-    worktrees,
+    asks, client_tools, control, events, folders, health, history, keys, messages, past, reviews, sessions,
+    tokens, worktrees,
 };
 use crate::auth::Role;
 use crate::docs;
@@ -136,7 +136,7 @@ fn groups() -> [Group; 8] {
         Group::new(Role::Approver, approver()),
         Group { takes_messages: true, ..Group::new(Role::Driver, send()) },
         Group::new(Role::Driver, driver()),
-        Group { time: TimeLimit::None, ..Group::new(Role::Driver, git()) },
+        Group { time: TimeLimit::None, is_compressed: true, ..Group::new(Role::Driver, git()) },
         Group::new(Role::Admin, admin()),
     ]
 }
@@ -218,7 +218,13 @@ fn driver() -> OpenApiRouter<App> {
 
 /// Work with git takes as long as the repository is large.
 fn git() -> OpenApiRouter<App> {
-    OpenApiRouter::default().routes(routes!(worktrees::add_worktree, worktrees::remove_worktree))
+    OpenApiRouter::default()
+        .routes(routes!(worktrees::add_worktree, worktrees::remove_worktree))
+        .routes(routes!(reviews::review))
+        .routes(routes!(reviews::review_file))
+        .routes(routes!(reviews::revert))
+        .routes(routes!(reviews::stage))
+        .routes(routes!(reviews::commit))
 }
 
 fn admin() -> OpenApiRouter<App> {

@@ -6,6 +6,7 @@
 mod decisions;
 mod history;
 mod messages;
+mod reviews;
 mod server;
 mod sessions;
 mod worktrees;
@@ -13,6 +14,7 @@ mod worktrees;
 pub(crate) use decisions::*;
 pub(crate) use history::*;
 pub(crate) use messages::*;
+pub(crate) use reviews::*;
 pub(crate) use server::*;
 pub(crate) use sessions::*;
 pub(crate) use worktrees::*;
