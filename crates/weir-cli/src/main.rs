@@ -18,6 +18,7 @@ mod loop_command;
 mod man;
 mod opts;
 mod replay;
+mod review;
 mod run;
 mod runtime;
 mod screen;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         opts::Command::Token(opts) => token::run(opts),
         opts::Command::Trust(opts) => trust::run(opts),
         opts::Command::Worktree(opts) => runtime::block_on(worktree::run(opts)),
+        opts::Command::Review(opts) => runtime::block_on(review::run(opts)),
         opts::Command::Store(opts) => store::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),

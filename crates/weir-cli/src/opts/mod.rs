@@ -9,6 +9,7 @@ mod loop_limits;
 mod loops;
 mod man;
 mod replay;
+mod review;
 mod run;
 mod serve;
 mod service;
@@ -37,6 +38,7 @@ pub(crate) use loops::{
 };
 pub(crate) use man::ManOpts;
 pub(crate) use replay::{OutputOpt, ReplayOpts};
+pub(crate) use review::{ReviewCommand, ReviewOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 pub(crate) use service::{ServiceCommand, ServiceInstallOpts, ServiceOpts};
@@ -67,6 +69,7 @@ pub(crate) enum Command {
     Token(TokenOpts),
     Trust(TrustOpts),
     Worktree(WorktreeOpts),
+    Review(ReviewOpts),
     Store(StoreOpts),
     Replay(ReplayOpts),
     Bridge(Box<BridgeOpts>),

@@ -19,6 +19,7 @@ pub use folders::FolderReport;
 pub(crate) use folders::trusted_seal;
 pub(crate) use opening::FORKING;
 pub use past::{PastSession, PastWork};
+pub use reviews::{revert, review};
 pub use worktrees::{NewWorktree, RemovedWorktree, WorktreeInfo};
 
 use std::sync::Arc;

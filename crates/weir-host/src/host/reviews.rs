@@ -50,21 +50,7 @@ impl Host {
     ) -> Result<RevertedChange, HostError> {
         self.check_open()?;
         let repository = self.repository_of(id).await?;
-        self.to_the_end(async move {
-            let RevertChange { path, seal: seen, hunk, base, revision } = change;
-            let (base, _) = base_of(&repository, &ReviewQuery { base, revision }).await?;
-            let changes = repository.changes(&base).await?;
-            let file = named(&changes, &path)?;
-            if seal(file) != seen {
-                return Err(GitError::Moved(file.path.clone()).into());
-            }
-            let reverted = match hunk {
-                Some(number) => repository.revert_hunk(&changes, file, number).await?,
-                None => repository.revert_file(&changes, file).await?,
-            };
-            Ok(RevertedChange { kept: reverted.kept })
-        })
-        .await
+        self.to_the_end(async move { revert(&repository, change).await }).await
     }
 
     /// Puts files into the index, or takes them out of it.
@@ -119,7 +105,11 @@ impl Host {
     }
 }
 
-async fn review(
+/// What a worktree has that a base has not; of one file alone with all its lines.
+///
+/// # Errors
+/// If the base does not exist, the file does not differ, or git fails.
+pub async fn review(
     repository: &Repository,
     query: &ReviewQuery,
     only: Option<&str>,
@@ -155,6 +145,25 @@ async fn review(
         revision,
         files,
     })
+}
+
+/// Takes back a change, if the file is as it was shown. All files as they were before are kept under a reference.
+///
+/// # Errors
+/// If the file is not as it was shown, or git fails.
+pub async fn revert(repository: &Repository, change: RevertChange) -> Result<RevertedChange, HostError> {
+    let RevertChange { path, seal: seen, hunk, base, revision } = change;
+    let (base, _) = base_of(repository, &ReviewQuery { base, revision }).await?;
+    let changes = repository.changes(&base).await?;
+    let file = named(&changes, &path)?;
+    if seal(file) != seen {
+        return Err(GitError::Moved(file.path.clone()).into());
+    }
+    let reverted = match hunk {
+        Some(number) => repository.revert_hunk(&changes, file, number).await?,
+        None => repository.revert_file(&changes, file).await?,
+    };
+    Ok(RevertedChange { kept: reverted.kept })
 }
 
 /// The base, and the name of the revision that it comes from.
