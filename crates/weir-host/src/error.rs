@@ -89,6 +89,14 @@ pub enum HostError {
     /// The CLI keeps no such session.
     #[error("the CLI keeps no session {0} in a folder that sessions may work in")]
     NoSuchPast(String),
+    /// Another program runs the session.
+    #[error(
+        "the session is open in another program (process {pid}), such as a terminal; end it there first, or continue a copy"
+    )]
+    LiveElsewhere {
+        /// Its process.
+        pid: u32,
+    },
     /// There is no such message.
     #[error("no such message in this session")]
     NoSuchMessage,
@@ -160,6 +168,7 @@ impl HostError {
             Self::BudgetExhausted { .. } => "budget_exhausted",
             Self::NotKept => "not_kept",
             Self::NoSuchPast(_) => "past_session_not_found",
+            Self::LiveElsewhere { .. } => "live_elsewhere",
             Self::NoSuchMessage => "message_not_found",
             Self::NotCancellable { .. } => "not_cancellable",
             Self::AlreadyAnswered { .. } => "already_answered",

@@ -64,7 +64,7 @@ pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
 pub use host::{
-    CliReport, CliState, FolderReport, Host, NewWorktree, PastSession, PastWork, RemovedWorktree,
+    Adoption, CliReport, CliState, FolderReport, Host, NewWorktree, PastSession, PastWork, RemovedWorktree,
     WorktreeInfo,
 };
 pub use hub::{AllEvent, WatchAll};

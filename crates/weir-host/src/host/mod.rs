@@ -18,7 +18,7 @@ pub use cli::{CliReport, CliState};
 pub use folders::FolderReport;
 pub(crate) use folders::trusted_seal;
 pub(crate) use opening::FORKING;
-pub use past::{PastSession, PastWork};
+pub use past::{Adoption, PastSession, PastWork};
 pub use reviews::{revert, review};
 pub use worktrees::{NewWorktree, RemovedWorktree, WorktreeInfo};
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weir_base::time::now_ms;
-use weir_session::transcripts::{LoadedTranscript, PastSession as Found, Transcripts};
+use weir_session::transcripts::{
+    LiveSession, LoadedTranscript, PastSession as Found, Transcripts, live_sessions,
+};
 use weir_store::{Append, Lookup, NewEvent, NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use weir_transcript::HostEvent;
 use weir_transcript::import::{ImportedBody, import};
@@ -40,6 +42,21 @@ pub struct PastSession {
     pub cwd: String,
     /// When something last happened, in milliseconds since 1970.
     pub updated_at: Option<i64>,
+    /// How many bytes its transcript has, without those of sub-agents.
+    #[serde(default)]
+    pub size: u64,
+    /// Whether a CLI runs it right now, such as one in a terminal. Older CLIs do not say so.
+    #[serde(default)]
+    pub live: bool,
+}
+
+/// How a session that the CLI keeps goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adoption {
+    /// As a copy. The other one stays as it is and may be continued elsewhere.
+    Copy,
+    /// As the same one, under the same id. No other program may run it meanwhile.
+    Same,
 }
 
 /// What the CLI has done in the folders that sessions may work in.
@@ -60,8 +77,10 @@ impl Host {
     pub async fn past_work(&self, limit: usize) -> Result<PastWork, HostError> {
         self.blocking(move |core| {
             let mut work = PastWork::default();
+            let live = live(core);
             for found in found(core)? {
-                let Some(past) = described(core, &found) else { continue };
+                let Some(mut past) = described(core, &found) else { continue };
+                past.live = live.iter().any(|live| live.id == past.id);
                 if !work.projects.contains(&past.cwd) {
                     work.projects.push(past.cwd.clone());
                 }
@@ -80,19 +99,30 @@ impl Host {
         .await
     }
 
-    /// Begins a session with the history of one that the CLI keeps. The CLI copies its own when the first message is sent,
-    /// so the other one stays as it is and may be continued elsewhere.
+    /// Begins a session with the history of one that the CLI keeps: a copy, which the CLI makes when the first message is
+    /// sent, so that the other one stays as it is; or the same one under the same id, if no other program runs it.
     ///
     /// # Errors
-    /// If the CLI has no such session in a folder that sessions may work in, or the log cannot be written.
-    pub async fn adopt(&self, id: &str, by: &Actor) -> Result<SessionInfo, HostError> {
+    /// If the CLI has no such session in a folder that sessions may work in, another program runs it, or the log cannot be
+    /// written.
+    pub async fn adopt(&self, id: &str, way: Adoption, by: &Actor) -> Result<SessionInfo, HostError> {
         self.check_open()?;
+        if way == Adoption::Same
+            && let Some(row) = self.core.options.store.find(Lookup::CliSession(id.to_owned())).await?
+        {
+            return Ok(self.info_of(&row));
+        }
         let (id, by) = (id.to_owned(), by.name.clone());
-        let row = self.blocking(move |core| adopt(core, id, by)).await?;
+        let row = self.blocking(move |core| adopt(core, id, way, by)).await?;
         let info = SessionInfo::of(&row);
         self.core.hub.tell(&Arc::new(info.clone()));
         Ok(info)
     }
+}
+
+/// The sessions that a CLI runs right now. Blocks.
+fn live(core: &Core) -> Vec<LiveSession> {
+    core.options.cli_config.as_deref().map(live_sessions).unwrap_or_default()
 }
 
 /// The newest transcripts of the CLI. Blocks.
@@ -116,6 +146,8 @@ fn described(core: &Core, found: &Found) -> Option<PastSession> {
         title: found.about().to_owned(),
         cwd: cwd.to_string_lossy().into_owned(),
         updated_at: found.glance.updated_at,
+        size: found.found.length(),
+        live: false,
     })
 }
 
@@ -130,9 +162,14 @@ fn repositories(root: &Path) -> Vec<String> {
     names
 }
 
-fn adopt(core: &Core, id: String, by: String) -> Result<StoredSession, HostError> {
+fn adopt(core: &Core, id: String, way: Adoption, by: String) -> Result<StoredSession, HostError> {
     let none = || HostError::NoSuchPast(id.clone());
     let past = found(core)?.into_iter().find(|past| past.found.id == id).ok_or_else(none)?;
+    if way == Adoption::Same
+        && let Some(live) = live(core).into_iter().find(|live| live.id == id)
+    {
+        return Err(HostError::LiveElsewhere { pid: live.process.pid });
+    }
     let described = described(core, &past).ok_or_else(none)?;
     let loaded = LoadedTranscript::read(&past.found).map_err(|error| HostError::Failed(error.to_string()))?;
     let (view, _) = loaded.view();
@@ -150,9 +187,10 @@ fn adopt(core: &Core, id: String, by: String) -> Result<StoredSession, HostError
         let rest = events.split_off(events.len().min(COPIED));
         store.append(Append::new(session.clone(), std::mem::replace(&mut events, rest))).wait()?;
     }
+    let is_copy = way == Adoption::Copy;
     let kept = KeptSettings {
-        fork_of: Some(id),
-        inherited_usd: view.cost.usd,
+        fork_of: Some(id.clone()).filter(|_| is_copy),
+        inherited_usd: view.cost.usd.filter(|_| is_copy),
         title: Some(described.title),
         origin: "page".to_owned(),
         created_by: by,
@@ -163,6 +201,8 @@ fn adopt(core: &Core, id: String, by: String) -> Result<StoredSession, HostError
         at: Some(now_ms()),
         status: Some(SessionStatus::Idle.as_str().to_owned()),
         settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
+        cli_session: Some(id).filter(|_| !is_copy),
+        cost_usd: view.cost.usd.filter(|_| !is_copy),
         ..SessionUpdate::default()
     };
     store.append(append).wait()?;

@@ -109,7 +109,7 @@ impl Host {
         .await
     }
 
-    fn info_of(&self, row: &StoredSession) -> SessionInfo {
+    pub(super) fn info_of(&self, row: &StoredSession) -> SessionInfo {
         match self.core.present(&row.id) {
             Some(live) => SessionInfo::clone(&live.info()),
             None => SessionInfo::of(row),

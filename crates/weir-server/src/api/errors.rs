@@ -37,6 +37,7 @@ impl From<HostError> for Problem {
             },
             HostError::KeyInUse { .. }
             | HostError::FolderInUse { .. }
+            | HostError::LiveElsewhere { .. }
             | HostError::FolderChanged
             | HostError::Archived
             | HostError::NotKept

@@ -73,6 +73,11 @@ impl TranscriptFile {
     pub fn modified(&self) -> u64 {
         self.modified.duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
     }
+
+    /// Its length in bytes, without the files of sub-agents.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
 }
 
 impl PastSession {

@@ -3,7 +3,9 @@
 //! They are only read. `weir_transcript::import` interprets their content.
 
 mod find;
+mod live;
 mod load;
 
 pub use find::{FindError, PastSession, TranscriptFile, Transcripts};
+pub use live::{LiveSession, live_sessions};
 pub use load::LoadedTranscript;

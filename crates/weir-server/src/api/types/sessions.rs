@@ -89,6 +89,15 @@ pub(crate) struct ForkSession {
     pub(crate) name: Option<String>,
 }
 
+/// How a session of the CLI goes on.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AdoptSession {
+    /// Whether it goes on under the same id. Otherwise a copy of it does. Refused while another program runs it.
+    #[serde(default)]
+    pub(crate) keep_id: bool,
+}
+
 /// Which files of a session's folder to list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
