@@ -13,11 +13,15 @@ const MAX_OUTPUT: usize = 64 << 20;
 
 /// Settings with which git runs no program on Weir's behalf, whatever the repository configures. They take precedence
 /// over every file.
-const QUIET: [&str; 12] = [
+const QUIET: [&str; 16] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
     "core.fsmonitor=false",
+    "-c",
+    "core.untrackedCache=false",
+    "-c",
+    "core.ignoreStat=false",
     "-c",
     "credential.helper=",
     "-c",

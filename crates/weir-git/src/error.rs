@@ -76,6 +76,9 @@ pub enum GitError {
     /// A commit needs files.
     #[error("nothing is staged; stage files first")]
     NothingStaged,
+    /// A repository inside the worktree would be lost with its history.
+    #[error("{} is a repository of its own in the worktree, and would be lost with its history; move it away first", .0.display())]
+    Nested(PathBuf),
     /// The worktree has work that is in no commit.
     #[error("{} has changes that are in no commit: {}; commit them, or confirm that they may be set aside", folder.display(), some_of(paths))]
     Uncommitted {

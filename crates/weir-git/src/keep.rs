@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::entry::path_of;
 use crate::error::{GitError, failure};
 use crate::repository::{Commit, Repository};
 
@@ -34,15 +35,71 @@ impl Repository {
     /// If git cannot read a file or write an object.
     pub async fn tree_now(&self) -> Result<String, GitError> {
         let scratch = self.scratch_index()?;
-        self.with_index(&scratch, &["add", "--all", "--ignore-errors", "--", "."]).await?;
-        Ok(self.with_index(&scratch, &["write-tree"]).await?.trim_end().to_owned())
+        self.clear_flags(&scratch).await?;
+        let listed = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"];
+        let found = self.with_index(&scratch, &listed, b"").await?;
+        let mut changed: Vec<&[u8]> = parts(&found).filter(|path| self.can_be_taken(path)).collect();
+        if !changed.is_empty() {
+            // New paths are listed first, and a new folder would hide the file that it replaces.
+            changed.reverse();
+            let args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+            self.with_index(&scratch, &args, &changed.join(&0)).await?;
+        }
+        let tree = self.with_index(&scratch, &["write-tree"], b"").await?;
+        Ok(String::from_utf8_lossy(&tree).trim_end().to_owned())
     }
 
-    async fn with_index(&self, index: &ScratchIndex, args: &[&str]) -> Result<String, GitError> {
-        let mut command = self.command(args, b"");
+    /// The repositories inside this worktree that are no submodules. They belong to no snapshot.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub async fn nested_repositories(&self) -> Result<Vec<String>, GitError> {
+        let found = self.bytes(&["ls-files", "-z", "--others", "--exclude-standard"]).await?;
+        let nested = parts(&found).filter_map(|path| path.strip_suffix(b"/"));
+        Ok(nested.map(|path| path_of(path).to_string_lossy().into_owned()).collect())
+    }
+
+    /// An index can say of a file that it is not to be looked at. A session can set that, so it does not count here, but
+    /// for files of a sparse checkout that are not there.
+    async fn clear_flags(&self, index: &ScratchIndex) -> Result<(), GitError> {
+        let listed = self.with_index(index, &["ls-files", "-v", "-z"], b"").await?;
+        let (mut unwatched, mut skipped) = (Vec::new(), Vec::new());
+        for entry in parts(&listed) {
+            let [tag, b' ', path @ ..] = entry else { continue };
+            if tag.is_ascii_lowercase() {
+                unwatched.push(path);
+            }
+            if tag.eq_ignore_ascii_case(&b'S') && self.top().join(path_of(path)).symlink_metadata().is_ok() {
+                skipped.push(path);
+            }
+        }
+        for (flag, paths) in [("--no-assume-unchanged", unwatched), ("--no-skip-worktree", skipped)] {
+            if !paths.is_empty() {
+                self.with_index(index, &["update-index", flag, "-z", "--stdin"], &paths.join(&0)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a listed path is one that git can take: not a repository inside this one, a pipe or a socket.
+    fn can_be_taken(&self, path: &[u8]) -> bool {
+        if path.ends_with(b"/") {
+            return false;
+        }
+        let found = self.top().join(path_of(path)).symlink_metadata();
+        found.map_or(true, |found| found.is_file() || found.is_symlink() || found.is_dir())
+    }
+
+    async fn with_index(
+        &self,
+        index: &ScratchIndex,
+        args: &[&str],
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitError> {
+        let mut command = self.command(args, input);
         command.environment = command.environment.set("GIT_INDEX_FILE", &index.0);
         let done = command.run().await?;
-        if done.is_success() { Ok(done.stdout.text()) } else { Err(failure(self.top(), args, &done)) }
+        if done.is_success() { Ok(done.stdout.bytes) } else { Err(failure(self.top(), args, &done)) }
     }
 
     /// The files as they are, as a commit on top of `HEAD` that is on no branch.
@@ -105,6 +162,11 @@ impl Repository {
             _ => Ok(scratch),
         }
     }
+}
+
+/// The parts of a list that ends with a zero byte.
+fn parts(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    list.split(|byte| *byte == 0).filter(|part| !part.is_empty())
 }
 
 /// Copies an index. Its own time says which files git must read again: those that are not older.

@@ -9,6 +9,7 @@ use crate::entry::path_of;
 use crate::error::{GitError, failure};
 use crate::name::BranchName;
 use crate::repository::{Commit, Repository};
+use crate::review::Base;
 
 /// Where Weir's worktrees are, below the top of the main one.
 const FOLDER: [&str; 2] = [".weir", "worktrees"];
@@ -97,11 +98,13 @@ impl Repository {
             if there.top() != path || !there.is_linked() {
                 return Err(GitError::NotOurs(path.to_owned()));
             }
-            let changed = there.status().await?.changed;
+            if let Some(nested) = there.nested_repositories().await?.first() {
+                return Err(GitError::Nested(path.join(nested)));
+            }
+            let changed = there.uncommitted().await?;
             if !changed.is_empty() {
                 if !confirmed {
-                    let paths = changed.into_iter().map(|file| file.path).collect();
-                    return Err(GitError::Uncommitted { folder: path.to_owned(), paths });
+                    return Err(GitError::Uncommitted { folder: path.to_owned(), paths: changed });
                 }
                 let message = format!("Changes in {} when it was removed\n", path.display());
                 kept = Some(there.keep("worktree", &message).await?);
@@ -113,6 +116,21 @@ impl Repository {
         let name = path.to_str().ok_or_else(|| GitError::NotOurs(path.to_owned()))?;
         self.run(&["worktree", "remove", "--force", name], b"").await?;
         Ok(kept)
+    }
+
+    /// What would be lost with this worktree: files that differ from the last commit, and those of which only the index has
+    /// a version.
+    async fn uncommitted(&self) -> Result<Vec<String>, GitError> {
+        let files = self.changes(&Base::Head).await?.files;
+        let mut paths: Vec<String> =
+            files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
+        for path in self.staged().await? {
+            let path = path.to_string_lossy().into_owned();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
     }
 
     /// Deletes a branch, if its upstream or else the branch of this worktree has all its commits. Returns whether it was

@@ -204,6 +204,7 @@ fn git_code(error: &GitError) -> &'static str {
         GitError::BranchExists(_) => "branch_exists",
         GitError::NotOurs(_) => "worktree_not_found",
         GitError::Uncommitted { .. } => "uncommitted_changes",
+        GitError::Nested(_) => "nested_repository",
         GitError::NoChange(_) => "change_not_found",
         GitError::Moved(_) | GitError::NoHunk { .. } => "file_changed",
         GitError::Submodule(_) => "submodule",

@@ -23,7 +23,8 @@ async fn a_snapshot_has_every_file_and_changes_nothing() {
     let files = place.git(&["ls-tree", "-r", "--name-only", &name]);
     let files: Vec<&str> = files.lines().collect();
     assert!(["a.txt", "dir/new", "staged"].iter().all(|name| files.contains(name)), "{files:?}");
-    assert!(!files.contains(&"x.log"), "{files:?}");
+    assert!(!files.iter().any(|name| *name == "x.log" || name.starts_with("nested")), "{files:?}");
+    assert_eq!(repository.nested_repositories().await.unwrap(), ["nested"]);
     // A second one in the same second has another name.
     let second = repository.keep("test", "As it is\n").await.unwrap();
     assert!(second != name && second.starts_with("refs/weir/kept/test-"), "{second}");
@@ -43,4 +44,27 @@ async fn a_repository_without_a_commit_or_identity_can_be_kept() {
     assert_eq!(repository.branch().await.unwrap().as_deref(), Some("main"));
     let name = repository.keep("test", "First\n").await.unwrap();
     assert_eq!(weir_testkit::git(folder.path(), &["cat-file", "blob", &format!("{name}:a")]), "text\n");
+}
+
+#[tokio::test]
+async fn what_an_index_hides_is_seen() {
+    let place = Place::new();
+    for name in ["unwatched", "skipped", "sparse"] {
+        place.write(name, "one\n");
+    }
+    place.git(&["add", "-A"]);
+    place.git(&["commit", "-qm", "Files"]);
+    place.git(&["update-index", "--assume-unchanged", "unwatched"]);
+    place.git(&["update-index", "--skip-worktree", "skipped", "sparse"]);
+    std::fs::remove_file(place.top().join("sparse")).unwrap();
+    for name in ["unwatched", "skipped"] {
+        place.write(name, "two\n");
+    }
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    let repository = place.open().await;
+    let changes = repository.changes(&weir_git::Base::Head).await.unwrap();
+    let names: Vec<_> = changes.files.iter().map(|file| file.path.to_str().unwrap()).collect();
+    assert_eq!(names, ["skipped", "unwatched"]);
+    // The index of the person is as it was.
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
 }

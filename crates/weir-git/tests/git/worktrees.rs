@@ -170,3 +170,37 @@ async fn a_folder_outside_of_a_repository_is_refused() {
     let error = weir_git::Repository::open(&place.top(), None).await.unwrap_err();
     assert!(matches!(error, GitError::NoRepository(_)), "{error}");
 }
+
+#[tokio::test]
+async fn a_repository_inside_a_worktree_is_not_lost_with_it() {
+    let place = Place::new();
+    let repository = place.open().await;
+    let head = repository.head().await.unwrap().unwrap();
+    let made = repository.add_worktree(&branch("x"), &head).await.unwrap();
+    let nested = made.path.join("vendor/clone");
+    write(&nested, "file", "text\n");
+    begin_repository(&nested);
+    let error = repository.remove_worktree(&made.path, true).await.unwrap_err();
+    assert!(matches!(&error, GitError::Nested(path) if *path == nested), "{error}");
+    assert!(nested.join("file").exists());
+}
+
+#[tokio::test]
+async fn what_an_index_hides_or_has_alone_is_not_lost() {
+    let place = Place::new();
+    let repository = place.open().await;
+    let head = repository.head().await.unwrap().unwrap();
+    let hidden = repository.add_worktree(&branch("hidden"), &head).await.unwrap();
+    write(&hidden.path, "a.txt", "two\n");
+    git(&hidden.path, &["update-index", "--assume-unchanged", "a.txt"]);
+    let staged = repository.add_worktree(&branch("staged"), &head).await.unwrap();
+    write(&staged.path, "a.txt", "staged\n");
+    git(&staged.path, &["add", "a.txt"]);
+    write(&staged.path, "a.txt", "one\n");
+    for path in [&hidden.path, &staged.path] {
+        let error = repository.remove_worktree(path, false).await.unwrap_err();
+        assert!(matches!(&error, GitError::Uncommitted { paths, .. } if paths == &["a.txt"]), "{error}");
+    }
+    let kept = repository.remove_worktree(&hidden.path, true).await.unwrap().unwrap();
+    assert_eq!(place.git(&["cat-file", "blob", &format!("{kept}:a.txt")]), "two\n");
+}
