@@ -64,8 +64,8 @@ pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
 pub use host::{
-    Adoption, CliReport, CliState, FolderReport, Host, NewWorktree, PastSession, PastWork, RemovedWorktree,
-    WorktreeInfo,
+    Adoption, CliReport, CliState, FolderEntry, FolderListing, FolderReport, GitState, Host, NewWorktree,
+    PastSession, PastWork, RemovedWorktree, WorktreeInfo,
 };
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};

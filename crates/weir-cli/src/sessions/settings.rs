@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::exit::UsageError;
 use crate::folders;
 use crate::opts::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use crate::serve::data_directory;
+use weir_host::Adoption;
 use weir_session::transcripts::Transcripts;
 
 use super::live::{Live, live};
@@ -19,6 +21,7 @@ pub(crate) struct Settings {
 pub(super) enum Task {
     List(List),
     Show { id: String, json: bool },
+    Adopt { id: String, way: Adoption, data: PathBuf },
     Export { id: String, form: Form, file: Option<PathBuf> },
 }
 
@@ -58,6 +61,11 @@ impl Places {
         self.config.as_deref().map(Transcripts::below).ok_or_else(|| UsageError(none.to_owned()))
     }
 
+    /// The CLI's own folder.
+    pub(super) fn config(&self) -> Option<PathBuf> {
+        self.config.clone()
+    }
+
     /// Live sessions that Weir started.
     pub(super) fn live(&self) -> Vec<Live> {
         self.state.as_deref().map(live).unwrap_or_default()
@@ -81,6 +89,10 @@ impl Settings {
                 (Task::List(list), opts.places)
             }
             Some(SessionsCommand::Show { id, json, places }) => (Task::Show { id, json }, places),
+            Some(SessionsCommand::Adopt { id, copy, data, places }) => {
+                let way = if copy { Adoption::Copy } else { Adoption::Same };
+                (Task::Adopt { id, way, data: data_directory(data)? }, places)
+            }
             Some(SessionsCommand::Export { id, format, output, places }) => {
                 let form = match format {
                     ExportFormatOpt::Md => Form::Markdown,

@@ -1,5 +1,6 @@
 //! The host: what programs use.
 
+mod browse;
 mod cli;
 mod client_tools;
 mod control;
@@ -13,6 +14,7 @@ mod sessions;
 mod watching;
 mod worktrees;
 
+pub use browse::{FolderEntry, FolderListing, GitState};
 pub(crate) use cli::LastReport;
 pub use cli::{CliReport, CliState};
 pub use folders::FolderReport;

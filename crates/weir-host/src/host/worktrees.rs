@@ -194,7 +194,7 @@ impl Host {
     }
 
     /// The repository of a folder. Its files and its history must be inside the roots: a `.git` may lead anywhere.
-    async fn repository_at(&self, folder: &Path) -> Result<Repository, HostError> {
+    pub(super) async fn repository_at(&self, folder: &Path) -> Result<Repository, HostError> {
         let repository = Repository::open(folder, self.core.options.state_directory.as_deref()).await?;
         for place in [repository.top(), repository.common_folder()] {
             if !self.is_inside_roots(place) {
@@ -210,7 +210,7 @@ impl Host {
         Ok(repository)
     }
 
-    fn is_inside_roots(&self, path: &Path) -> bool {
+    pub(super) fn is_inside_roots(&self, path: &Path) -> bool {
         self.core.options.roots.iter().any(|root| path.starts_with(root))
     }
 

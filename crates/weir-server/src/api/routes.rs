@@ -213,6 +213,7 @@ fn driver() -> OpenApiRouter<App> {
         .routes(routes!(past::past_list))
         .routes(routes!(past::past_adopt))
         .routes(routes!(folders::trust, folders::distrust))
+        .routes(routes!(folders::browse))
         .routes(routes!(worktrees::worktrees))
 }
 

@@ -56,6 +56,7 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/v1/cli", Some(Role::Driver)),
     ("GET", "/v1/past-sessions", Some(Role::Driver)),
     ("POST", "/v1/past-sessions/{id}", Some(Role::Driver)),
+    ("GET", "/v1/folders", Some(Role::Driver)),
     ("GET", "/v1/folder", Some(Role::Driver)),
     ("PUT", "/v1/folder/trust", Some(Role::Driver)),
     ("DELETE", "/v1/folder/trust", Some(Role::Driver)),

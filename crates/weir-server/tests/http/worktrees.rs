@@ -1,4 +1,4 @@
-//! Worktrees: what is made and removed, and what is refused.
+//! Folders and worktrees: what is listed, made and removed, and what is refused.
 
 use std::path::Path;
 
@@ -135,5 +135,36 @@ async fn a_token_for_one_session_has_no_worktrees() {
     ] {
         let answer = place.ask_with(secret.reveal(), method, &path, body).await;
         assert_eq!(answer.problem(403), "one_session", "{method}");
+    }
+}
+
+#[tokio::test]
+async fn folders_are_listed_with_the_state_of_their_repository() {
+    let place = Place::new().await;
+    let project = project(&place);
+    let outside = place.path("outside");
+    std::fs::create_dir_all(outside.join("secret")).unwrap();
+    std::os::unix::fs::symlink(&outside, Path::new(&place.root()).join("link")).unwrap();
+    std::fs::write(format!("{project}/new"), "new\n").unwrap();
+    let roots = place.get(Role::Driver, "/v1/folders").await.json();
+    assert_eq!((&roots["path"], &roots["folders"][0]["path"]), (&Value::Null, &json!(place.root())));
+    let root = place.get(Role::Driver, &format!("/v1/folders?path={}", place.root())).await.json();
+    // The link leads out, so it is not offered.
+    assert_eq!(root["folders"], json!([{"name": "project", "path": project, "repository": true}]));
+    assert_eq!((&root["git"], &root["parent"]), (&Value::Null, &Value::Null));
+    let inside = place.get(Role::Driver, &format!("/v1/folders?path={project}/src")).await.json();
+    assert_eq!((&inside["parent"], &inside["folders"]), (&json!(project), &json!([])));
+    let git = &inside["git"];
+    assert_eq!((&git["top"], &git["branch"], &git["changed"]), (&json!(project), &json!("main"), &json!(1)));
+    assert_eq!((&git["linked"], &git["ahead"]), (&json!(false), &Value::Null));
+    for path in [
+        outside.display().to_string(),
+        format!("{}/link", place.root()),
+        format!("{project}/../../outside"),
+        "/".into(),
+        "src".into(),
+    ] {
+        let answer = place.get(Role::Driver, &format!("/v1/folders?path={path}")).await;
+        assert_eq!(answer.problem(422), "folder_not_allowed", "{path}");
     }
 }

@@ -124,6 +124,15 @@ pub(crate) struct FolderParams {
     pub(crate) cwd: String,
 }
 
+/// The folder to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BrowseParams {
+    /// A folder below one of the server's roots; the roots are listed if it is left out.
+    pub(crate) path: Option<String>,
+}
+
 /// A folder that sessions may work in.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Folder {
