@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use weir_base::time::now_ms;
 use weir_git::{BranchName, Commit, GitError, Repository, RevisionName, Worktree};
 use weir_store::{Archived, ListOrder, ListQuery};
+use weir_trust::{Standing, scan};
 
 use super::Host;
 use crate::error::HostError;
@@ -127,11 +129,17 @@ impl Host {
             return Err(GitError::NotOurs(path).into());
         }
         self.end_idle_processes_in(&path).await?;
+        let trust = self.core.options.trust.clone();
         self.to_the_end(async move {
             let known = repository.worktrees().await?;
             let branch = known.into_iter().find(|worktree| worktree.path == path);
             let branch = branch.and_then(|worktree| worktree.branch);
             let kept = repository.remove_worktree(&path, confirmed).await?;
+            if let Some(trust) = trust {
+                // Another worktree of this name is not to be trusted. If it cannot be written, the fingerprint protects.
+                let forgotten = tokio::task::spawn_blocking(move || trust.forget(&path)).await;
+                drop(forgotten);
+            }
             let branch_deleted = match branch.as_deref().map(BranchName::new) {
                 Some(Ok(branch)) if with_branch => repository.delete_branch(&branch).await?,
                 _ => false,
@@ -184,7 +192,30 @@ impl Host {
             Some(name) => BranchName::new(name).map_err(GitError::from)?,
             None => BranchName::new(&format!("weir/{}", short_word())).map_err(GitError::from)?,
         };
-        Ok(repository.add_worktree(&branch, &from).await?)
+        let made = repository.add_worktree(&branch, &from).await?;
+        self.inherit_trust(repository.top(), &made.path).await?;
+        Ok(made)
+    }
+
+    /// What a person has trusted in a folder is trusted in a worktree that Weir has made of it, if it has the same files.
+    async fn inherit_trust(&self, original: &Path, copy: &Path) -> Result<(), HostError> {
+        let (original, copy) = (original.to_owned(), copy.to_owned());
+        self.blocking(move |core| {
+            let (Some(file), home) = (&core.options.trust, core.options.home.as_deref()) else {
+                return Ok(());
+            };
+            // What cannot be looked at is not trusted.
+            let (Ok(seen), Ok(found)) = (scan(&original, home), scan(&copy, home)) else { return Ok(()) };
+            let is_trusted =
+                file.standing(&original, &seen).is_ok_and(|standing| standing == Standing::Trusted);
+            if is_trusted && file.covers_copy(&original, &found).unwrap_or(false) {
+                let by = format!("worktree of {}", original.display());
+                file.trust(&copy, &found, &by, now_ms())
+                    .map_err(|error| HostError::Invalid(error.to_string()))?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// The repository of a folder that sessions may work in.

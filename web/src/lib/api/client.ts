@@ -117,9 +117,9 @@ export class Client {
     return this.#json("GET", "v1/past-sessions");
   }
 
-  /** Continues a copy of a session that the CLI keeps. */
-  adopt(id: string): Promise<SessionInfo> {
-    return this.#json("POST", `v1/past-sessions/${encodeURIComponent(id)}`);
+  /** Continues a session that the CLI keeps, under its own id or as a copy. */
+  adopt(id: string, keepId: boolean): Promise<SessionInfo> {
+    return this.#json("POST", `v1/past-sessions/${encodeURIComponent(id)}`, { keep_id: keepId });
   }
 
   /** Whether the CLI is there, starts and has a login. */
