@@ -65,7 +65,7 @@ pub use error::HostError;
 pub use files::FileDiff;
 pub use host::{
     Adoption, CliReport, CliState, FolderEntry, FolderListing, FolderReport, GitState, Host, NewWorktree,
-    PastSession, PastWork, RemovedWorktree, WorktreeInfo,
+    PastSession, PastWork, RemovedWorktree, WorktreeInfo, revert, review,
 };
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
