@@ -13,6 +13,7 @@ use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 use weir_trust::TrustFile;
 
 use crate::fence::Fence;
+use crate::worktree;
 
 /// Name of the event log's file in a data folder.
 pub(crate) const DATABASE: &str = "weir.db";
@@ -79,6 +80,7 @@ impl Engine {
         });
         options.roots.clone_from(&self.roots);
         options.trust.clone_from(&self.trust);
+        options.worktree_setups = Some(worktree::setups_in(&self.data_directory));
         options.pool.max_processes = self.max_processes;
         options.pool.max_awaiting = self.max_awaiting;
         options.crowded_wait = Some(self.crowded_wait);

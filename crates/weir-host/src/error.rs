@@ -39,6 +39,9 @@ pub enum HostError {
     /// Git failed or refused.
     #[error("{0}")]
     Git(Arc<GitError>),
+    /// The files or the command that a new worktree of the project gets.
+    #[error("the worktree was not set up and is removed again: {0}")]
+    Setup(String),
     /// The folder would now run something other than what the person has seen.
     #[error("the folder has changed since it was reviewed; review what it would run again")]
     FolderChanged,
@@ -158,6 +161,7 @@ impl HostError {
             Self::NoSuchKey(_) => "key_not_found",
             Self::Folder { .. } => "folder_not_allowed",
             Self::FolderInUse { .. } => "folder_in_use",
+            Self::Setup(_) => "worktree_setup",
             Self::Git(error) => git_code(error),
             Self::FolderChanged => "folder_changed",
             Self::Invalid(_) => "invalid",

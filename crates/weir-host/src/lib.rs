@@ -58,6 +58,7 @@ mod viewer;
 mod watch;
 mod watch_event;
 mod work;
+mod worktree_setup;
 
 pub use billing::{Billing, Payment};
 pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
@@ -92,3 +93,4 @@ pub use watch_event::{
 pub use weir_session::{Decision, SessionSpec};
 pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Snippet, Space, StoreError, Usage};
 pub use weir_transcript::{Failure, FailureKind, MessageState};
+pub use worktree_setup::{WorktreeSetup, WorktreeSetups};

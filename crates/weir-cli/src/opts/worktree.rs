@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::DataOpts;
+
 /// Makes, lists and removes git worktrees, in which sessions work next to each other
 ///
 /// Each has a branch of its own and lies in `.weir/worktrees` of the repository, where git ignores it. No hook, filter or
@@ -34,6 +36,32 @@ pub(crate) enum WorktreeCommand {
         /// What to check out: a branch, a tag or a commit; what is checked out now by default
         #[arg(long, value_name = "REVISION")]
         from: Option<String>,
+
+        #[command(flatten)]
+        data: DataOpts,
+
+        #[command(flatten)]
+        place: RepositoryOpts,
+    },
+    /// Says what new worktrees of the project get, or changes it; prints one JSON object
+    ///
+    /// It applies to `weir worktree add` and to the server's sessions in worktrees. No request of the server and no file
+    /// of the repository can change it.
+    Setup {
+        /// Copy this file from the main worktree, such as .env; may be repeated
+        #[arg(long, value_name = "FILE")]
+        copy: Vec<String>,
+
+        /// Run this in the shell, in the new worktree
+        #[arg(long, value_name = "COMMAND")]
+        run: Option<String>,
+
+        /// Copy and run nothing
+        #[arg(long, conflicts_with_all = ["copy", "run"])]
+        clear: bool,
+
+        #[command(flatten)]
+        data: DataOpts,
 
         #[command(flatten)]
         place: RepositoryOpts,

@@ -2,25 +2,64 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 use weir_git::{BranchName, GitError, Repository, RevisionName, Worktree};
+use weir_host::{WorktreeSetup, WorktreeSetups};
 
 use crate::exit::{Exit, UsageError, tell};
 use crate::folders;
-use crate::opts::{RepositoryOpts, WorktreeCommand, WorktreeOpts};
+use crate::opts::{DataOpts, RepositoryOpts, WorktreeCommand, WorktreeOpts};
 use crate::screen::{Style, Table, clean, width};
+use crate::serve::data_directory;
 
 pub(crate) async fn run(opts: WorktreeOpts) -> anyhow::Result<Exit> {
     match opts.command {
         WorktreeCommand::List { json, place } => list(&open(place).await?, json).await,
-        WorktreeCommand::Add { branch, from, place } => {
-            add(&open(place).await?, &branch, from.as_deref()).await
+        WorktreeCommand::Add { branch, from, data, place } => {
+            let setups = setups_in(&data_directory(data)?);
+            add(&open(place).await?, &branch, from.as_deref(), &setups).await
+        }
+        WorktreeCommand::Setup { copy, run, clear, data, place } => {
+            let has_change = clear || run.is_some() || !copy.is_empty();
+            let change = has_change.then_some(WorktreeSetup { copy, run });
+            set_up(&open(place).await?, change, data).await
         }
         WorktreeCommand::Remove { worktree, discard, with_branch, place } => {
             remove(&open(place).await?, &worktree, discard, with_branch).await
         }
     }
+}
+
+/// The name of the file in a data folder.
+const SETUPS: &str = "worktrees.json";
+
+/// What new worktrees of projects get, as recorded in this data folder.
+pub(crate) fn setups_in(data: &Path) -> Arc<WorktreeSetups> {
+    Arc::new(WorktreeSetups::new(data.join(SETUPS)))
+}
+
+/// The top folder of the main worktree.
+async fn main_top(repository: &Repository) -> anyhow::Result<PathBuf> {
+    let main = repository.worktrees().await?.into_iter().find(|worktree| worktree.is_main);
+    let path = main.map_or_else(|| repository.top().to_owned(), |main| main.path);
+    Ok(path.canonicalize().unwrap_or(path))
+}
+
+/// Changes what new worktrees of the project get, and prints it.
+async fn set_up(
+    repository: &Repository,
+    change: Option<WorktreeSetup>,
+    data: DataOpts,
+) -> anyhow::Result<Exit> {
+    let (setups, top) = (setups_in(&data_directory(data)?), main_top(repository).await?);
+    if let Some(setup) = change {
+        setups.set(&top, setup)?;
+    }
+    let setup = setups.of(&top)?;
+    writeln!(std::io::stdout(), "{}", json!({"project": top, "copy": setup.copy, "run": setup.run}))?;
+    Ok(Exit::Success)
 }
 
 /// The repository of a folder.
@@ -77,7 +116,12 @@ async fn changed(repository: &Repository, worktree: &Worktree) -> Option<usize> 
     there.status().await.ok().map(|status| status.changed.len())
 }
 
-async fn add(repository: &Repository, branch: &str, from: Option<&str>) -> anyhow::Result<Exit> {
+async fn add(
+    repository: &Repository,
+    branch: &str,
+    from: Option<&str>,
+    setups: &WorktreeSetups,
+) -> anyhow::Result<Exit> {
     let branch = BranchName::new(branch).map_err(|error| UsageError(error.to_string()))?;
     let commit = match from {
         None => repository.head().await?.ok_or(GitError::NoCommit)?,
@@ -88,6 +132,13 @@ async fn add(repository: &Repository, branch: &str, from: Option<&str>) -> anyho
         }
     };
     let made = repository.add_worktree(&branch, &commit).await?;
+    let top = main_top(repository).await?;
+    if let Err(error) = setups.of(&top)?.apply(&top, &made.path, |command| command).await {
+        // Nobody works there yet.
+        repository.remove_worktree(&made.path, true).await?;
+        repository.delete_branch(&branch).await?;
+        return Err(error.into());
+    }
     writeln!(std::io::stdout(), "{}", made.path.display())?;
     Ok(Exit::Success)
 }

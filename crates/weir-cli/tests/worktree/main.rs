@@ -61,3 +61,29 @@ fn nothing_else_is_removed_and_no_name_is_an_option() {
     let refused = place.weir(&["worktree", "list", "-C", outside.to_str().unwrap()]).expect(1);
     assert!(refused.stderr.contains("is not in a git repository"), "{refused:?}");
 }
+
+#[test]
+fn new_worktrees_get_files_and_a_command_of_the_project() {
+    let place = project();
+    std::fs::write(place.workspace().join(".gitignore"), ".env\nmade\n").unwrap();
+    git(&place.workspace(), &["add", "-A"]);
+    git(&place.workspace(), &["commit", "-qm", "Ignore"]);
+    std::fs::write(place.workspace().join(".env"), "SECRET=1\n").unwrap();
+    place.weir(&["worktree", "setup", "--copy", ".env", "--run", "cp .env made"]).expect(0);
+    let shown = place.weir(&["worktree", "setup"]).expect(0).json();
+    assert_eq!((&shown["copy"][0], &shown["run"]), (&".env".into(), &"cp .env made".into()));
+    let made = place.weir(&["worktree", "add", "one"]).expect(0);
+    let folder = Path::new(made.text().trim_end()).to_owned();
+    assert_eq!(std::fs::read_to_string(folder.join("made")).unwrap(), "SECRET=1\n");
+    // Its own worktrees get the same, and one that cannot be set up is not left behind.
+    place
+        .weir(&["worktree", "setup", "--run", "echo broken >&2; exit 3", "-C", folder.to_str().unwrap()])
+        .expect(0);
+    let failed = place.weir(&["worktree", "add", "two"]).expect(1);
+    assert!(failed.stderr.contains("broken"), "{failed:?}");
+    assert_eq!(place.weir(&["worktree", "list", "--json"]).expect(0).json_lines().len(), 2);
+    assert_eq!(git(&place.workspace(), &["branch", "--list", "two"]), "");
+    place.weir(&["worktree", "setup", "--copy", "../x"]).expect(1);
+    place.weir(&["worktree", "setup", "--clear"]).expect(0);
+    place.weir(&["worktree", "add", "two"]).expect(0);
+}

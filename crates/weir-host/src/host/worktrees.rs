@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use weir_base::time::now_ms;
 use weir_git::{BranchName, Commit, GitError, Repository, RevisionName, Worktree};
-use weir_store::{Archived, ListOrder, ListQuery};
+use weir_process::PlainCommand;
+use weir_store::{Archived, ListOrder, ListQuery, SessionId};
 use weir_trust::{Standing, scan};
 
 use super::Host;
 use crate::error::HostError;
+use crate::settings::{KeptSettings, SessionSettings};
 
 /// How many sessions are looked at for those that work in a worktree.
 const LOOKED_AT: usize = 500;
@@ -194,7 +196,42 @@ impl Host {
         };
         let made = repository.add_worktree(&branch, &from).await?;
         self.inherit_trust(repository.top(), &made.path).await?;
+        if let Err(error) = self.set_up(repository, &made.path).await {
+            // Nobody works there yet, so only what the setup has made is lost.
+            let _ = repository.remove_worktree(&made.path, true).await;
+            let _ = repository.delete_branch(&branch).await;
+            return Err(error);
+        }
         Ok(made)
+    }
+
+    /// Gives a new worktree the files and runs the command that the owner has chosen for the project, in the environment
+    /// and the sandbox of its sessions.
+    async fn set_up(&self, repository: &Repository, worktree: &Path) -> Result<(), HostError> {
+        let Some(setups) = self.core.options.worktree_setups.clone() else { return Ok(()) };
+        let known = repository.worktrees().await?;
+        let Some(main) = known.into_iter().find(|worktree| worktree.is_main) else { return Ok(()) };
+        let top = main.path.canonicalize().unwrap_or(main.path);
+        let setup = self.blocking({
+            let top = top.clone();
+            move |_| setups.of(&top)
+        });
+        let settings = SessionSettings {
+            id: SessionId::random(),
+            key: None,
+            cwd: worktree.to_owned(),
+            model: None,
+            kept: KeptSettings::default(),
+        };
+        let options = (self.core.options.recipe)(&settings);
+        let state = self.core.options.state_directory.clone();
+        let in_surroundings = |mut command: PlainCommand| {
+            command.environment = options.environment;
+            command.sandbox = options.sandbox;
+            command.state_directory = state;
+            command
+        };
+        setup.await?.apply(&top, worktree, in_surroundings).await
     }
 
     /// What a person has trusted in a folder is trusted in a worktree that Weir has made of it, if it has the same files.

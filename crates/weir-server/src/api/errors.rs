@@ -35,6 +35,7 @@ impl From<HostError> for Problem {
                 // Git refused, and says why.
                 _ => plain(StatusCode::BAD_GATEWAY),
             },
+            HostError::Setup(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::KeyInUse { .. }
             | HostError::FolderInUse { .. }
             | HostError::LiveElsewhere { .. }
