@@ -246,9 +246,6 @@ impl PlainCommand {
         command.args(&self.args);
         command.env_clear().envs(theirs);
         command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
-        if let Some(sandbox) = &self.sandbox {
-            command.env("HOME", &sandbox.home);
-        }
         if let Some(cwd) = &self.cwd {
             let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
             if !std::fs::metadata(cwd).map_err(directory)?.is_dir() {

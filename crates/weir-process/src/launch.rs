@@ -241,8 +241,8 @@ impl Launch {
         command.args(&self.args);
         command.env_clear().envs(environment);
         command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
-        if let Some(sandbox) = &self.sandbox {
-            command.env("HOME", &sandbox.home).env_remove("CLAUDE_CONFIG_DIR");
+        if self.sandbox.is_some() {
+            // It changes into the folder and sets the variables that differ inside.
         } else if let Some(directory) = &self.directory {
             // By its handle, so that a link that has changed since it was opened does not lead elsewhere.
             command.current_dir(directory.by_handle().unwrap_or_else(|| directory.path().to_owned()));
