@@ -1,6 +1,6 @@
 //! What Weir does to repositories, some of which are hostile, with a real git.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot continue should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 #![cfg(unix)]
 
 mod place;

@@ -28,10 +28,15 @@ impl From<HostError> for Problem {
             HostError::NotCancellable { state } => plain(StatusCode::CONFLICT).with("state", state),
             HostError::Git(_) => match code {
                 "worktree_not_found" | "change_not_found" => plain(StatusCode::NOT_FOUND),
-                "git_name" | "no_repository" | "revision_not_found" => {
+                "git_name" | "no_repository" | "revision_not_found" | "submodule" | "no_message" => {
                     plain(StatusCode::UNPROCESSABLE_ENTITY)
                 }
-                "no_commit" | "branch_exists" | "uncommitted_changes" => plain(StatusCode::CONFLICT),
+                "no_commit"
+                | "branch_exists"
+                | "uncommitted_changes"
+                | "nested_repository"
+                | "file_changed"
+                | "nothing_staged" => plain(StatusCode::CONFLICT),
                 // Git refused, and says why.
                 _ => plain(StatusCode::BAD_GATEWAY),
             },

@@ -40,7 +40,8 @@ pub(crate) async fn add_worktree(
     Json(body): Json<CreateWorktree>,
 ) -> Result<Response, Problem> {
     for_all_sessions(&who)?;
-    let made = app.host().add_worktree(&body.cwd, body.worktree()).await?;
+    let (cwd, new) = body.split();
+    let made = app.host().add_worktree(&cwd, new).await?;
     let mut response = answer::json(StatusCode::CREATED, &made);
     response.extensions_mut().insert(Audited(format!("worktree {}", made.path)));
     Ok(response)

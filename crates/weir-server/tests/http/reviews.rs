@@ -91,7 +91,7 @@ async fn a_worktree_is_compared_with_where_its_branch_began() {
     git(cwd, &["commit", "-qm", "Work"]);
     std::fs::write(cwd.join("not yet"), "x\n").unwrap();
     // Work of others on the main branch does not count.
-    std::fs::write(folder.join("theirs"), "x\n").unwrap();
+    std::fs::write(folder.join("theirs"), "quite another text\n").unwrap();
     git(&folder, &["add", "-A"]);
     git(&folder, &["commit", "-qm", "Theirs"]);
     let names = |review: Value| -> Vec<String> {

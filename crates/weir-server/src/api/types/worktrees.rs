@@ -9,7 +9,7 @@ use weir_host::{NewWorktree, WorktreeInfo};
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateWorktree {
     /// A folder in the repository.
-    pub(crate) cwd: String,
+    cwd: String,
     /// The name of its new branch; one that begins with `weir/` if left out.
     branch: Option<String>,
     /// What to check out: a branch, tag or commit. The commit that is checked out in the folder if left out.
@@ -17,9 +17,9 @@ pub(crate) struct CreateWorktree {
 }
 
 impl CreateWorktree {
-    /// The worktree without the folder.
-    pub(crate) fn worktree(self) -> NewWorktree {
-        NewWorktree { branch: self.branch, from: self.from }
+    /// The folder, and the worktree to make of its repository.
+    pub(crate) fn split(self) -> (String, NewWorktree) {
+        (self.cwd, NewWorktree { branch: self.branch, from: self.from })
     }
 }
 
