@@ -1,7 +1,7 @@
 //! What differs from a base, and taking it back, on a repository with everything that is odd.
 
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use weir_git::{Base, Changes, FileChange, FileStatus, GitError, LineKind, RevisionName};
@@ -9,7 +9,7 @@ use weir_git::{Base, Changes, FileChange, FileStatus, GitError, LineKind, Revisi
 use crate::place::{Place, write};
 
 fn find<'a>(changes: &'a Changes, path: &str) -> &'a FileChange {
-    changes.files.iter().find(|file| file.path == PathBuf::from(path)).unwrap()
+    changes.files.iter().find(|file| file.path == Path::new(path)).unwrap()
 }
 
 /// `count` numbered lines.

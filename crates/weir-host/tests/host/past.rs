@@ -129,3 +129,49 @@ async fn a_session_of_a_terminal_goes_on_under_its_own_id_unless_it_still_runs_t
     );
     soon(host.shut_down(Duration::ZERO)).await;
 }
+
+/// Three seconds is the aim for a release build on a machine that does nothing else. This is a debug build among other
+/// tests, and writing the transcript takes a part of the time.
+#[tokio::test]
+async fn a_session_of_a_hundred_thousand_lines_is_adopted() {
+    const LINES: usize = 100_000;
+    let place = Place::new();
+    let id = "6492f1a6-8f20-4999-a476-fc84fb36debb";
+    let name: String = place
+        .work()
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+        .collect();
+    let folder = place.home().join(".claude/projects").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let (mut text, mut before) = (String::new(), "null".to_owned());
+    for number in 0..LINES {
+        let uuid = format!("\"00000000-0000-4000-8000-{number:012}\"");
+        let (kind, message) = if number % 2 == 0 {
+            ("user", format!(r#"{{"role":"user","content":"Question {number}"}}"#))
+        } else {
+            (
+                "assistant",
+                format!(
+                    r#"{{"id":"msg_{number}","type":"message","role":"assistant","model":"m","content":[{{"type":"text","text":"Answer {number}"}}],"stop_reason":"end_turn","usage":{{"input_tokens":1,"output_tokens":1}}}}"#
+                ),
+            )
+        };
+        text.push_str(&format!(
+            r#"{{"type":"{kind}","sessionId":"{id}","uuid":{uuid},"parentUuid":{before},"cwd":"{}","timestamp":"2026-01-01T00:00:00Z","message":{message}}}"#,
+            place.work()
+        ));
+        text.push('\n');
+        before = uuid;
+    }
+    std::fs::write(folder.join(format!("{id}.jsonl")), text).unwrap();
+    let mut options = place.options();
+    options.cli_config = Some(place.home().join(".claude"));
+    let host = Host::open(options).await.unwrap();
+    let begun = std::time::Instant::now();
+    let info = host.adopt(id, Adoption::Same, &me()).await.unwrap();
+    println!("adopting {LINES} lines took {:?}", begun.elapsed());
+    let newest = host.transcript(&id_of(&info), None, 10).await.unwrap();
+    assert!(texts(&newest).iter().any(|text| text == "Answer 99999"), "{:?}", texts(&newest));
+    soon(host.shut_down(Duration::ZERO)).await;
+}
