@@ -81,7 +81,11 @@ describe("a review", () => {
     await page.getByRole("tab", { name: /Changes/ }).click();
     const begun = Date.now();
     await page.getByLabel("Show", { exact: true }).selectOption("Not committed");
-    await page.getByText("row 1", { exact: true }).or(page.getByText("line 1", { exact: true })).first().waitFor();
+    await page
+      .getByText("row 1", { exact: true })
+      .or(page.getByText("line 1", { exact: true }))
+      .first()
+      .waitFor();
     const took = Date.now() - begun;
     console.log(`a review of 5,000 lines opened in ${took} ms`);
     expect(took).toBeLessThan(5000);

@@ -38,7 +38,7 @@ pub(crate) use loops::{
 };
 pub(crate) use man::ManOpts;
 pub(crate) use replay::{OutputOpt, ReplayOpts};
-pub(crate) use review::{ReviewCommand, ReviewOpts};
+pub(crate) use review::{BaseOpts, ReviewCommand, ReviewOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 pub(crate) use service::{ServiceCommand, ServiceInstallOpts, ServiceOpts};
