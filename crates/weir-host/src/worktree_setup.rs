@@ -68,6 +68,9 @@ impl WorktreeSetups {
             all.insert(top.to_owned(), setup);
         }
         let text = serde_json::to_vec_pretty(&all).map_err(|error| self.failed(&error))?;
+        if let Some(folder) = self.file.parent() {
+            weir_base::file::create_private_folder(folder).map_err(|error| self.failed(&error))?;
+        }
         weir_base::file::replace(&self.file, &text).map_err(|error| self.failed(&error))
     }
 
