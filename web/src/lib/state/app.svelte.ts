@@ -220,7 +220,7 @@ export class App {
 
   /** Switches to the next or previous session of the list. */
   step(by: number): void {
-    const list = groupSessions(this.sessions.all, this.now, this.grouping).flatMap(({ sessions }) => sessions);
+    const list = groupSessions(this.sessions.shown, this.now, this.grouping).flatMap(({ sessions }) => sessions);
     const at = list.findIndex((info) => info.id === this.current?.id);
     const next = list[Math.max(0, Math.min(list.length - 1, at + by))];
     if (next) this.open(next.id);

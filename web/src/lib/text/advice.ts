@@ -4,7 +4,7 @@ import type { Turn } from "../api/schema.ts";
 
 export function adviceFor(status: number | null, error: string): string | null {
   if (status === 401 || status === 403 || /authentication|login|api key/i.test(error)) {
-    return "The CLI could not log in. Run `claude` in a terminal on the server and log in, or give the server a valid key, then send the message again.";
+    return "The CLI could not log in. Run “claude” in a terminal on the server and log in, or give the server a valid key, then send the message again.";
   }
   if (status === 429 || /rate.?limit/i.test(error)) {
     return "The account's rate limit is reached. Wait until it resets, then send the message again.";
@@ -14,6 +14,15 @@ export function adviceFor(status: number | null, error: string): string | null {
   if (status !== null && status >= 500) return "The API failed. Try again in a moment.";
   if (status === 400)
     return "The API refused the request. If it happens again, start a new session or compact this one with /compact.";
+  return null;
+}
+
+/** What kind of problem an error is, in words; null if it has no name. */
+export function problemOf(status: number | null, error: string): string | null {
+  if (status === 401 || status === 403 || /authentication|login|api key/i.test(error)) return "Sign-in problem";
+  if (status === 429 || /rate.?limit/i.test(error)) return "Rate limit reached";
+  if (status === 529 || /overloaded/i.test(error)) return "The API is overloaded";
+  if (/maximum budget/i.test(error)) return "Cost limit reached";
   return null;
 }
 
