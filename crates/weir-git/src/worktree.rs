@@ -225,8 +225,9 @@ fn parse(text: &[u8]) -> Vec<Worktree> {
         let (name, value) = text.split_once(' ').unwrap_or((&text, ""));
         match name {
             "HEAD" => {
+                // A repository without a commit has zeros.
                 last.head =
-                    Commit::printed(value).filter(|head| head.as_str().bytes().any(|byte| byte != b'0'))
+                    Commit::printed(value).filter(|head| head.as_str().bytes().any(|byte| byte != b'0'));
             }
             "branch" => last.branch = value.strip_prefix("refs/heads/").map(str::to_owned),
             "prunable" => last.is_gone = true,
