@@ -44,6 +44,8 @@ pub(crate) struct Engine {
     pub(crate) transport: Transport,
     pub(crate) probe_cache: Option<Arc<ProbeCache>>,
     pub(crate) max_processes: usize,
+    /// How many CLIs wait for new sessions.
+    pub(crate) spares: usize,
     pub(crate) max_awaiting: usize,
     pub(crate) crowded_wait: Duration,
     pub(crate) idle: Duration,
@@ -82,6 +84,7 @@ impl Engine {
         options.trust.clone_from(&self.trust);
         options.worktree_setups = Some(worktree::setups_in(&self.data_directory));
         options.pool.max_processes = self.max_processes;
+        options.spares = self.spares;
         options.pool.max_awaiting = self.max_awaiting;
         options.crowded_wait = Some(self.crowded_wait);
         options.pool.idle = Some(self.idle);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, OnceCell};
 use weir_process::Lock;
-use weir_session::Pool;
+use weir_session::{Pool, Spares};
 use weir_store::SessionId;
 
 use crate::billing::Billing;
@@ -30,6 +30,8 @@ type Slot = Arc<OnceCell<Arc<LiveSession>>>;
 pub(crate) struct Core {
     pub(crate) options: HostOptions,
     pub(crate) pool: Pool,
+    /// CLIs that wait for new sessions.
+    pub(crate) spares: Spares,
     pub(crate) hub: Hub,
     pub(crate) counters: Counters,
     pub(crate) checkpoints: Arc<Checkpoints>,
@@ -45,6 +47,8 @@ pub(crate) struct Core {
     pub(crate) clock: SteadyClock,
     /// Whether the CLI could be used when somebody last asked.
     pub(crate) cli: LastReport,
+    /// Held while a session of the CLI is copied: two callers who want the same one get one copy.
+    pub(crate) taking_over: Mutex<()>,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -53,6 +57,7 @@ impl Core {
     pub(crate) fn new(options: HostOptions, lock: Option<Lock>) -> Self {
         Self {
             pool: Pool::new(options.pool.clone()),
+            spares: Spares::new(options.spares),
             checkpoints: Arc::new(Checkpoints::new(&options)),
             options,
             hub: Hub::default(),
@@ -64,6 +69,7 @@ impl Core {
             billing: OnceLock::new(),
             clock: SteadyClock::start(),
             cli: LastReport::default(),
+            taking_over: Mutex::default(),
             lock: Mutex::new(lock),
         }
     }
@@ -75,6 +81,7 @@ impl Core {
 
     pub(crate) fn shut_down(&self) {
         self.is_shutting_down.store(true, Ordering::Release);
+        self.spares.close();
         self.checkpoints.close();
         self.freed.notify_waiters();
     }

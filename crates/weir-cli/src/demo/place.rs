@@ -88,6 +88,7 @@ impl Place {
             transport: weir_process::Transport::Pipe,
             probe_cache: None,
             max_processes: 8,
+            spares: 0,
             max_awaiting: MAX_AWAITING,
             crowded_wait: CROWDED_WAIT,
             idle: Duration::from_secs(600),

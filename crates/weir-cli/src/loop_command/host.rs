@@ -97,6 +97,7 @@ pub(super) async fn open(
         transport: weir_process::Transport::Pipe,
         probe_cache: process.probe_cache.clone(),
         max_processes: parallel + EXTRA_PROCESSES,
+        spares: 0,
         max_awaiting: MAX_AWAITING,
         crowded_wait: CROWDED_WAIT,
         idle: IDLE,

@@ -92,6 +92,7 @@ impl Settings {
             transport: opts.transport.into(),
             probe_cache: folders::probe_cache(),
             max_processes: usize::from(opts.max_processes),
+            spares: opts.spares.map_or_else(crate::machine::spares, usize::from),
             max_awaiting: usize::from(opts.max_awaiting),
             crowded_wait: opts.crowded_wait,
             idle: opts.idle,

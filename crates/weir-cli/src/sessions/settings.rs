@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use crate::exit::UsageError;
 use crate::folders;
-use crate::opts::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use crate::opts::{ChangedOpts, ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
 use crate::serve::data_directory;
 use weir_host::Adoption;
+use weir_process::{Lock, LockError};
 use weir_session::transcripts::Transcripts;
 
 use super::live::{Live, live};
@@ -23,6 +24,14 @@ pub(super) enum Task {
     Show { id: String, json: bool },
     Adopt { id: String, way: Adoption, data: PathBuf },
     Export { id: String, form: Form, file: Option<PathBuf> },
+    Change { id: String, change: Change },
+}
+
+/// What to change about a session.
+pub(super) enum Change {
+    Title(String),
+    Tag(Option<String>),
+    Delete,
 }
 
 /// What to list.
@@ -66,6 +75,12 @@ impl Places {
         self.config.clone()
     }
 
+    /// Keeps other Weir processes away from a session that is changed.
+    pub(super) fn lock(&self, id: &str) -> Result<Option<Lock>, LockError> {
+        let path = |state: &PathBuf| state.join("locks").join(format!("session-{id}.lock"));
+        self.state.as_ref().map(|state| Lock::acquire(&path(state), "this session")).transpose()
+    }
+
     /// Live sessions that Weir started.
     pub(super) fn live(&self) -> Vec<Live> {
         self.state.as_deref().map(live).unwrap_or_default()
@@ -101,7 +116,14 @@ impl Settings {
                 };
                 (Task::Export { id, form, file: output }, places)
             }
+            Some(SessionsCommand::Rename { session, title }) => changed(session, Change::Title(title)),
+            Some(SessionsCommand::Tag { session, tag }) => changed(session, Change::Tag(tag)),
+            Some(SessionsCommand::Delete { session }) => changed(session, Change::Delete),
         };
         Ok(Self { task, places: Places::resolve(places) })
     }
+}
+
+fn changed(session: ChangedOpts, change: Change) -> (Task, PlacesOpts) {
+    (Task::Change { id: session.id, change }, session.places)
 }

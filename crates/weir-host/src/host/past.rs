@@ -1,7 +1,7 @@
 //! Sessions that the CLI keeps by itself, such as those of a terminal, and the projects that they worked in.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use weir_base::time::now_ms;
@@ -84,8 +84,7 @@ impl Host {
                 if !work.projects.contains(&past.cwd) {
                     work.projects.push(past.cwd.clone());
                 }
-                let is_own = core.options.store.find(Lookup::CliSession(past.id.clone())).wait()?.is_some();
-                if !is_own && work.sessions.len() < limit {
+                if !is_known(core, &past.id)? && work.sessions.len() < limit {
                     work.sessions.push(past);
                 }
             }
@@ -107,17 +106,78 @@ impl Host {
     /// written.
     pub async fn adopt(&self, id: &str, way: Adoption, by: &Actor) -> Result<SessionInfo, HostError> {
         self.check_open()?;
-        if way == Adoption::Same
-            && let Some(row) = self.core.options.store.find(Lookup::CliSession(id.to_owned())).await?
-        {
-            return Ok(self.info_of(&row));
-        }
-        let (id, by) = (id.to_owned(), by.name.clone());
-        let row = self.blocking(move |core| adopt(core, id, way, by)).await?;
-        let info = SessionInfo::of(&row);
+        let copy = HistoryCopy { way, ..HistoryCopy::new(id, SessionId::random(), "page", by) };
+        let row = self.blocking(move |core| {
+            let _alone = core.taking_over.lock().unwrap_or_else(PoisonError::into_inner);
+            if way == Adoption::Same
+                && let Some(row) = core.options.store.find(Lookup::CliSession(copy.past.clone())).wait()?
+            {
+                return Ok(row);
+            }
+            copy.make(core)
+        });
+        // It may be in memory already.
+        let info = self.info_of(&row.await?);
         self.core.hub.tell(&Arc::new(info.clone()));
         Ok(info)
     }
+
+    /// Like [`Host::adopt`], under the CLI's own id: whoever knows that id finds the session from now on. A second call
+    /// returns the session of the first.
+    ///
+    /// # Errors
+    /// If the CLI has no such session in a folder that sessions may work in, the host has it under another id, or the log
+    /// cannot be written.
+    pub async fn take_over(
+        &self,
+        id: &SessionId,
+        origin: &str,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        self.check_open()?;
+        let copy = HistoryCopy::new(id.as_str(), id.clone(), origin, by);
+        let row = self.blocking(move |core| {
+            let _alone = core.taking_over.lock().unwrap_or_else(PoisonError::into_inner);
+            let store = &core.options.store;
+            if let Some(row) = store.find(Lookup::Id(copy.session.clone())).wait()? {
+                return Ok(row);
+            }
+            match store.find(Lookup::CliSession(copy.past.clone())).wait()? {
+                Some(_) => Err(HostError::NoSuchPast(copy.past)),
+                None => copy.make(core),
+            }
+        });
+        let row = row.await?;
+        Ok(self.told(&row))
+    }
+
+    /// Tells those who follow all sessions of a new one.
+    fn told(&self, row: &StoredSession) -> SessionInfo {
+        let info = SessionInfo::of(row);
+        self.core.hub.tell(&Arc::new(info.clone()));
+        info
+    }
+}
+
+/// A copy of a session that the CLI keeps.
+struct HistoryCopy {
+    /// The CLI's id of it.
+    past: String,
+    /// The id of the copy.
+    session: SessionId,
+    origin: String,
+    by: String,
+    way: Adoption,
+}
+
+/// Whether a session of the CLI is one of the host's own, or was taken over under its id. Blocks.
+fn is_known(core: &Core, cli: &str) -> Result<bool, HostError> {
+    let store = &core.options.store;
+    if store.find(Lookup::CliSession(cli.to_owned())).wait()?.is_some() {
+        return Ok(true);
+    }
+    let Ok(id) = cli.parse() else { return Ok(false) };
+    Ok(store.find(Lookup::Id(id)).wait()?.is_some())
 }
 
 /// The sessions that a CLI runs right now. Blocks.
@@ -162,51 +222,60 @@ fn repositories(root: &Path) -> Vec<String> {
     names
 }
 
-fn adopt(core: &Core, id: String, way: Adoption, by: String) -> Result<StoredSession, HostError> {
-    let none = || HostError::NoSuchPast(id.clone());
-    let past = found(core)?.into_iter().find(|past| past.found.id == id).ok_or_else(none)?;
-    if way == Adoption::Same
-        && let Some(live) = live(core).into_iter().find(|live| live.id == id)
-    {
-        return Err(HostError::LiveElsewhere { pid: live.process.pid });
+impl HistoryCopy {
+    fn new(past: &str, session: SessionId, origin: &str, by: &Actor) -> Self {
+        let (past, origin, by) = (past.to_owned(), origin.to_owned(), by.name.clone());
+        Self { past, session, origin, by, way: Adoption::Copy }
     }
-    let described = described(core, &past).ok_or_else(none)?;
-    let loaded = LoadedTranscript::read(&past.found).map_err(|error| HostError::Failed(error.to_string()))?;
-    let (view, _) = loaded.view();
-    let store = &*core.options.store;
-    let session = SessionId::random();
-    let mut new = NewStoredSession::new(session.clone(), now_ms());
-    new.facts = SessionUpdate {
-        cwd: Some(described.cwd),
-        status: Some(FORKING.to_owned()),
-        ..SessionUpdate::default()
-    };
-    store.create(new).wait()?;
-    let mut events = events_of(&loaded);
-    while !events.is_empty() {
-        let rest = events.split_off(events.len().min(COPIED));
-        store.append(Append::new(session.clone(), std::mem::replace(&mut events, rest))).wait()?;
+
+    /// Copies the history. Blocks.
+    fn make(self, core: &Core) -> Result<StoredSession, HostError> {
+        let Self { past, session, origin, by, way } = self;
+        let none = || HostError::NoSuchPast(past.clone());
+        let found = found(core)?.into_iter().find(|found| found.found.id == past).ok_or_else(none)?;
+        if way == Adoption::Same
+            && let Some(live) = live(core).into_iter().find(|live| live.id == past)
+        {
+            return Err(HostError::LiveElsewhere { pid: live.process.pid });
+        }
+        let described = described(core, &found).ok_or_else(none)?;
+        let loaded = LoadedTranscript::read(&found.found);
+        let loaded = loaded.map_err(|error| HostError::Failed(error.to_string()))?;
+        let (view, _) = loaded.view();
+        let store = &*core.options.store;
+        let mut new = NewStoredSession::new(session.clone(), now_ms());
+        new.facts = SessionUpdate {
+            cwd: Some(described.cwd),
+            status: Some(FORKING.to_owned()),
+            ..SessionUpdate::default()
+        };
+        store.create(new).wait()?;
+        let mut events = events_of(&loaded);
+        while !events.is_empty() {
+            let rest = events.split_off(events.len().min(COPIED));
+            store.append(Append::new(session.clone(), std::mem::replace(&mut events, rest))).wait()?;
+        }
+        let is_copy = way == Adoption::Copy;
+        let kept = KeptSettings {
+            fork_of: Some(past.clone()).filter(|_| is_copy),
+            inherited_usd: view.cost.usd.filter(|_| is_copy),
+            title: Some(described.title),
+            origin,
+            created_by: by,
+            ..KeptSettings::default()
+        };
+        let mut append = Append::new(session.clone(), Vec::new());
+        append.update = SessionUpdate {
+            at: Some(now_ms()),
+            status: Some(SessionStatus::Idle.as_str().to_owned()),
+            settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
+            cli_session: Some(past).filter(|_| !is_copy),
+            cost_usd: view.cost.usd.filter(|_| !is_copy),
+            ..SessionUpdate::default()
+        };
+        store.append(append).wait()?;
+        store.find(Lookup::Id(session.clone())).wait()?.ok_or(HostError::NotFound(session))
     }
-    let is_copy = way == Adoption::Copy;
-    let kept = KeptSettings {
-        fork_of: Some(id.clone()).filter(|_| is_copy),
-        inherited_usd: view.cost.usd.filter(|_| is_copy),
-        title: Some(described.title),
-        origin: "page".to_owned(),
-        created_by: by,
-        ..KeptSettings::default()
-    };
-    let mut append = Append::new(session.clone(), Vec::new());
-    append.update = SessionUpdate {
-        at: Some(now_ms()),
-        status: Some(SessionStatus::Idle.as_str().to_owned()),
-        settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
-        cli_session: Some(id).filter(|_| !is_copy),
-        cost_usd: view.cost.usd.filter(|_| !is_copy),
-        ..SessionUpdate::default()
-    };
-    store.append(append).wait()?;
-    store.find(Lookup::Id(session.clone())).wait()?.ok_or(HostError::NotFound(session))
 }
 
 /// The events that the session would have in our log.
