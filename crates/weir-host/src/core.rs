@@ -43,7 +43,7 @@ pub(crate) struct Core {
     pub(crate) billing: OnceLock<Arc<dyn Billing>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
-    /// Whether the CLI could be used when somebody last asked.
+    /// Whether the CLI could be used when this was last asked.
     pub(crate) cli: LastReport,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
