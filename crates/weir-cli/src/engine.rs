@@ -39,6 +39,8 @@ pub(crate) struct Engine {
     pub(crate) transport: Transport,
     pub(crate) probe_cache: Option<Arc<ProbeCache>>,
     pub(crate) pool: PoolOptions,
+    /// How many CLIs wait for new sessions.
+    pub(crate) spares: usize,
     pub(crate) crowded_wait: Option<Duration>,
     pub(crate) ask_timeout: Option<Duration>,
     pub(crate) retention: Retention,
@@ -61,6 +63,7 @@ impl Engine {
             transport: Transport::Pipe,
             probe_cache: folders::probe_cache(),
             pool: PoolOptions::default(),
+            spares: 0,
             crowded_wait: Some(Duration::from_secs(10 * 60)),
             ask_timeout: None,
             retention: Retention::default(),
@@ -96,6 +99,7 @@ impl Engine {
         options.roots.clone_from(&self.roots);
         options.trust.clone_from(&self.trust);
         options.pool = self.pool.clone();
+        options.spares = self.spares;
         options.crowded_wait = self.crowded_wait;
         options.state_directory = Some(self.state());
         options.cli_config = self.cli_config();

@@ -15,6 +15,7 @@ mod explain;
 mod fence;
 mod folders;
 mod loop_command;
+mod machine;
 mod man;
 mod opts;
 mod replay;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, OnceCell};
 use weir_process::Lock;
-use weir_session::Pool;
+use weir_session::{Pool, Spares};
 use weir_store::SessionId;
 
 use crate::billing::Billing;
@@ -30,6 +30,8 @@ type Slot = Arc<OnceCell<Arc<LiveSession>>>;
 pub(crate) struct Core {
     pub(crate) options: HostOptions,
     pub(crate) pool: Pool,
+    /// CLIs that wait for new sessions.
+    pub(crate) spares: Spares,
     pub(crate) hub: Hub,
     pub(crate) counters: Counters,
     pub(crate) checkpoints: Arc<Checkpoints>,
@@ -53,6 +55,7 @@ impl Core {
     pub(crate) fn new(options: HostOptions, lock: Option<Lock>) -> Self {
         Self {
             pool: Pool::new(options.pool.clone()),
+            spares: Spares::new(options.spares),
             checkpoints: Arc::new(Checkpoints::new(&options)),
             options,
             hub: Hub::default(),
@@ -75,6 +78,7 @@ impl Core {
 
     pub(crate) fn shut_down(&self) {
         self.is_shutting_down.store(true, Ordering::Release);
+        self.spares.close();
         self.checkpoints.close();
         self.freed.notify_waiters();
     }

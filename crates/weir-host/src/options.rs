@@ -24,6 +24,9 @@ pub struct HostOptions {
     pub store: Arc<dyn Store>,
     /// Limits for processes.
     pub pool: PoolOptions,
+    /// How many started CLIs wait for new sessions in any folder, so that their first answer comes sooner; each takes
+    /// about 160 MB. They are not counted in `pool.max_processes`. None by default.
+    pub spares: usize,
     /// Makes the options of a session.
     pub recipe: Recipe,
     /// Working directories must be inside one of these. If empty, no session can be created.
@@ -73,6 +76,7 @@ impl HostOptions {
         Self {
             store,
             pool: PoolOptions::default(),
+            spares: 0,
             recipe: Arc::new(recipe),
             roots: Vec::new(),
             trust: None,

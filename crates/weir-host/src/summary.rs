@@ -258,6 +258,7 @@ pub(crate) fn failure_by(error: &SessionError) -> Failure {
         {
             FailureKind::Unsupported
         }
+        SessionError::NotSupported { .. } => FailureKind::Unsupported,
         SessionError::NotStarted(_) => FailureKind::NotStarted,
         SessionError::Died { exit, .. } if exit.is_success() => FailureKind::NoResult,
         SessionError::Died { .. } => FailureKind::Died,

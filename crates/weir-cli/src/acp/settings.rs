@@ -42,16 +42,16 @@ impl Settings {
             }
             offer.commands.push(name);
         }
+        let mut pool = PoolOptions::default();
+        pool.max_processes = usize::from(opts.max_processes);
+        pool.idle = Some(opts.idle);
         let engine = Engine {
             fence,
             program: opts.claude,
             secrets,
             log_directory: opts.log_dir,
-            pool: PoolOptions {
-                max_processes: usize::from(opts.max_processes),
-                idle: Some(opts.idle),
-                ..PoolOptions::default()
-            },
+            pool,
+            spares: opts.spares.map_or_else(crate::machine::spares, usize::from),
             ask_timeout: opts.ask_timeout,
             ..Engine::new(data_directory, roots, environment)
         };

@@ -81,12 +81,14 @@ pub(super) async fn open(
     let roots = std::iter::once(places.workspace.clone()).chain(roots).collect();
     let bridge = bridge.map(serve::lock_bridge).transpose()?;
     let sessions = LoopSessions::default();
+    let mut pool = PoolOptions::default();
+    pool.max_processes = parallel + EXTRA_PROCESSES;
     let engine = Engine {
         fence: process.fence.clone(),
         program: process.program.clone(),
         secrets: process.secrets.clone(),
         probe_cache: process.probe_cache.clone(),
-        pool: PoolOptions { max_processes: parallel + EXTRA_PROCESSES, ..PoolOptions::default() },
+        pool,
         ..Engine::new(data.clone(), roots, process.environment.clone())
     };
     let loop_sessions = sessions.clone();

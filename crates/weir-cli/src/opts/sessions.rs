@@ -6,10 +6,10 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::values;
 
-/// Lists, shows and exports live and past sessions
+/// Lists, shows, exports, renames and deletes live and past sessions
 ///
 /// Live sessions are found by Weir's own locks, past ones by the transcripts that the CLI keeps in its folder
-/// (CLAUDE_CONFIG_DIR, or ~/.claude). Nothing in that folder is changed.
+/// (CLAUDE_CONFIG_DIR, or ~/.claude). Nothing in that folder is changed, except by `rename`, `tag` and `delete`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct SessionsOpts {
@@ -68,6 +68,38 @@ pub(crate) enum SessionsCommand {
         #[command(flatten)]
         places: PlacesOpts,
     },
+    /// Gives a session a title, which the CLI shows too
+    Rename {
+        #[command(flatten)]
+        session: ChangedOpts,
+
+        /// The title
+        title: String,
+    },
+    /// Gives a session a tag, or takes it away
+    Tag {
+        #[command(flatten)]
+        session: ChangedOpts,
+
+        /// The tag; without one, the session has none afterwards
+        tag: Option<String>,
+    },
+    /// Deletes a session with the transcripts of its sub-agents; it cannot be resumed afterwards
+    Delete {
+        #[command(flatten)]
+        session: ChangedOpts,
+    },
+}
+
+/// A session that is changed.
+#[derive(Debug, Args)]
+pub(crate) struct ChangedOpts {
+    /// The session's id, or the beginning of it
+    #[arg(value_parser = values::session)]
+    pub(crate) id: String,
+
+    #[command(flatten)]
+    pub(crate) places: PlacesOpts,
 }
 
 /// Where sessions are looked for.

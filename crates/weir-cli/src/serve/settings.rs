@@ -78,6 +78,10 @@ impl Settings {
             drain: opts.listen.drain,
             settings,
         };
+        let mut pool = PoolOptions::default();
+        pool.max_processes = usize::from(opts.max_processes);
+        pool.max_awaiting = usize::from(opts.max_awaiting);
+        pool.idle = Some(opts.idle);
         let engine = Engine {
             fence,
             tools: opts.tools,
@@ -85,12 +89,8 @@ impl Settings {
             secrets,
             log_directory: opts.log_dir,
             transport: opts.transport.into(),
-            pool: PoolOptions {
-                max_processes: usize::from(opts.max_processes),
-                max_awaiting: usize::from(opts.max_awaiting),
-                idle: Some(opts.idle),
-                ..PoolOptions::default()
-            },
+            pool,
+            spares: opts.spares.map_or_else(crate::machine::spares, usize::from),
             crowded_wait: Some(opts.crowded_wait),
             ask_timeout: opts.ask_timeout,
             retention: Retention { keep_for: opts.keep_for, keep_bytes: opts.keep_size },

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::exit::UsageError;
 use crate::folders;
-use crate::opts::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use crate::opts::{ChangedOpts, ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use weir_process::{Lock, LockError};
 use weir_session::transcripts::Transcripts;
 
 use super::live::{Live, live};
@@ -20,6 +21,14 @@ pub(super) enum Task {
     List(List),
     Show { id: String, json: bool },
     Export { id: String, form: Form, file: Option<PathBuf> },
+    Change { id: String, change: Change },
+}
+
+/// What to change about a session.
+pub(super) enum Change {
+    Title(String),
+    Tag(Option<String>),
+    Delete,
 }
 
 /// What to list.
@@ -58,6 +67,12 @@ impl Places {
         self.config.as_deref().map(Transcripts::below).ok_or_else(|| UsageError(none.to_owned()))
     }
 
+    /// Keeps other Weir processes away from a session that is changed.
+    pub(super) fn lock(&self, id: &str) -> Result<Option<Lock>, LockError> {
+        let path = |state: &PathBuf| state.join("locks").join(format!("session-{id}.lock"));
+        self.state.as_ref().map(|state| Lock::acquire(&path(state), "this session")).transpose()
+    }
+
     /// Live sessions that Weir started.
     pub(super) fn live(&self) -> Vec<Live> {
         self.state.as_deref().map(live).unwrap_or_default()
@@ -89,7 +104,14 @@ impl Settings {
                 };
                 (Task::Export { id, form, file: output }, places)
             }
+            Some(SessionsCommand::Rename { session, title }) => changed(session, Change::Title(title)),
+            Some(SessionsCommand::Tag { session, tag }) => changed(session, Change::Tag(tag)),
+            Some(SessionsCommand::Delete { session }) => changed(session, Change::Delete),
         };
         Ok(Self { task, places: Places::resolve(places) })
     }
+}
+
+fn changed(session: ChangedOpts, change: Change) -> (Task, PlacesOpts) {
+    (Task::Change { id: session.id, change }, session.places)
 }

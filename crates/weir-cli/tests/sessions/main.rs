@@ -47,6 +47,36 @@ fn json_has_a_line_for_each_session() {
 }
 
 #[test]
+fn a_session_is_renamed_tagged_and_deleted() {
+    let place = Place::new();
+    let id = run_session(&place, SAYS_HELLO);
+    let short = &id[..8];
+    place.weir(&["sessions", "rename", short, "The dam"]).expect(0);
+    place.weir(&["sessions", "tag", short, "water"]).expect(0);
+    let row = &place.weir(&["sessions", "--json"]).expect(0).json_lines()[0];
+    assert_eq!((&row["title"], &row["tag"]), (&Value::from("The dam"), &Value::from("water")));
+    let file = PathBuf::from(row["file"].as_str().unwrap());
+    // The CLI can still continue it.
+    place.weir(&["run", "-q", "--resume", &id, SAYS_HELLO]).expect(0);
+    place.weir(&["sessions", "rename", short, ""]).expect(1);
+    let deleted = place.weir(&["sessions", "delete", short]).expect(0);
+    assert_eq!(deleted.text().trim(), format!("deleted {id}"));
+    assert!(!file.exists());
+    place.weir(&["sessions", "delete", short]).expect(1);
+}
+
+#[test]
+fn a_live_session_is_not_deleted() {
+    let place = Place::new();
+    let running = Running::start(place.command(&["run", IS_SLOW]));
+    running.wait_for("one");
+    let id = place.weir(&["sessions", "--json"]).expect(0).json_lines()[0]["id"].as_str().unwrap().to_owned();
+    let refused = place.weir(&["sessions", "delete", &id]).expect(1);
+    assert!(refused.stderr.contains("this session"), "{refused:?}");
+    assert_eq!(place.weir(&["sessions", "--json"]).expect(0).json_lines().len(), 1);
+}
+
+#[test]
 fn sessions_are_listed_by_folder() {
     let place = Place::new();
     run_session(&place, SAYS_HELLO);

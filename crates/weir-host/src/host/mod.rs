@@ -111,7 +111,8 @@ impl Host {
         }
         numbers.max_processes = self.core.options.pool.max_processes as u64;
         numbers.max_awaiting_person = self.core.options.pool.max_awaiting as u64;
-        numbers.spare_processes = self.core.pool.live_spares() as u64;
+        numbers.spare_processes = (self.core.pool.live_spares() + self.core.spares.ready()) as u64;
+        numbers.sessions_from_spares = self.core.spares.taken();
         (numbers.checkpoints_running, numbers.checkpoints) = self.core.checkpoints.numbers();
         numbers.list_viewers = self.core.hub.watchers() as u64;
         numbers

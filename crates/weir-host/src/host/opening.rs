@@ -42,6 +42,7 @@ impl Host {
         let host = Self { _keeper: Arc::new(Keeper(Arc::clone(&core))), core };
         host.close_what_was_open().await?;
         crate::retention::start(&host.core);
+        crate::work::prepare_spares(&host.core);
         Ok(host)
     }
 

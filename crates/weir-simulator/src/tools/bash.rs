@@ -36,7 +36,7 @@ pub(super) fn run(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Outcome {
         Ok(outputs) => outputs,
         Err(error) => return Outcome::failure(format!("cannot write the output of the command: {error}")),
     };
-    let started = outputs.files().and_then(|files| shell::start(&command, &sim.cwd, files, &agent.cancel));
+    let started = outputs.files().and_then(|files| shell::start(&command, sim.cwd(), files, &agent.cancel));
     let ended = match started {
         Ok(running) => running.wait(Some(timeout)),
         Err(error) => return Outcome::failure(format!("cannot start bash: {error}")),
@@ -141,7 +141,7 @@ fn in_background(sim: &Arc<Sim>, agent: &Agent, call: &Call, command: &str) -> O
         Err(error) => return Outcome::failure(format!("cannot write {}: {error}", path.display())),
     };
     let cancel = Cancel::new();
-    let running = match shell::start(command, &sim.cwd, files, &cancel) {
+    let running = match shell::start(command, sim.cwd(), files, &cancel) {
         Ok(running) => running,
         Err(error) => return Outcome::failure(format!("cannot start bash: {error}")),
     };
