@@ -47,6 +47,8 @@ pub(crate) struct Core {
     pub(crate) clock: SteadyClock,
     /// Whether the CLI could be used when this was last asked.
     pub(crate) cli: LastReport,
+    /// Held while a session of the CLI is copied: two callers who want the same one get one copy.
+    pub(crate) taking_over: Mutex<()>,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -67,6 +69,7 @@ impl Core {
             billing: OnceLock::new(),
             clock: SteadyClock::start(),
             cli: LastReport::default(),
+            taking_over: Mutex::default(),
             lock: Mutex::new(lock),
         }
     }

@@ -1,6 +1,7 @@
 //! Summaries of sessions, as lists show them.
 
 use serde::{Deserialize, Serialize};
+use weir_session::Effort;
 use weir_store::StoredSession;
 
 use crate::settings::KeptSettings;
@@ -24,6 +25,9 @@ pub struct SessionInfo {
     pub model: Option<String>,
     /// Permission mode.
     pub permission_mode: Option<String>,
+    /// How thoroughly the model works; none for the CLI's default.
+    #[serde(default)]
+    pub effort: Option<Effort>,
     /// What it is doing.
     pub status: SessionStatus,
     /// Whether only background work runs: its turn is over, and a message is answered at once.
@@ -162,6 +166,7 @@ impl SessionInfo {
             cwd: row.cwd.clone().unwrap_or_default(),
             model: row.model.clone().filter(|model| !model.is_empty()),
             permission_mode: kept.spec.permission_mode.clone(),
+            effort: kept.spec.effort,
             status: SessionStatus::parse(&row.status),
             background: false,
             waiting_for: WaitingFor {

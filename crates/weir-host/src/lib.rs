@@ -81,6 +81,6 @@ pub use watch::{Format, Watch, WatchQuery};
 pub use watch_event::{
     ChangesEvent, Frame, HeartbeatEvent, HelloEvent, MessagesEvent, ResumeKind, SnapshotEvent, WatchEvent,
 };
-pub use weir_session::{Decision, SessionSpec};
+pub use weir_session::{Decision, Effort, SessionSpec};
 pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Snippet, Space, StoreError, Usage};
 pub use weir_transcript::{Failure, FailureKind, MessageState};

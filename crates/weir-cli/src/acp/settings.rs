@@ -1,8 +1,9 @@
 //! Turns command-line options into settings of `weir acp`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use weir_acp::Offer;
+use anyhow::Context as _;
+use weir_acp::{Dial, Offer};
 use weir_server::ServerSettings;
 use weir_session::PoolOptions;
 
@@ -15,12 +16,15 @@ use crate::serve::data_directory;
 
 /// Settings of `weir acp`, for the case that it hosts sessions itself.
 pub(crate) struct Settings {
+    /// The server that has the sessions instead.
+    pub(super) server: Option<Dial>,
     pub(super) engine: Engine,
     pub(super) offer: Offer,
 }
 
 impl Settings {
     pub(super) fn resolve(opts: AcpOpts) -> anyhow::Result<Self> {
+        let server = opts.server.map(|address| dial(&address, opts.token_file.as_deref())).transpose()?;
         let data_directory = data_directory(opts.data)?;
         let roots = roots(opts.root)?;
         let (environment, secrets) = environment(&opts.env, &[])?;
@@ -55,8 +59,19 @@ impl Settings {
             ask_timeout: opts.ask_timeout,
             ..Engine::new(data_directory, roots, environment)
         };
-        Ok(Self { engine, offer })
+        Ok(Self { server, engine, offer })
     }
+}
+
+/// The server at this address, with the token of the file or of the environment.
+fn dial(address: &str, token_file: Option<&Path>) -> anyhow::Result<Dial> {
+    let token = match token_file {
+        Some(file) => {
+            Some(std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?)
+        }
+        None => std::env::var("WEIR_TOKEN").ok().filter(|token| !token.is_empty()),
+    };
+    Dial::new(address, token.as_deref()).map_err(|error| UsageError(format!("--server: {error}")).into())
 }
 
 /// What editors can choose from where a server with these settings has the sessions.

@@ -1,7 +1,7 @@
 //! Sessions that the CLI keeps by itself, such as those of a terminal, and the projects that they worked in.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use weir_base::time::now_ms;
@@ -65,8 +65,7 @@ impl Host {
                 if !work.projects.contains(&past.cwd) {
                     work.projects.push(past.cwd.clone());
                 }
-                let is_own = core.options.store.find(Lookup::CliSession(past.id.clone())).wait()?.is_some();
-                if !is_own && work.sessions.len() < limit {
+                if !is_known(core, &past.id)? && work.sessions.len() < limit {
                     work.sessions.push(past);
                 }
             }
@@ -87,12 +86,66 @@ impl Host {
     /// If the CLI has no such session in a folder that sessions may work in, or the log cannot be written.
     pub async fn adopt(&self, id: &str, by: &Actor) -> Result<SessionInfo, HostError> {
         self.check_open()?;
-        let (id, by) = (id.to_owned(), by.name.clone());
-        let row = self.blocking(move |core| adopt(core, id, by)).await?;
-        let info = SessionInfo::of(&row);
-        self.core.hub.tell(&Arc::new(info.clone()));
-        Ok(info)
+        let copy = HistoryCopy::new(id, SessionId::random(), "page", by);
+        let row = self.blocking(move |core| copy.make(core)).await?;
+        Ok(self.told(&row))
     }
+
+    /// Like [`Host::adopt`], under the CLI's own id: whoever knows that id finds the session from now on. A second call
+    /// returns the session of the first.
+    ///
+    /// # Errors
+    /// If the CLI has no such session in a folder that sessions may work in, the host has it under another id, or the log
+    /// cannot be written.
+    pub async fn take_over(
+        &self,
+        id: &SessionId,
+        origin: &str,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        self.check_open()?;
+        let copy = HistoryCopy::new(id.as_str(), id.clone(), origin, by);
+        let row = self.blocking(move |core| {
+            let _alone = core.taking_over.lock().unwrap_or_else(PoisonError::into_inner);
+            let store = &core.options.store;
+            if let Some(row) = store.find(Lookup::Id(copy.session.clone())).wait()? {
+                return Ok(row);
+            }
+            match store.find(Lookup::CliSession(copy.past.clone())).wait()? {
+                Some(_) => Err(HostError::NoSuchPast(copy.past)),
+                None => copy.make(core),
+            }
+        });
+        let row = row.await?;
+        Ok(self.told(&row))
+    }
+
+    /// Tells those who follow all sessions of a new one.
+    fn told(&self, row: &StoredSession) -> SessionInfo {
+        let info = SessionInfo::of(row);
+        self.core.hub.tell(&Arc::new(info.clone()));
+        info
+    }
+}
+
+/// A copy of a session that the CLI keeps.
+struct HistoryCopy {
+    /// The CLI's id of it.
+    past: String,
+    /// The id of the copy.
+    session: SessionId,
+    origin: String,
+    by: String,
+}
+
+/// Whether a session of the CLI is one of the host's own, or was taken over under its id. Blocks.
+fn is_known(core: &Core, cli: &str) -> Result<bool, HostError> {
+    let store = &core.options.store;
+    if store.find(Lookup::CliSession(cli.to_owned())).wait()?.is_some() {
+        return Ok(true);
+    }
+    let Ok(id) = cli.parse() else { return Ok(false) };
+    Ok(store.find(Lookup::Id(id)).wait()?.is_some())
 }
 
 /// The newest transcripts of the CLI. Blocks.
@@ -130,43 +183,51 @@ fn repositories(root: &Path) -> Vec<String> {
     names
 }
 
-fn adopt(core: &Core, id: String, by: String) -> Result<StoredSession, HostError> {
-    let none = || HostError::NoSuchPast(id.clone());
-    let past = found(core)?.into_iter().find(|past| past.found.id == id).ok_or_else(none)?;
-    let described = described(core, &past).ok_or_else(none)?;
-    let loaded = LoadedTranscript::read(&past.found).map_err(|error| HostError::Failed(error.to_string()))?;
-    let (view, _) = loaded.view();
-    let store = &*core.options.store;
-    let session = SessionId::random();
-    let mut new = NewStoredSession::new(session.clone(), now_ms());
-    new.facts = SessionUpdate {
-        cwd: Some(described.cwd),
-        status: Some(FORKING.to_owned()),
-        ..SessionUpdate::default()
-    };
-    store.create(new).wait()?;
-    let mut events = events_of(&loaded);
-    while !events.is_empty() {
-        let rest = events.split_off(events.len().min(COPIED));
-        store.append(Append::new(session.clone(), std::mem::replace(&mut events, rest))).wait()?;
+impl HistoryCopy {
+    fn new(past: &str, session: SessionId, origin: &str, by: &Actor) -> Self {
+        Self { past: past.to_owned(), session, origin: origin.to_owned(), by: by.name.clone() }
     }
-    let kept = KeptSettings {
-        fork_of: Some(id),
-        inherited_usd: view.cost.usd,
-        title: Some(described.title),
-        origin: "page".to_owned(),
-        created_by: by,
-        ..KeptSettings::default()
-    };
-    let mut append = Append::new(session.clone(), Vec::new());
-    append.update = SessionUpdate {
-        at: Some(now_ms()),
-        status: Some(SessionStatus::Idle.as_str().to_owned()),
-        settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
-        ..SessionUpdate::default()
-    };
-    store.append(append).wait()?;
-    store.find(Lookup::Id(session.clone())).wait()?.ok_or(HostError::NotFound(session))
+
+    /// Copies the history. Blocks.
+    fn make(self, core: &Core) -> Result<StoredSession, HostError> {
+        let Self { past, session, origin, by } = self;
+        let none = || HostError::NoSuchPast(past.clone());
+        let found = found(core)?.into_iter().find(|found| found.found.id == past).ok_or_else(none)?;
+        let described = described(core, &found).ok_or_else(none)?;
+        let loaded = LoadedTranscript::read(&found.found);
+        let loaded = loaded.map_err(|error| HostError::Failed(error.to_string()))?;
+        let (view, _) = loaded.view();
+        let store = &*core.options.store;
+        let mut new = NewStoredSession::new(session.clone(), now_ms());
+        new.facts = SessionUpdate {
+            cwd: Some(described.cwd),
+            status: Some(FORKING.to_owned()),
+            ..SessionUpdate::default()
+        };
+        store.create(new).wait()?;
+        let mut events = events_of(&loaded);
+        while !events.is_empty() {
+            let rest = events.split_off(events.len().min(COPIED));
+            store.append(Append::new(session.clone(), std::mem::replace(&mut events, rest))).wait()?;
+        }
+        let kept = KeptSettings {
+            fork_of: Some(past),
+            inherited_usd: view.cost.usd,
+            title: Some(described.title),
+            origin,
+            created_by: by,
+            ..KeptSettings::default()
+        };
+        let mut append = Append::new(session.clone(), Vec::new());
+        append.update = SessionUpdate {
+            at: Some(now_ms()),
+            status: Some(SessionStatus::Idle.as_str().to_owned()),
+            settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
+            ..SessionUpdate::default()
+        };
+        store.append(append).wait()?;
+        store.find(Lookup::Id(session.clone())).wait()?.ok_or(HostError::NotFound(session))
+    }
 }
 
 /// The events that the session would have in our log.

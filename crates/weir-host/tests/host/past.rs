@@ -63,6 +63,27 @@ async fn a_session_of_a_terminal_is_listed_and_continued_as_a_copy() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_taken_over_has_its_id_and_exists_once() {
+    let place = Place::new();
+    let cli = terminal(&place).await;
+    let host = Host::open(newcomer(&place)).await.unwrap();
+    let id: SessionId = cli.parse().unwrap();
+    let me = me();
+    let (one, two) = tokio::join!(host.take_over(&id, "acp", &me), host.take_over(&id, "acp", &me));
+    assert_eq!((one.unwrap().id, two.unwrap().id), (cli.clone(), cli.clone()));
+    assert_eq!(texts(&host.transcript(&id, None, 100).await.unwrap()), ["Four mills."]);
+    assert_eq!(host.list(weir_host::ListSessions::default()).await.unwrap().sessions.len(), 1);
+    assert!(host.past_work(10).await.unwrap().sessions.is_empty(), "it is one of the host's own");
+    assert_eq!(ask(&host, &id, says("And a weir.")).await, "And a weir.");
+    let own: SessionId = host.info(&id).await.unwrap().cli_session_id.unwrap().parse().unwrap();
+    assert_ne!(own, id, "the other one stays as it is");
+    // The CLI's name of one of the host's own is none of another session.
+    let refused = host.take_over(&own, "acp", &me).await;
+    assert!(matches!(refused, Err(HostError::NoSuchPast(_))), "{refused:?}");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
 async fn nothing_outside_the_roots_and_nothing_unknown_is_continued() {
     let place = Place::new();
     let cli = terminal(&place).await;
