@@ -27,32 +27,19 @@ mod serve;
 mod service;
 mod sessions;
 mod signals;
+mod simulated;
 mod store;
 mod token;
 mod trust;
 mod version;
 mod worktree;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// Called with this subcommand or under this name, `weir` acts as a simulated CLI: for the demo, the self-test and tests.
-const SIMULATED: &str = "simulated-claude";
-
-/// The arguments for the simulated CLI, if `weir` was called as one.
-fn simulated_arguments() -> Option<Vec<String>> {
-    let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
-    let name = PathBuf::from(arguments.next().unwrap_or_default());
-    if name.file_stem().is_some_and(|stem| stem == SIMULATED) {
-        return Some(arguments.collect());
-    }
-    (arguments.next()? == SIMULATED).then(|| arguments.collect())
-}
-
 fn main() -> ExitCode {
-    if let Some(arguments) = simulated_arguments() {
+    if let Some(arguments) = simulated::arguments() {
         return weir_simulator::play(&arguments);
     }
     let opts = opts::Opts::parse();

@@ -293,7 +293,7 @@ impl Host {
         let page = self.core.options.store.list(query).await?;
         let folder =
             |row: &weir_store::StoredSession| Some((row.id.to_string(), PathBuf::from(row.cwd.as_ref()?)));
-        Ok(page.conversations.iter().filter_map(folder).collect())
+        Ok(page.sessions.iter().filter_map(folder).collect())
     }
 
     /// Ends the processes below a folder that have nothing to do.

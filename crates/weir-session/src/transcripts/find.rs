@@ -63,7 +63,7 @@ pub enum FindError {
     System {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
 }
