@@ -45,7 +45,7 @@ pub(crate) struct Core {
     pub(crate) billing: OnceLock<Arc<dyn Billing>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
-    /// Whether the CLI could be used when somebody last asked.
+    /// Whether the CLI could be used when this was last asked.
     pub(crate) cli: LastReport,
     /// Held while a session of the CLI is copied: two callers who want the same one get one copy.
     pub(crate) taking_over: Mutex<()>,

@@ -123,16 +123,11 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The longest description of a finding, in bytes.
+/// The longest description of a finding, in characters.
 const MAX_WHAT: usize = 400;
 
 pub(crate) fn finding(kind: FindingKind, file: &str, what: String) -> Finding {
-    let mut what = what;
-    if what.len() > MAX_WHAT {
-        what.truncate(what.floor_char_boundary(MAX_WHAT));
-        what.push('…');
-    }
-    Finding { kind, file: file.to_owned(), what }
+    Finding { kind, file: file.to_owned(), what: weir_base::text::shorten(&what, MAX_WHAT).into_owned() }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Asking an editor what waits for a person. The first answer counts, whoever gives it; when somebody else was faster,
-//! the task ends and what the editor shows is withdrawn.
+//! Asking an editor what waits for a person. The first answer counts, wherever it comes from; if another client was
+//! faster, the task ends and what the editor shows is withdrawn.
 
 use std::sync::{Arc, Weak};
 
@@ -75,7 +75,7 @@ impl Asking {
         }
     }
 
-    /// What to do if the editor cannot be asked: denied where nobody else would answer, left to the others elsewhere.
+    /// What to do if the editor cannot be asked: denied where no one else would answer, left to the others elsewhere.
     fn unasked(&self) -> Option<Decision> {
         let connection = self.connection.upgrade()?;
         let gone = self.editor.is_incoming_closed();

@@ -189,7 +189,7 @@ async fn the_first_answer_wins_and_the_others_are_withdrawn() {
     assert!(place.directory().join("a").exists());
     // Too late: it changes nothing, and the connection lives.
     one.respond(&first["id"], selected("reject")).await;
-    // Somebody who is no editor answers.
+    // A caller that is not an editor answers.
     let asked = one.prompt(&session, &write(&place, "b")).await;
     let (first, _) =
         (one.asked("session/request_permission").await, two.asked("session/request_permission").await);

@@ -4,8 +4,10 @@
 
 mod edit;
 mod find;
+mod live;
 mod load;
 
 pub use edit::{AgentFile, EditError};
 pub use find::{FindError, PastSession, TranscriptFile, Transcripts};
+pub use live::{LiveSession, live_sessions};
 pub use load::LoadedTranscript;
