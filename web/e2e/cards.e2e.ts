@@ -247,7 +247,6 @@ describe("the permission card", () => {
     const page = await openAs(open(), server, "approver", session.id);
     const shown = card(page, "Permission for Write");
     await shown.getByText("Replace this file?").waitFor();
-    await shown.getByText("Replaces the file").waitFor();
     await shown.getByText("This file exists. 2 lines of it will be lost.").waitFor();
     await shown.locator(".removed", { hasText: "The only copy." }).waitFor();
     await press(page, "Permission for Write", "Allow once");
@@ -300,6 +299,17 @@ describe("the permission card", () => {
     await page.keyboard.press("d");
     await shown.getByLabel(/What should it do instead/).waitFor();
     await page.keyboard.press("Escape");
+    await press(page, BASH, "Allow once");
+    await over(server, page, session);
+    expect(existsSync(join(server.root, "a"))).toBe(true);
+  });
+
+  it("says that only a person may decide, if the CLI says so", async () => {
+    // As an admin, who could otherwise let it run unasked.
+    const { server, session, page } = await asked("admin", [
+      { ...make("a"), misbehave: { ask_with: { requires_user_interaction: true } } },
+    ]);
+    await card(page, BASH).getByText("Only a person may decide this.").waitFor();
     await press(page, BASH, "Allow once");
     await over(server, page, session);
     expect(existsSync(join(server.root, "a"))).toBe(true);
@@ -379,6 +389,27 @@ describe("the plan card", () => {
       expect((await server.info(session.id)).permission_mode).toBe(mode);
     });
   }
+
+  it("is rejected with the keyboard alone, and Escape closes only the field", async () => {
+    const { server, session, page } = await planned("approver", "default");
+    const field = card(page, PLAN).getByLabel(/What should be different/);
+    await ready(page, PLAN);
+    await page.keyboard.press("r");
+    await page.keyboard.press("d");
+    await field.waitFor();
+    await until("the field has the focus", () => field.evaluate((element) => element.matches(":focus")));
+    await page.keyboard.type("Smaller");
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+    await ready(page, PLAN);
+    await page.keyboard.press("d");
+    expect(await field.inputValue()).toBe("Smaller");
+    await page.keyboard.type(" steps.");
+    await page.keyboard.press("Enter");
+    await press(page, "Permission for Write", "Allow once");
+    await over(server, page, session);
+    expect(await log(server, session)).toContain("Smaller steps.");
+  });
 
   it("says above a long plan that there is more of it", async () => {
     const server = await serve();
@@ -485,6 +516,28 @@ describe("the question card", () => {
     expect(await log(server, session)).toContain("Ask me later.");
   });
 
+  it("is declined with the keyboard alone, and Escape closes only the field", async () => {
+    const { server, session, page } = await asked("approver", [ask]);
+    const shown = card(page, QUESTION);
+    const field = shown.getByLabel("Why not");
+    const decline = shown.getByRole("button", { name: "Decline…" });
+    await ready(page, QUESTION);
+    await decline.focus();
+    await page.keyboard.press("Enter");
+    await until("the field has the focus", () => field.evaluate((element) => element.matches(":focus")));
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+    await until("the card has the focus", () => shown.evaluate((element) => element.matches(":focus")));
+    await ready(page, QUESTION);
+    await decline.focus();
+    await page.keyboard.press(" ");
+    await until("the field has the focus", () => field.evaluate((element) => element.matches(":focus")));
+    await page.keyboard.type("Not today.");
+    await page.keyboard.press("Enter");
+    await over(server, page, session);
+    expect(await log(server, session)).toContain("Not today.");
+  });
+
   it("keeps typed text over a reload and a switch of session", async () => {
     const server = await serve();
     const session = await server.session({ name: "Asks" });
@@ -544,6 +597,7 @@ describe("the card of an MCP server", () => {
   it("shows a viewer the form, without buttons", async () => {
     const { page } = await asked("viewer", form);
     await card(page, FORM).getByText("Your order").waitFor();
+    await card(page, FORM).getByText("View only").waitFor();
     expect(await card(page, FORM).getByLabel("Your name").isDisabled()).toBe(true);
     expect(await buttonsOf(page, FORM)).toEqual([]);
   });
@@ -575,6 +629,30 @@ describe("the card of an MCP server", () => {
     await got(page, /"size":"l"/);
   });
 
+  it("is filled in and sent with the keyboard alone", async () => {
+    const { page } = await asked("driver", form);
+    const shown = card(page, FORM);
+    await ready(page, FORM);
+    await page.keyboard.press("r");
+    await until("the card has the focus", () => shown.evaluate((element) => element.matches(":focus")));
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("Ann");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("Sm");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("2");
+    // To the first of the extras, and past the second and the gift.
+    await page.keyboard.press("Tab");
+    await page.keyboard.press(" ");
+    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Send");
+    await ready(page, FORM);
+    await page.keyboard.press("Enter");
+    await got(page, /"name":"Ann"/);
+    await got(page, /"size":"s"/);
+    await got(page, /"extras":\["tea"\]/);
+  });
+
   it("is declined by an approver", async () => {
     const { page } = await asked("approver", form);
     await press(page, FORM, "Decline");
@@ -590,6 +668,14 @@ describe("the card of an MCP server", () => {
     const open = shown.getByRole("link", { name: "Open example.org" });
     expect(await open.getAttribute("href")).toContain("example.org/sign-in");
     expect(await open.getAttribute("rel")).toContain("noopener");
+    // It opens in another tab, and the card stays until the person says that it is done.
+    await page.context().route(
+      ({ hostname }) => hostname === "example.org",
+      (route) => route.fulfill({ body: "Signed in." }),
+    );
+    const tab = page.waitForEvent("popup");
+    await open.click();
+    expect(new URL((await tab).url()).host).toBe("example.org");
     await press(page, FORM, "Done");
     await got(page, /"action":"accept"/);
   });

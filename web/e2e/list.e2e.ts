@@ -10,6 +10,10 @@ import { program, script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
+const SCREENS = [
+  ["wide screen", {}],
+  ["phone", { viewport: PHONE, hasTouch: true, isMobile: true }],
+] as const;
 
 describe("the list of sessions", () => {
   it("reaches all of them, not only the newest hundred", async () => {
@@ -76,7 +80,8 @@ describe("the list of sessions", () => {
       await page.keyboard.press("j");
       await shown(name);
     }
-    await list.getByRole("button", { name: "By time" }).click();
+    await list.getByRole("button", { name: "Filter and group" }).click();
+    await list.getByRole("menuitemradio", { name: "Group by project" }).click();
     const byProject = [
       ["Needs your answer", "Asks"],
       ["other", "Kept"],
@@ -86,6 +91,66 @@ describe("the list of sessions", () => {
     await page.reload();
     await list.getByText("Asks").waitFor();
     expect(await groups()).toEqual(byProject);
+  });
+});
+
+describe("the filter", () => {
+  for (const [name, options] of SCREENS) {
+    it(`narrows the list to what needs an answer, runs, has failed or is archived, on a ${name}`, async () => {
+      const server = await serve();
+      await server.session({ name: "Rests" });
+      const limited = await server.session({ name: "Broke", max_cost_usd: 0.001 });
+      await server.say(limited.id, script({ text: "One." }));
+      await until("it has failed", async () => (await server.info(limited.id)).status === "failed");
+      const asks = await server.session({ name: "Asks" });
+      await server.say(asks.id, script({ tool: "Bash", input: { command: "mkdir a" } }, { text: "x" }));
+      await until("it asks", async () => (await server.info(asks.id)).status === "waiting");
+      const busy = await server.session({ name: "Works" });
+      await server.say(busy.id, script({ sleep: 600, text: "Late." }));
+      await until("it works", async () => (await server.info(busy.id)).status === "running");
+      const away = await server.session({ name: "Away" });
+      await server.api("PATCH", `v1/sessions/${away.id}`, { archived: true });
+      const page = await open().visit(server, server.link, options);
+      const list = page.getByRole("navigation", { name: "Sessions" });
+      const names = () => list.locator(".name bdi").allInnerTexts();
+      await list.getByText("Asks").waitFor();
+      for (const [filter, shown] of [
+        ["Needs your answer", "Asks"],
+        ["Running", "Works"],
+        ["Failed or interrupted", "Broke"],
+        ["Archived", "Away"],
+      ] as const) {
+        await list.getByRole("button", { name: "Filter and group" }).click();
+        await list.getByRole("menuitemradio", { name: filter }).click();
+        await until(`only ${shown} is listed`, async () => (await names()).join() === shown);
+      }
+      expect(await violations(page)).toEqual([]);
+      // What was put away can be taken back.
+      await list.getByText("Away").click();
+      await page.getByRole("button", { name: "This session" }).click();
+      await page.getByRole("menuitem", { name: "Unarchive" }).click();
+      await until("it is not archived", async () => !(await server.info(away.id)).archived);
+      if (!(await list.isVisible())) await page.getByRole("button", { name: "Sessions" }).click();
+      await list.getByText("No archived sessions.").waitFor();
+      await list.getByRole("button", { name: "Show all" }).click();
+      await list.getByText("Rests").waitFor();
+      await list.getByText("Away").waitFor();
+    });
+  }
+
+  it("finds a failed session that is older than the newest hundred", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Broke", max_cost_usd: 0.001 });
+    await server.say(id, script({ text: "One." }));
+    await until("it has failed", async () => (await server.info(id)).status === "failed");
+    for (let at = 1; at <= 110; at += 1) await server.session({ name: `Session ${at}` });
+    const page = await open().visit(server, server.link);
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await list.getByText("Session 110", { exact: true }).waitFor();
+    expect(await list.getByText("Broke").count()).toBe(0);
+    await list.getByRole("button", { name: "Filter and group" }).click();
+    await list.getByRole("menuitemradio", { name: "Failed or interrupted" }).click();
+    await list.getByText("Broke").waitFor();
   });
 });
 
@@ -195,10 +260,7 @@ describe("the address", () => {
 });
 
 describe("without an open session", () => {
-  for (const [name, options] of [
-    ["wide screen", {}],
-    ["phone", { viewport: PHONE, hasTouch: true, isMobile: true }],
-  ] as const) {
+  for (const [name, options] of SCREENS) {
     it(`the page offers three ways to start, and sends nothing by itself, on a ${name}`, async () => {
       const server = await serve();
       const page = await open().visit(server, server.link, options);
@@ -273,7 +335,7 @@ describe("finding text in a session", () => {
 });
 
 describe("the first visit", () => {
-  it("finds projects and sessions of the terminal, and continues one as a copy", async () => {
+  it("finds projects and sessions of the terminal, and continues one under its own id", async () => {
     const server = await serve();
     mkdirSync(join(server.root, "mill", ".git"), { recursive: true });
     // What a terminal leaves behind.
@@ -281,6 +343,8 @@ describe("the first visit", () => {
       cwd: server.root,
       env: { PATH: process.env["PATH"], HOME: join(server.folder, "home"), ANTHROPIC_API_KEY: "simulated" },
     });
+    const found = await server.api<{ sessions: { id: string }[] }>("GET", "v1/past-sessions");
+    const cli = found.sessions[0]?.id;
     const page = await open().visit(server, server.link);
     await page.getByRole("heading", { name: "Welcome to Weir" }).waitFor();
     const past = page.getByRole("region", { name: "From your terminal" });
@@ -293,5 +357,7 @@ describe("the first visit", () => {
     await said(page, "And a weir.").waitFor();
     expect(await said(page, "Four mills.").count()).toBe(1);
     expect(await page.title()).toMatch(/^Count the mills/);
+    const { sessions } = await server.api<{ sessions: SessionInfo[] }>("GET", "v1/sessions");
+    expect(sessions.map((info) => info.cli_session_id)).toEqual([cli]);
   });
 });

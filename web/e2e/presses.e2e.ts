@@ -107,7 +107,7 @@ describe("a key", () => {
         const target = document.activeElement ?? document.body;
         target.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true, cancelable: true }));
       };
-      const dock = document.querySelector("[aria-label='Needs your answer']");
+      const dock = document.querySelector("[aria-label='Open request']");
       new MutationObserver(() => {
         requestAnimationFrame(press);
         for (const later of [50, 150, 300, 400]) setTimeout(press, later);
@@ -127,7 +127,7 @@ describe("a click", () => {
     const box = (await card(page, BASH).getByRole("button", { name: "Allow once" }).boundingBox())!;
     // Rapid clicking: the clicks after the first come as soon as the next card appears.
     await page.evaluate(() => {
-      const dock = document.querySelector("[aria-label='Needs your answer']")!;
+      const dock = document.querySelector("[aria-label='Open request']")!;
       const click = () => {
         const button = [...dock.querySelectorAll("button")].find((one) => one.textContent?.startsWith("Allow once"));
         button?.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));

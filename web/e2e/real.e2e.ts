@@ -258,6 +258,8 @@ describe("the real CLI", () => {
     const { id } = await server.session();
     const page = await openAs(open(), server, "driver", id);
     await server.say(id, order({ text: "Once." }));
+    await card(page, ORDER).getByText("Use order of shop?").waitFor({ timeout: 60_000 });
+    await card(page, ORDER).getByText("mcp__shop__order", { exact: true }).waitFor();
     await press(page, ORDER, "Always allow…");
     await cardIsReady(page, ORDER);
     await card(page, ORDER)

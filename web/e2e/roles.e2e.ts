@@ -143,6 +143,66 @@ describe("by touch", () => {
       .waitFor();
   });
 
+  for (const [button, action] of [
+    ["Done", "accept"],
+    ["Decline", "decline"],
+  ] as const) {
+    it(`a link gets "${button}"`, async () => {
+      const server = await serve();
+      const id = await asking(server, KINDS["link"]!.step);
+      const page = await openAs(open(), server, "approver", id, TOUCH);
+      await ready(page, FORM);
+      const link = (await card(page, FORM).getByRole("link", { name: "Open example.org" }).boundingBox())!;
+      expect(link.height).toBeGreaterThanOrEqual(40);
+      await card(page, FORM).getByRole("button", { name: button }).tap();
+      await said(page, new RegExp(`"action":"${action}"`))
+        .first()
+        .waitFor();
+    });
+  }
+
+  it("several requests are read and answered one by one", async () => {
+    const server = await serve();
+    const names = ["a", "b", "c"];
+    const { id } = await server.session();
+    const tools = names.map((name) => ({
+      tool: "Task",
+      input: {
+        description: `Make ${name}`,
+        subagent_type: "general-purpose",
+        prompt: script({ tool: "Bash", input: { command: `mkdir ${name}` } }, { text: "Made." }),
+      },
+    }));
+    await server.say(id, script({ tools }, { text: "The end." }));
+    await until("all of them wait", async () => (await server.info(id)).waiting_for.permissions === 3);
+    const page = await openAs(open(), server, "approver", id, TOUCH);
+    const shown = card(page, "Permission for Bash");
+    const command = () => shown.getByLabel("Command").innerText();
+    await ready(page, "Permission for Bash");
+    const first = await command();
+    await shown.getByRole("button", { name: "Next request" }).tap();
+    await shown.getByText("2 of 3").waitFor();
+    const second = await command();
+    expect(second).not.toBe(first);
+    await shown.getByRole("button", { name: "Previous request" }).tap();
+    await shown.getByText("1 of 3").waitFor();
+    expect(await command()).toBe(first);
+    // Only the one that is shown is denied.
+    for (const name of ["Deny…", "Deny"]) {
+      await ready(page, "Permission for Bash");
+      await shown.getByRole("button", { name, exact: true }).tap();
+    }
+    for (const left of ["1 of 2", null]) {
+      if (left !== null) await shown.getByText(left).waitFor();
+      else await shown.getByText(/\d of \d/).waitFor({ state: "detached" });
+      await ready(page, "Permission for Bash");
+      await shown.getByRole("button", { name: "Allow once" }).tap();
+    }
+    await said(page, "The end.").waitFor();
+    const denied = names.find((name) => first === `mkdir ${name}`);
+    expect(names.filter((name) => !existsSync(join(server.root, name)))).toEqual([denied]);
+  });
+
   it("a question is declined, after going back once", async () => {
     const server = await serve();
     const id = await asking(server, KINDS["question"]!.step);

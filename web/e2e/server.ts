@@ -35,6 +35,8 @@ export interface ServerOptions {
   basePath?: string;
   args?: string[];
   pace?: string;
+  /** What the agent does for each message that has no script of its own. */
+  script?: Record<string, unknown>[];
   /** What drivers may pre-approve, apart from reading. Everything by default. */
   allowTools?: string[];
 }
@@ -56,6 +58,11 @@ export class WeirServer {
     const claude = join(this.folder, "claude");
     writeFileSync(claude, `#!/bin/sh\nexec '${program()}' simulated-claude "$@"\n`);
     chmodSync(claude, 0o755);
+    if (options.script) writeFileSync(this.#script, JSON.stringify(options.script));
+  }
+
+  get #script(): string {
+    return join(this.folder, "script.json");
   }
 
   static async start(options: ServerOptions = {}): Promise<WeirServer> {
@@ -88,6 +95,7 @@ export class WeirServer {
       `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`,
       "--env",
       `HOME=${join(this.folder, "home")}`,
+      ...(this.#options.script ? ["--env", `SIMULATED_CLAUDE_SCRIPT=${this.#script}`] : []),
       ...(this.#options.hasKey === false ? [] : ["--env", "ANTHROPIC_API_KEY=simulated"]),
       ...(this.#options.basePath ? ["--base-path", this.#options.basePath] : []),
       ...Object.entries(this.#options.env ?? {}).flatMap(([name, value]) => ["--env", `${name}=${value}`]),

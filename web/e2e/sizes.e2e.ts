@@ -94,6 +94,21 @@ describe("sizes and colours", () => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it("do not move for those who want no motion", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    await server.say(id, script({ sleep: 600, text: "Late." }));
+    const moving = async (reducedMotion: "reduce" | "no-preference") => {
+      const page = await open().visit(server, linkTo(server, id), { reducedMotion });
+      await page.getByText("Working").first().waitFor();
+      await page.getByRole("button", { name: "This session" }).click();
+      await page.getByRole("menu").waitFor();
+      return page.evaluate(() => document.getAnimations().length);
+    };
+    expect(await moving("no-preference"), "what moves otherwise").toBeGreaterThan(0);
+    expect(await moving("reduce")).toBe(0);
+  });
+
   for (const [width, height] of [
     [844, 390],
     [667, 375],

@@ -120,6 +120,9 @@ describe("a session", () => {
     await page.getByRole("heading", { name: "No session", exact: true }).waitFor();
     expect(await composer(page).count()).toBe(0);
     expect(await page.getByText("Loading", { exact: true }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "This session" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Close it" }).click();
+    await page.getByRole("heading", { name: "Welcome to Weir" }).waitFor();
   });
 
   it("that needs input also says so to viewers who cannot give it", async () => {

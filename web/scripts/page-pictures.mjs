@@ -33,6 +33,8 @@ try {
     await page.getByRole("radio").or(page.getByRole("checkbox")).first().waitFor();
     // On a wide screen the changes of files are shown next to it.
     if (width > 1000) await page.getByText("Side by side").waitFor();
+    // A card that has just appeared is dimmed.
+    await page.locator("[aria-label=Decision][aria-disabled=false]").waitFor();
     await page.evaluate(() => document.fonts.ready);
     await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
     await context.close();

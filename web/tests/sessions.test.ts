@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SessionInfo } from "../src/lib/api/schema.ts";
-import { groupSessions, nameOf } from "../src/lib/text/sessions.ts";
+import { type Filter, fits, groupSessions, nameOf } from "../src/lib/text/sessions.ts";
 
 const NOW = new Date(2026, 5, 15, 12).getTime();
 const HOUR = 3_600_000;
@@ -53,5 +53,27 @@ describe("the list of sessions", () => {
     expect(nameOf(session("a"))).toBe("shop");
     expect(nameOf(session("a", { title: "Speed up the search" }))).toBe("Speed up the search");
     expect(nameOf(session("a", { title: "Speed up the search", name: "Search" }))).toBe("Search");
+  });
+});
+
+describe("a filter", () => {
+  const all = [
+    session("rests"),
+    session("asks", { status: "waiting" }),
+    session("starts", { status: "starting" }),
+    session("works", { status: "running" }),
+    session("serves", { status: "running", background: true }),
+    session("broke", { status: "failed" }),
+    session("cut", { status: "interrupted" }),
+    session("away", { status: "failed", archived: true }),
+  ].map((info) => ({ ...info, archived: info.archived ?? false }));
+  const shown = (filter: Filter) => all.filter((info) => fits(info, filter)).map(({ id }) => id);
+
+  it("lets through what it is called after, and nothing archived but the archive", () => {
+    expect(shown("all")).toEqual(["rests", "asks", "starts", "works", "serves", "broke", "cut"]);
+    expect(shown("waiting")).toEqual(["asks"]);
+    expect(shown("working")).toEqual(["starts", "works", "serves"]);
+    expect(shown("failed")).toEqual(["broke", "cut"]);
+    expect(shown("archived")).toEqual(["away"]);
   });
 });

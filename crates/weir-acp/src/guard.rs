@@ -54,7 +54,7 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
     /// editor are used.
     fn is_owner(&self) -> bool;
 
-    /// Whether nobody else answers requests: then a request that the editor cannot show is denied instead of being left
+    /// Whether no one else answers requests: then a request that the editor cannot show is denied instead of being left
     /// to other people.
     fn is_alone(&self) -> bool;
 

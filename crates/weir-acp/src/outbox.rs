@@ -1,5 +1,5 @@
-//! How much was said to an editor that it has not taken yet. The library's own queues have no limit, so whoever has much to
-//! say waits here.
+//! How much was said to an editor that it has not taken yet. The library's own queues have no limit, so a sender with
+//! much to say waits here.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -29,7 +29,7 @@ pub const SESSION: &str = "acp-session-id";
 /// know them. Cloning gives another handle to the same connections.
 ///
 /// It answers `POST`, `GET` for a stream of events, and `DELETE`. It has no WebSockets, which outlive the check of the
-/// token that opened them. It authenticates nobody: that is the caller's part.
+/// token that opened them. It does not authenticate anyone: that is the caller's part.
 #[derive(Debug, Clone)]
 pub struct Remote {
     router: Router,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, OnceCell};
 use weir_process::Lock;
-use weir_session::Pool;
+use weir_session::{Pool, Spares};
 use weir_store::SessionId;
 
 use crate::billing::Billing;
@@ -31,6 +31,8 @@ type Slot = Arc<OnceCell<Arc<LiveSession>>>;
 pub(crate) struct Core {
     pub(crate) options: HostOptions,
     pub(crate) pool: Pool,
+    /// CLIs that wait for new sessions.
+    pub(crate) spares: Spares,
     pub(crate) hub: Hub,
     pub(crate) counters: Counters,
     pub(crate) checkpoints: Arc<Checkpoints>,
@@ -46,8 +48,10 @@ pub(crate) struct Core {
     pub(crate) policy: OnceLock<Arc<dyn Policy>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
-    /// Whether the CLI could be used when somebody last asked.
+    /// Whether the CLI could be used when this was last asked.
     pub(crate) cli: LastReport,
+    /// Held while a session of the CLI is copied: two callers who want the same one get one copy.
+    pub(crate) taking_over: Mutex<()>,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -56,6 +60,7 @@ impl Core {
     pub(crate) fn new(options: HostOptions, lock: Option<Lock>) -> Self {
         Self {
             pool: Pool::new(options.pool.clone()),
+            spares: Spares::new(options.spares),
             checkpoints: Arc::new(Checkpoints::new(&options)),
             options,
             hub: Hub::default(),
@@ -68,6 +73,7 @@ impl Core {
             policy: OnceLock::new(),
             clock: SteadyClock::start(),
             cli: LastReport::default(),
+            taking_over: Mutex::default(),
             lock: Mutex::new(lock),
         }
     }
@@ -79,6 +85,7 @@ impl Core {
 
     pub(crate) fn shut_down(&self) {
         self.is_shutting_down.store(true, Ordering::Release);
+        self.spares.close();
         self.checkpoints.close();
         self.freed.notify_waiters();
     }

@@ -9,6 +9,7 @@ use weir_wire::MessageId;
 
 use crate::client_tools::ClientTools;
 use crate::error::HostError;
+use crate::host::NewWorktree;
 
 /// Who performs an action: the name of a token, a chat user, `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +54,8 @@ pub struct NewSession {
     pub ask_timeout_s: Option<u32>,
     /// Tools of the caller that the model may call.
     pub client_tools: ClientTools,
+    /// Makes a worktree of the folder's repository for the session, with a branch of its own.
+    pub worktree: Option<NewWorktree>,
     /// What created it: `page`, `api`, `loop`, `bridge`, `openai`.
     #[serde(skip_deserializing)]
     pub origin: String,

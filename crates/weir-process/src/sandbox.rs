@@ -154,6 +154,13 @@ impl Sandbox {
         args.add(["--proc", "/proc"]);
         args.add(["--dev", "/dev"]);
         args.add(["--tmpfs", "/tmp"]);
+        // Folders that the environment names are usually not there. The CLI writes settings into the one for
+        // temporary files before it does anything else.
+        args.paths("--setenv", Path::new("HOME"), &self.home);
+        args.add(["--setenv", "TMPDIR", "/tmp"]);
+        for name in ["CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "XDG_RUNTIME_DIR"] {
+            args.add(["--unsetenv", name]);
+        }
         for path in readable(self.readable.iter().chain(more)) {
             args.paths("--ro-bind-try", &path, &path);
         }
@@ -243,6 +250,18 @@ mod tests {
         assert!(hidden < place(&["--ro-bind-try", "/tmp/more", "/tmp/more"]));
         assert_eq!(words[words.len() - 3..], ["--chdir", "/tmp/project/sub", "--"]);
         assert!(!words.contains(&"/etc") && !words.contains(&"/home") && !words.contains(&"/"));
+    }
+
+    #[test]
+    fn the_environment_names_no_folder_outside() {
+        let args = Sandbox::new("/data/home").arguments(Path::new("/"), &[]);
+        let words: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
+        let has = |wanted: &[&str]| words.windows(wanted.len()).any(|words| words == wanted);
+        assert!(has(&["--tmpfs", "/tmp"]) && has(&["--setenv", "TMPDIR", "/tmp"]));
+        assert!(has(&["--setenv", "HOME", "/data/home"]));
+        for name in ["CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "XDG_RUNTIME_DIR"] {
+            assert!(has(&["--unsetenv", name]), "{name}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod api;
 mod captures;
 mod git;
 pub mod http;
+mod memory_folder;
 mod place;
 mod processes;
 mod random;
@@ -22,6 +23,7 @@ mod wait;
 
 pub use captures::Capture;
 pub use git::{begin_repository, git};
+pub use memory_folder::memory_folder;
 pub use place::{DUMMY_KEY, Place};
 pub use processes::{Leftover, end_leftovers, processes_where};
 pub use random::Random;

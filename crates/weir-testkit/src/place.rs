@@ -31,6 +31,16 @@ impl Place {
         Ok(Self { folder: Some(folder), ..place })
     }
 
+    /// A fresh place in memory where the system has that: for tests with a simulated CLI that write thousands of files.
+    ///
+    /// # Errors
+    /// If the folders cannot be created.
+    pub fn in_memory() -> io::Result<Self> {
+        let folder = crate::memory_folder()?;
+        let place = Self::at(folder.path())?;
+        Ok(Self { folder: Some(folder), ..place })
+    }
+
     /// A place in a folder that the caller has created and removes.
     ///
     /// # Errors
@@ -71,6 +81,11 @@ impl Place {
     /// The processes that were started here and are alive, found by their home.
     pub fn living(&self) -> Vec<u32> {
         leftovers(&self.home()).into_iter().map(|left| left.process).collect()
+    }
+
+    /// The command lines of these processes.
+    pub fn commands(&self) -> Vec<String> {
+        leftovers(&self.home()).into_iter().map(|left| left.command).collect()
     }
 
     /// Writes a file into the working directory, creating its parent folders.

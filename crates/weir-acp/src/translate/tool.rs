@@ -50,7 +50,7 @@ pub(crate) fn status(state: ToolState) -> ToolCallStatus {
 
 /// What a call does, in a line.
 pub(crate) fn title(name: &str, subject: &str) -> String {
-    let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+    let subject = weir_base::text::one_line(subject);
     let text = match (kind(name), subject.is_empty()) {
         (ToolKind::Execute, false) => format!("`{}`", subject.replace('`', "'")),
         (_, false) => format!("{name} {subject}"),

@@ -47,7 +47,11 @@ impl Host {
         {
             return self.known(self.info_of(&row), &new.origin, &new.spec).await;
         }
-        let cwd = self.allowed_folder(&new.cwd).await?;
+        let mut cwd = self.allowed_folder(&new.cwd).await?;
+        let has_worktree = new.worktree.is_some();
+        if let Some(worktree) = new.worktree {
+            cwd = self.worktree_for_session(&cwd, worktree).await?;
+        }
         let model = new.spec.model.clone();
         let (origin, spec) = (new.origin.clone(), new.spec.clone());
         let kept = KeptSettings {
@@ -58,8 +62,8 @@ impl Host {
             created_by: by.name.clone(),
             ..KeptSettings::default()
         };
-        let mut conversation = NewStoredSession::new(SessionId::random(), now_ms());
-        conversation.facts = SessionUpdate {
+        let mut session = NewStoredSession::new(SessionId::random(), now_ms());
+        session.facts = SessionUpdate {
             key: Some(new.key),
             title: Some(new.name),
             cwd: Some(cwd.to_string_lossy().into_owned()),
@@ -68,7 +72,11 @@ impl Host {
             settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
             ..SessionUpdate::default()
         };
-        match self.core.options.store.create(conversation).await {
+        let created = self.core.options.store.create(session).await;
+        if created.is_err() && has_worktree {
+            self.abandon_worktree(&cwd).await;
+        }
+        match created {
             Ok(row) => {
                 let session = SessionInfo::of(&row);
                 self.core.hub.tell(&Arc::new(session.clone()));
@@ -150,7 +158,7 @@ impl Host {
         .await
     }
 
-    fn info_of(&self, row: &StoredSession) -> SessionInfo {
+    pub(super) fn info_of(&self, row: &StoredSession) -> SessionInfo {
         match self.core.present(&row.id) {
             Some(live) => SessionInfo::clone(&live.info()),
             None => SessionInfo::of(row),
@@ -181,8 +189,8 @@ impl Host {
             limit: query.limit.unwrap_or(100).clamp(1, MAX_LISTED),
         };
         let page = self.core.options.store.list(list).await?;
-        let next = page.conversations.last().filter(|_| page.more).map(|last| last.revision.to_string());
-        let rows = page.conversations.iter().filter(|row| row.status != FORKING);
+        let next = page.sessions.last().filter(|_| page.more).map(|last| last.revision.to_string());
+        let rows = page.sessions.iter().filter(|row| row.status != FORKING);
         Ok(SessionPage { sessions: rows.map(|row| self.info_of(row)).collect(), next_cursor: next })
     }
 
@@ -446,7 +454,7 @@ fn fork(
     };
     let newest = end.as_ref().map_or(parent.newest, |end| end.seq);
     let mut new = NewStoredSession::new(id.clone(), now_ms());
-    new.parent = Some(Parent { conversation: parent.id.clone(), seq: newest });
+    new.parent = Some(Parent { session: parent.id.clone(), seq: newest });
     new.facts = SessionUpdate {
         title: Some(name.or_else(|| parent.title.as_ref().map(|title| format!("{title} (fork)")))),
         cwd: parent.cwd.clone(),

@@ -44,6 +44,7 @@ impl LiveSession {
         if let Some(appended) = placed.filter(|appended| appended.placed.iter().any(|place| place.new)) {
             state.log.set_check(Some(appended.check));
         }
+        let mut has_news = false;
         let (steps, mut changes) = batch.steps.take();
         for (number, step) in steps.enumerate() {
             let mut changes = changes.by_ref().take(step.changes);
@@ -60,6 +61,7 @@ impl LiveSession {
                 None => previews += 1,
             }
             newest_at = newest_at.max(step.at);
+            has_news |= !matches!(step.item, Some(Item::Line(_) | Item::Preview(_)) | None);
             let (item, place) = (
                 step.item.as_ref(),
                 Place { at: step.at, seq: place.map(|place| place.seq), size: step.size },
@@ -67,6 +69,7 @@ impl LiveSession {
             state.log.begin(place, item, &mut frames);
             for change in changes {
                 state.view.apply(&change);
+                has_news |= summary::is_told_by(&change);
                 state.log.change(place, &state.view, &change, &mut frames);
                 frames.view_change(|| change);
             }
@@ -98,8 +101,9 @@ impl LiveSession {
         count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
         count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
         self.offer(state, frames);
-        if events > 0 || placed.is_some() {
-            // Transient lines do not change the summary.
+        // An append without events has changed something else. Transient lines do not change the summary.
+        has_news |= placed.is_some() && events == 0;
+        if has_news || events > 0 && summary::figures(state) != state.told {
             self.tell_facts(state);
         }
         self.keep_checkpoint(state);
@@ -169,7 +173,9 @@ impl LiveSession {
 
     /// Publishes the session's summary to the store, its viewers and the viewers of all sessions, if it has changed.
     pub(super) fn tell_facts(&self, state: &mut State) {
-        let info = summary::info(state);
+        let figures = summary::figures(state);
+        let before = std::mem::replace(&mut state.told, figures);
+        let mut info = summary::info_with(state, figures);
         let waits = info.status == SessionStatus::Waiting;
         if waits && state.waiting_since.is_none() {
             state.waiting_since = Some(Instant::now());
@@ -182,16 +188,14 @@ impl LiveSession {
             // The write happens even if its reply is dropped. If it fails, so does the next event.
             drop(self.core.options.store.update(self.id.clone(), update));
         }
-        if !summary::is_same(&info, &state.info) {
+        if !summary::is_same(&mut info, &state.info) {
             state.info = Arc::new(info);
             self.core.hub.tell(&state.info);
             let frame =
                 Frame::new(None, WatchEvent::Session(Arc::clone(&state.info)), size_of::<SessionInfo>());
             self.offer_frames(state, Format::View, &[frame]);
         }
-        let revision = state.log.messages.revision();
-        if revision != state.told_messages {
-            state.told_messages = revision;
+        if figures.messages != before.messages {
             let messages: Vec<_> = state.log.messages.queued().map(Record::info).collect();
             let size = messages.iter().map(|message| size_of_val(message) + message.text.len()).sum();
             let frame = Frame::new(None, WatchEvent::Messages(MessagesEvent { messages }), size);
@@ -214,7 +218,10 @@ pub(super) async fn publish(live: Weak<LiveSession>, mut batches: mpsc::Unbounde
                     Lease::of(&live).bill_unasked(turn);
                 }
                 live.recorder.shown(&batch);
-                live.changed();
+                if placed.is_some() {
+                    // Text that is being written changes nothing that is waited for.
+                    live.changed();
+                }
                 // Dropping the lease also releases the session, if nothing is left to do.
                 Lease::of(&live).kick();
             }

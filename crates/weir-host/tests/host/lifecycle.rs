@@ -172,7 +172,7 @@ async fn the_cli_is_examined_before_the_first_message() {
     assert_eq!(report.state, CliState::NoLogin);
     assert!(report.problem.unwrap().contains("log in with /login"));
     assert_eq!(place.living(), Vec::<u32>::new(), "what was started for it has ended");
-    assert!(host.list(ListSessions::default()).await.unwrap().sessions.is_empty(), "it is no session");
+    assert!(host.list(ListSessions::default()).await.unwrap().sessions.is_empty(), "it is not a session");
     soon(host.shut_down(Duration::ZERO)).await;
     drop(host);
 
@@ -351,7 +351,7 @@ async fn what_waits_at_a_shutdown_is_held_for_the_next_start() {
             _ => None,
         })
         .collect();
-    assert_eq!(composed, [resumed], "nobody wrote this one, and people wrote the others");
+    assert_eq!(composed, [resumed], "no one wrote this one, and people wrote the others");
     assert_eq!(soon(host.finished(&id, &waiting.message_id)).await.unwrap().text, "afterwards");
     let nothing = host.resume(&id, &me()).await;
     assert!(matches!(nothing, Err(HostError::NothingToResume)), "{nothing:?}");

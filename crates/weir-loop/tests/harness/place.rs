@@ -61,7 +61,7 @@ impl Place {
     pub(crate) async fn new(list: &str, config: &str) -> Self {
         let place = Self {
             config: parse(config).unwrap(),
-            place: weir_testkit::Place::new().unwrap(),
+            place: weir_testkit::Place::in_memory().unwrap(),
             misbehave: None,
             patience: Duration::from_secs(2),
             real: None,

@@ -70,6 +70,7 @@ pub(super) async fn begin(
         spec: SessionSpec { allowed_tools, ..spec },
         ask_timeout_s: body.ask_timeout_s,
         client_tools: body.client_tools,
+        worktree: body.worktree,
         origin: origin.to_owned(),
     };
     Ok(app.host().create(new, &who.actor()).await?)

@@ -124,7 +124,7 @@ impl EditorHolder {
         Some(Arc::clone(&found.streams))
     }
 
-    /// The connections that nobody uses.
+    /// The connections that no one uses.
     fn unused(&self, now: Instant) -> Vec<String> {
         let has_ended = weir_acp::Guard::right(&*self.guard).is_none();
         let mut connections = locked(&self.connections);

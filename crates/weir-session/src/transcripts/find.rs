@@ -65,20 +65,20 @@ pub enum FindError {
     System {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl TranscriptFile {
-    /// How long it is, in bytes, without the files of its sub-agents.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
     /// When it was last written, in seconds since 1970.
     pub fn modified(&self) -> u64 {
         self.modified.duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
+    }
+
+    /// Its length in bytes, without the files of sub-agents.
+    pub fn length(&self) -> u64 {
+        self.length
     }
 }
 

@@ -5,7 +5,6 @@ use weir_process::Capabilities;
 use weir_session::{Session, SessionError};
 use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::Version;
 use weir_testkit::scenario::Cli;
 use weir_wire::{HostRequest, MessageId};
 
@@ -160,7 +159,7 @@ async fn mcp_servers_are_set_switched_and_called() {
 async fn a_server_of_ours_stays_when_others_are_set() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
-        if cli.version < Version::new(2, 0, 72) {
+        if cli.version < weir_testkit::real::Version::new(2, 0, 72) {
             continue;
         }
         let (make, _events, _) = crate::calc::calc();

@@ -220,7 +220,7 @@ export class App {
 
   /** Switches to the next or previous session of the list. */
   step(by: number): void {
-    const list = groupSessions(this.sessions.all, this.now, this.grouping).flatMap(({ sessions }) => sessions);
+    const list = groupSessions(this.sessions.shown, this.now, this.grouping).flatMap(({ sessions }) => sessions);
     const at = list.findIndex((info) => info.id === this.current?.id);
     const next = list[Math.max(0, Math.min(list.length - 1, at + by))];
     if (next) this.open(next.id);
@@ -232,12 +232,25 @@ export class App {
     showTheme(theme);
   }
 
+  /** The list makes way for the details where there is no room for both. */
+  get leftShown(): boolean {
+    return this.leftOpen && (this.roomy || !this.rightShown);
+  }
+
   toggleLeft(): void {
     if (isNarrow()) this.drawer = this.drawer === "left" ? null : "left";
-    else {
-      this.leftOpen = !this.leftOpen;
-      remember("left", this.leftOpen);
-    }
+    else this.#setLeft(!this.leftShown);
+  }
+
+  showLeft(): void {
+    if (isNarrow()) this.drawer = "left";
+    else this.#setLeft(true);
+  }
+
+  #setLeft(open: boolean): void {
+    this.leftOpen = open;
+    remember("left", open);
+    if (open && !this.leftShown) this.toggleRight();
   }
 
   toggleRight(tab?: PanelTab): void {

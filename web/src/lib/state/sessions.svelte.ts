@@ -4,6 +4,7 @@ import type { Client } from "../api/client.ts";
 import type { ServerEvent } from "../api/sse.ts";
 import { EventStream, type LinkState } from "../api/stream.ts";
 import type { RemovedEvent, SearchResult, SessionInfo, SessionsEvent } from "../api/schema.ts";
+import { type Filter, FILTERS, fits } from "../text/sessions.ts";
 
 /** How many sessions the stream starts with. */
 const NEWEST = 100;
@@ -23,9 +24,14 @@ export class Sessions {
   loaded = $state(false);
   link = $state<LinkState>("connecting");
   linkSince = $state(Date.now());
-  /** Whether the server has older sessions than those in `all`. */
-  hasOlder = $state(false);
-  #cursor: string | null = null;
+  /** Whether the first page of a filter is on its way. */
+  loadingOlder = $state(false);
+  /** What the list is narrowed to. */
+  filter = $state<Filter>("all");
+  /** Where the next page of each of a filter's queries begins, null after the last one; none before the first one. */
+  #cursors = $state.raw<Partial<Record<Filter, (string | null)[]>>>({});
+  /** Whether the stream began with all that there are. */
+  #hasAll = $state(true);
   readonly #client: Client;
   readonly #events: SessionEvents;
   readonly #stream: EventStream;
@@ -80,19 +86,45 @@ export class Sessions {
     this.archived = this.archived.filter((info) => info.id !== id);
   }
 
-  /** Fetches the next older sessions. */
-  async loadOlder(): Promise<void> {
-    const cursor: Record<string, string> = this.#cursor === null ? {} : { cursor: this.#cursor };
-    const page = await this.#client.sessions({ archived: "false", limit: String(PAGE), ...cursor });
-    // What is known arrived on the stream and is newer.
-    const known = new Set(this.all.map((info) => info.id));
-    this.all = byAge([...this.all, ...page.sessions.filter((info) => !known.has(info.id) && !info.archived)]);
-    this.#cursor = page.next_cursor ?? null;
-    this.hasOlder = this.#cursor !== null;
+  /** Those that the filter lets through. */
+  get shown(): SessionInfo[] {
+    return (this.filter === "archived" ? this.archived : this.all).filter((info) => fits(info, this.filter));
   }
 
-  async loadArchived(): Promise<void> {
-    this.archived = byAge((await this.#client.sessions({ archived: "true", limit: "100" })).sessions);
+  /** Whether the server has more of them. */
+  get hasOlder(): boolean {
+    const next = this.#cursors[this.filter];
+    return next === undefined ? !this.#hasAll : next.some((cursor) => cursor !== null);
+  }
+
+  /** Narrows the list. The server is asked, because it has older sessions than this page. */
+  async narrow(filter: Filter): Promise<void> {
+    this.filter = filter;
+    if (filter === "all" || this.#cursors[filter] !== undefined) return;
+    this.loadingOlder = true;
+    await this.loadOlder().finally(() => (this.loadingOlder = false));
+  }
+
+  /** Fetches the next older sessions. */
+  async loadOlder(): Promise<void> {
+    const { filter } = this;
+    const next = this.#cursors[filter];
+    const archived = String(filter === "archived");
+    const statuses = FILTERS[filter].statuses ?? [null];
+    const pages = await Promise.all(
+      statuses.map((status, at) => {
+        const cursor = next?.[at];
+        if (cursor === null) return null;
+        const more = { ...(status === null ? {} : { status }), ...(cursor === undefined ? {} : { cursor }) };
+        return this.#client.sessions({ archived, limit: String(PAGE), ...more });
+      }),
+    );
+    this.#cursors = { ...this.#cursors, [filter]: pages.map((page) => page?.next_cursor ?? null) };
+    // What is known arrived on the stream and is newer.
+    const known = new Set([...this.all, ...this.archived].map((info) => info.id));
+    const older = pages.flatMap((page) => page?.sessions ?? []).filter((info) => !known.has(info.id));
+    this.all = byAge([...this.all, ...older.filter((info) => !info.archived)]);
+    this.archived = byAge([...this.archived, ...older.filter((info) => info.archived)]);
   }
 
   /** Searches on the server, which knows more than the newest hundred: names and folders, and what was said. */
@@ -111,9 +143,11 @@ export class Sessions {
       const { sessions } = JSON.parse(event.data) as SessionsEvent;
       const before = new Map(this.all.map((info) => [info.id, info]));
       this.all = byAge(sessions.filter((info) => !info.archived));
-      this.#cursor = null;
-      this.hasOlder = sessions.length >= NEWEST;
+      this.#cursors = {};
+      this.#hasAll = sessions.length < NEWEST;
       this.loaded = true;
+      // Older ones that the filter had found are fetched again; if that fails, the newest are shown.
+      this.narrow(this.filter).catch(() => undefined);
       for (const info of sessions) {
         const old = before.get(info.id);
         if (old !== undefined && hasTurned(info, old)) this.#events.turned(info, old);

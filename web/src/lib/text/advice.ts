@@ -17,6 +17,15 @@ export function adviceFor(status: number | null, error: string): string | null {
   return null;
 }
 
+/** What kind of problem an error is, in words; null if it has no name. */
+export function problemOf(status: number | null, error: string): string | null {
+  if (status === 401 || status === 403 || /authentication|login|api key/i.test(error)) return "Sign-in problem";
+  if (status === 429 || /rate.?limit/i.test(error)) return "Rate limit reached";
+  if (status === 529 || /overloaded/i.test(error)) return "The API is overloaded";
+  if (/maximum budget/i.test(error)) return "Cost limit reached";
+  return null;
+}
+
 /** Why a turn failed, and what helps. Null if it succeeded. */
 export function turnFailure(turn: Turn): { title: string; advice: string | null } | null {
   const result = turn.result ?? null;

@@ -1,6 +1,6 @@
 // What a session is called, and how the list is divided.
 
-import type { SessionInfo } from "../api/schema.ts";
+import type { SessionInfo, SessionStatus } from "../api/schema.ts";
 import { splitPath } from "./format.ts";
 import { isWorking } from "./status.ts";
 
@@ -42,3 +42,24 @@ function timeGroup(info: SessionInfo, now: number): string {
   if (info.updated_at >= midnight) return "Today";
   return info.updated_at >= midnight - 6 * DAY_MS ? "Last 7 days" : "Older";
 }
+
+export type Filter = "all" | "waiting" | "working" | "failed" | "archived";
+
+interface FilterAbout {
+  title: string;
+  /** What is said if there are none. */
+  none: string;
+  statuses?: readonly SessionStatus[];
+}
+
+/** What the list can be narrowed to. */
+export const FILTERS: Record<Filter, FilterAbout> = {
+  all: { title: "All sessions", none: "No sessions yet." },
+  waiting: { title: NEEDS_INPUT, none: "Nothing needs your answer.", statuses: ["waiting"] },
+  working: { title: "Running", none: "Nothing is running.", statuses: ["starting", "running", "stopping"] },
+  failed: { title: "Failed or interrupted", none: "Nothing has failed.", statuses: ["failed", "interrupted"] },
+  archived: { title: "Archived", none: "No archived sessions." },
+};
+
+export const fits = (info: SessionInfo, filter: Filter): boolean =>
+  info.archived === (filter === "archived") && (FILTERS[filter].statuses?.includes(info.status) ?? true);

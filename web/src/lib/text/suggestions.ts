@@ -79,7 +79,7 @@ const SOURCES: Record<string, string> = {
   userSettings: "your settings",
   projectSettings: "the project's settings",
   localSettings: "your settings for this project",
-  policySettings: "the organization's settings",
+  policySettings: "the organisation's settings",
   cliArg: "the command line",
   session: "this session",
 };

@@ -89,15 +89,23 @@ const VERBS: Record<string, [plain: string, running: string, done: string]> = {
   ExitPlanMode: ["Propose a plan", "Proposing a plan", "Proposed a plan"],
 };
 
+/** The server and the tool that a name of an MCP tool consists of. */
+export function mcpParts(name: string): { server: string; tool: string } | null {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? [];
+  return server === undefined || tool === undefined ? null : { server, tool };
+}
+
 /** Past tense only for what happened: a failed command did run, a file that could not be written was not written. */
 export function verbOf(tool: ToolCall): string {
   const verbs = VERBS[tool.name];
+  // The call is over as soon as the command runs.
+  if (tool.state === "succeeded" && tool.detail.kind === "command" && tool.detail.background_task) return "Started";
   const done = tool.state === "succeeded" || (tool.state === "failed" && tool.name === "Bash");
   // What waits for permission has not begun. A question or a plan has: it waits for its answer.
   const hasBegun = tool.state !== "waiting_for_permission" || ["questions", "plan"].includes(shapeOf(tool));
   if (verbs) return verbs[isGoing(tool) && hasBegun ? 1 : done ? 2 : 0];
-  const mcp = /^mcp__(.+?)__(.+)$/.exec(tool.name);
-  if (mcp) return `${mcp[1]}: ${mcp[2]}`;
+  const mcp = mcpParts(tool.name);
+  if (mcp) return `${mcp.server}: ${mcp.tool}`;
   return tool.name || "Tool";
 }
 

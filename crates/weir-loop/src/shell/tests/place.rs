@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use weir_process::Secrets;
-use weir_testkit::begin_repository;
+use weir_testkit::{begin_repository, memory_folder};
 
 use super::player::{Player, Script};
 use crate::config::{Config, parse};
@@ -51,7 +51,7 @@ pub(super) struct Outcome {
 
 impl Place {
     pub(super) fn new(list: &str, config: &str, script: Script) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = memory_folder().unwrap();
         let original = folder.path().join("original");
         let place =
             Self { original, folder, config: parse(config).unwrap(), script, wanted: Wanted::default() };
