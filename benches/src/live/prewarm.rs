@@ -2,6 +2,8 @@
 //!
 //! The model is the scripted API on loopback, which answers immediately: only the CLI and our code are measured.
 
+mod hosted;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,14 +34,20 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
         );
     };
     let rounds = if size == Size::Full { 9 } else { 2 };
-    let (mut cold, mut warm) = runtime()?.block_on(measure(&cli, rounds))?;
-    let (cold, warm) = (median(&mut cold), median(&mut warm));
     print_line(&format!(
         "\nfirst content of a new conversation, real CLI {}, median of {rounds}\n\
-         | cold | prewarmed | sooner |\n|---:|---:|---:|\n| {cold:.0} ms | {warm:.0} ms | {:.1} x |",
-        cli.version,
-        cold / warm
-    ))
+         | how | cold | prewarmed | sooner |\n|---|---:|---:|---:|",
+        cli.version
+    ))?;
+    let (mut cold, mut warm) = runtime()?.block_on(measure(&cli, rounds))?;
+    row("library, known folder", &mut cold, &mut warm)?;
+    let (mut cold, mut warm) = runtime()?.block_on(hosted::measure(&cli, rounds))?;
+    row("server, any folder", &mut cold, &mut warm)
+}
+
+fn row(how: &str, cold: &mut [Duration], warm: &mut [Duration]) -> anyhow::Result<()> {
+    let (cold, warm) = (median(cold), median(warm));
+    print_line(&format!("| {how} | {cold:.0} ms | {warm:.0} ms | {:.1} x |", cold / warm))
 }
 
 fn median(samples: &mut [Duration]) -> f64 {

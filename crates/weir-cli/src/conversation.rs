@@ -9,9 +9,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, Transport, looks_secret};
-use weir_session::{Facts, FolderTrust, Message, Origin, SessionOptions, SessionSpec, SettingSource};
+use weir_session::{
+    Attachment, AttachmentError, Facts, FolderTrust, Message, Origin, SessionOptions, SessionSpec,
+    SettingSource,
+};
 use weir_transcript::FoldOptions;
-use weir_wire::McpServerConfig;
+use weir_wire::{McpServerConfig, MessageOrigin};
 
 use crate::exit::UsageError;
 use crate::fence::Fence;
@@ -83,9 +86,10 @@ impl SessionSettings {
         })
     }
 
-    /// A message with this text.
-    pub(crate) fn message(&self, text: String) -> Message {
-        let message = Message::from(text);
+    /// A message with this text and these pictures and documents.
+    pub(crate) fn message(&self, text: String, attachments: Vec<Attachment>) -> Message {
+        let message = Message::from(text).origin(MessageOrigin::Human);
+        let message = attachments.into_iter().fold(message, Message::attach);
         if self.interprets { message.interpreted() } else { message }
     }
 
@@ -184,6 +188,21 @@ struct McpConfig {
 /// The CLI takes paths relative to the session's folder; people mean the one they are in.
 fn absolute(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
     paths.iter().map(std::path::absolute).collect()
+}
+
+/// What goes with a message: files, or addresses that the model's API fetches.
+pub(crate) fn attachments(sources: &[String]) -> Result<Vec<Attachment>, UsageError> {
+    sources
+        .iter()
+        .map(|source| attachment(source).map_err(|error| UsageError(format!("--attach: {error}"))))
+        .collect()
+}
+
+/// A picture or a PDF: a file, or a web address.
+pub(crate) fn attachment(source: &str) -> Result<Attachment, AttachmentError> {
+    // `./https://x` is a file.
+    let is_path = source.starts_with(['.', '/']) || !source.contains("://");
+    if is_path { Attachment::read(Path::new(source)) } else { Attachment::at(source) }
 }
 
 /// Reads the JSON file that a flag names.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, OnceCell};
 use weir_process::Lock;
-use weir_session::Pool;
+use weir_session::{Pool, Spares};
 use weir_store::SessionId;
 
 use crate::billing::Billing;
@@ -20,6 +20,7 @@ use crate::live_session::LiveSession;
 use crate::load::Source;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
+use crate::policy::Policy;
 use crate::steady_clock::SteadyClock;
 
 /// A session that is in memory, or is being brought there.
@@ -30,6 +31,8 @@ type Slot = Arc<OnceCell<Arc<LiveSession>>>;
 pub(crate) struct Core {
     pub(crate) options: HostOptions,
     pub(crate) pool: Pool,
+    /// CLIs that wait for new sessions.
+    pub(crate) spares: Spares,
     pub(crate) hub: Hub,
     pub(crate) counters: Counters,
     pub(crate) checkpoints: Arc<Checkpoints>,
@@ -41,10 +44,14 @@ pub(crate) struct Core {
     is_closed: AtomicBool,
     /// Who pays for messages whose sender has an account.
     pub(crate) billing: OnceLock<Arc<dyn Billing>>,
+    /// What sessions may be like by now.
+    pub(crate) policy: OnceLock<Arc<dyn Policy>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
-    /// Whether the CLI could be used when somebody last asked.
+    /// Whether the CLI could be used when this was last asked.
     pub(crate) cli: LastReport,
+    /// Held while a session of the CLI is copied: two callers who want the same one get one copy.
+    pub(crate) taking_over: Mutex<()>,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -53,6 +60,7 @@ impl Core {
     pub(crate) fn new(options: HostOptions, lock: Option<Lock>) -> Self {
         Self {
             pool: Pool::new(options.pool.clone()),
+            spares: Spares::new(options.spares),
             checkpoints: Arc::new(Checkpoints::new(&options)),
             options,
             hub: Hub::default(),
@@ -62,8 +70,10 @@ impl Core {
             is_shutting_down: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             billing: OnceLock::new(),
+            policy: OnceLock::new(),
             clock: SteadyClock::start(),
             cli: LastReport::default(),
+            taking_over: Mutex::default(),
             lock: Mutex::new(lock),
         }
     }
@@ -75,6 +85,7 @@ impl Core {
 
     pub(crate) fn shut_down(&self) {
         self.is_shutting_down.store(true, Ordering::Release);
+        self.spares.close();
         self.checkpoints.close();
         self.freed.notify_waiters();
     }

@@ -90,6 +90,9 @@ pub enum MessageMode {
     Queue,
     /// It is given to the running turn, where the CLI can take it.
     Steer,
+    /// It becomes part of the session without an answer, and the model sees it with the next message. It fails if the
+    /// CLI would answer it (before 2.1.197).
+    Note,
 }
 
 /// A message that was accepted: it is in the log.
@@ -237,7 +240,8 @@ impl StoredMessage {
         let command = self.command.as_ref();
         let message = command.and_then(|command| Message::command(&command.name, &command.arguments));
         let message = message.unwrap_or_else(|| Message::from(self.content()));
-        Message { id: Some(self.message_id.clone()), ..message }
+        let is_note = self.mode == MessageMode::Note;
+        Message { id: Some(self.message_id.clone()), is_note, ..message }
     }
 
     fn content(&self) -> OutgoingContent {

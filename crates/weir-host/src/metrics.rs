@@ -17,6 +17,8 @@ pub struct HostMetrics {
     pub max_processes: u64,
     /// Processes kept ready for new sessions.
     pub spare_processes: u64,
+    /// How many new sessions got a process that was waiting.
+    pub sessions_from_spares: u64,
     /// Sessions that wait for a process.
     pub waiting_for_process: u64,
     /// Sessions that have a process and wait for a person.

@@ -10,22 +10,23 @@ use std::time::Duration;
 use weir_session::{
     FolderTrust, LeaveOpen, Origin, Pooled, SendMode, SessionError, SessionOptions, SessionSpec, StartError,
 };
-use weir_store::SessionUpdate;
+use weir_store::{SessionId, SessionUpdate};
 use weir_transcript::{Failure, FailureKind, HostEvent};
 use weir_wire::{CliSessionId, MessageId};
 
 use crate::admission::Refusal;
 use crate::billing::SetAside;
 use crate::client_calls::{ClientToolServer, SERVER};
-use crate::core::Lease;
+use crate::core::{Core, Lease};
 use crate::error::HostError;
 use crate::host::trusted_seal;
 use crate::item::{Item, Note};
 use crate::live_session::{LiveSession, State};
 use crate::message::MessageMode;
 use crate::message_queue::Record;
+use crate::options::HostOptions;
 use crate::recorder::Scribe;
-use crate::settings::SessionSettings;
+use crate::settings::{KeptSettings, SessionSettings};
 use crate::summary;
 
 /// How long the last output of a process may take to be shown after its answer has arrived.
@@ -134,7 +135,7 @@ impl Lease {
             return Err(SessionError::Interrupted.into());
         }
         let mode = match record.message.mode {
-            MessageMode::Queue => SendMode::Queue,
+            MessageMode::Queue | MessageMode::Note => SendMode::Queue,
             MessageMode::Steer => SendMode::Steer,
         };
         let sent = session.send_reserved(reservation, record.message.to_send(), mode).await;
@@ -206,6 +207,10 @@ impl Lease {
                 return session.clone();
             }
             (state.is_stale, state.needs_other_process) = (false, false);
+            if let Some(policy) = self.core.policy.get() {
+                let kept = &mut state.kept;
+                policy.narrow(&kept.origin, &mut kept.spec);
+            }
             self.session_options(&state)
         };
         self.core.pool.session(self.id.as_str(), options)
@@ -217,11 +222,9 @@ impl Lease {
         let mut options = (host.recipe)(&settings);
         let kept = settings.kept;
         options.cwd = Some(settings.cwd);
-        // Viewers see what sub-agents say.
-        options.subagent_text = true;
-        options.folder.roots.clone_from(&host.roots);
-        if let (FolderTrust::LeaveOut, Some(file)) = (&options.folder.trust, &host.trust) {
-            options.folder.trust = FolderTrust::Remembered(Arc::clone(file));
+        complete(&mut options, host);
+        if host.spares > 0 {
+            options.spares = Some(self.core.spares.clone());
         }
         let inherited = kept.inherited_usd.unwrap_or(0.0);
         let own = SessionSpec {
@@ -238,7 +241,6 @@ impl Lease {
             (None, None, _) => options.origin,
         };
         options.shared_fold = Some(self.recorder.fold());
-        options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());
         let own = kept.ask_timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
         options.limits.answer = [options.limits.answer, host.ask_timeout, own].into_iter().flatten().min();
         options.observer = Some(Box::new(Scribe::new(Arc::clone(&self.recorder))));
@@ -247,9 +249,6 @@ impl Lease {
             options.spec.allowed_tools.push(format!("mcp__{SERVER}"));
             let server = ClientToolServer::new(kept.client_tools, self);
             options = options.mcp_server(SERVER, move || server.clone());
-        }
-        if options.handler.is_none() {
-            options.handler = Some(Arc::new(LeaveOpen));
         }
         options
     }
@@ -316,6 +315,38 @@ impl Lease {
     }
 }
 
+/// Adds what sessions of this host have in common to what the recipe says.
+fn complete(options: &mut SessionOptions, host: &HostOptions) {
+    // Viewers see what sub-agents say.
+    options.subagent_text = true;
+    options.folder.roots.clone_from(&host.roots);
+    if let (FolderTrust::LeaveOut, Some(file)) = (&options.folder.trust, &host.trust) {
+        options.folder.trust = FolderTrust::Remembered(Arc::clone(file));
+    }
+    options.state_directory = options.state_directory.take().or_else(|| host.state_directory.clone());
+    if options.handler.is_none() {
+        options.handler = Some(Arc::new(LeaveOpen));
+    }
+}
+
+/// Starts CLIs for the first new sessions, which the recipe makes for a folder of the host.
+pub(crate) fn prepare_spares(core: &Core) {
+    let host = &core.options;
+    let Some(folder) = host.roots.first().filter(|_| host.spares > 0) else { return };
+    let settings = SessionSettings {
+        id: SessionId::random(),
+        key: None,
+        cwd: folder.clone(),
+        model: None,
+        kept: KeptSettings::default(),
+    };
+    let mut options = (host.recipe)(&settings);
+    options.cwd = Some(folder.clone());
+    complete(&mut options, host);
+    options.spares = Some(core.spares.clone());
+    core.spares.prepare(options);
+}
+
 /// The settings of a session.
 pub(crate) fn settings(live: &LiveSession, state: &State) -> SessionSettings {
     SessionSettings {
@@ -334,15 +365,15 @@ pub(crate) enum Patience {
     None,
 }
 
-/// Stops a session and cancels its queued messages. When this returns, no process is left.
-pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostError> {
-    let session = {
-        let mut state = live.lock();
-        state.stopping += 1;
-        state.session.clone()
-    };
-    let _stopping = Stopping(live);
-    live.refresh();
+/// Ends the process of a session. Messages that wait are given to another one.
+pub(crate) async fn end_process(live: &Lease) {
+    let stopping = Stopping::begin(live);
+    stop_session(live, Patience::Usual).await;
+    drop(stopping);
+}
+
+async fn stop_session(live: &Lease, patience: Patience) {
+    let session = live.lock().session.clone();
     if let Some(session) = session {
         match patience {
             Patience::Usual => session.session().stop().await,
@@ -352,6 +383,12 @@ pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostErr
         live.lock().session.take_if(|current| current.session().is_over());
         live.core.freed.notify_waiters();
     }
+}
+
+/// Stops a session and cancels its queued messages. When this returns, no process is left.
+pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostError> {
+    let _stopping = Stopping::begin(live);
+    stop_session(live, patience).await;
     // Once the worker has ended, no message is about to be sent.
     let waiting = live.until(|state| (!state.is_working).then(|| state.log.messages.claim_all())).await?;
     if !waiting.is_empty() {
@@ -372,6 +409,15 @@ pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostErr
 
 /// Held while a session is being stopped.
 struct Stopping<'a>(&'a Lease);
+
+impl<'a> Stopping<'a> {
+    fn begin(live: &'a Lease) -> Self {
+        live.lock().stopping += 1;
+        let stopping = Self(live);
+        live.refresh();
+        stopping
+    }
+}
 
 impl Drop for Stopping<'_> {
     fn drop(&mut self) {

@@ -50,6 +50,18 @@ impl Directory {
         &self.path
     }
 
+    /// A path that refers to the open directory in other processes of the same user, while this one runs and holds it
+    /// open. Only Linux has such paths.
+    pub fn for_others(&self) -> Option<String> {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd as _;
+            Some(format!("/proc/{}/fd/{}", std::process::id(), self.handle.as_raw_fd()))
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
     /// A path that refers to the open directory, in this process and in a child before it executes its program.
     pub(crate) fn by_handle(&self) -> Option<PathBuf> {
         #[cfg(target_os = "linux")]

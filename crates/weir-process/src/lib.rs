@@ -49,6 +49,7 @@ mod reaper;
 mod registry;
 mod sandbox;
 mod secrets;
+mod spawning;
 mod stderr;
 mod stream;
 mod tree;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use serde_json::Value;
 use weir_wire::CliSessionId;
 
 use crate::levels::{Effort, Thinking};
@@ -74,6 +75,10 @@ pub(crate) const NEWER: &[&str] = &[
     "--exclude-dynamic-system-prompt-sections",
     "--system-prompt-snapshot",
 ];
+
+/// Flags of options that are rare. The CLI does not list them in its help, and the version is determined before one of them
+/// is passed.
+pub(crate) const RARE: &[&str] = &["--managed-settings", "--project-config-root", "--resume-drops-turn"];
 
 /// Sets where a fork ends. The CLI does not list it in its help.
 pub(crate) const FORK_AT: &str = "--resume-session-at";
@@ -209,6 +214,12 @@ fn settings(args: &mut Arguments<'_>, options: &SessionOptions, start: &Start<'_
     if let Some(file) = &options.debug_file {
         args.value("--debug-file", file);
     }
+    if let Some(settings) = &options.managed_settings {
+        args.value("--managed-settings", Value::Object(settings.clone()).to_string());
+    }
+    if let Some(root) = &options.project_config_root {
+        args.value("--project-config-root", root);
+    }
 }
 
 /// Which tools exist, and which need no permission.
@@ -245,6 +256,9 @@ fn conversation(
             if spawn.fork {
                 args.flag("--fork-session");
                 args.option(FORK_AT, spawn.fork_at.as_deref());
+                if spawn.fork_at.is_some() {
+                    args.option("--resume-drops-turn", options.resume_drops_turn.as_deref());
+                }
             }
         }
         (None, _) if options.origin == Origin::Continue && !spawn.afresh => {

@@ -16,6 +16,22 @@ pub enum Ask {
     Hook(HookRequest),
     /// A message for an MCP server that runs in the host.
     Mcp(McpRequest),
+    /// A dialog of a kind that the host can show, see [`crate::SessionOptions::dialogs`]. Answered with
+    /// [`Decision::Value`], or denied if the user closes it.
+    Dialog(DialogRequest),
+}
+
+/// A dialog for the user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DialogRequest {
+    /// Id of the request.
+    pub id: RequestId,
+    /// Its kind, such as `refusal_fallback_prompt`.
+    pub kind: String,
+    /// What to show; each kind has its own shape.
+    pub payload: Value,
+    /// The tool call that it belongs to.
+    pub tool_use_id: Option<ToolUseId>,
 }
 
 /// Calls a hook that the host registered.
@@ -89,6 +105,7 @@ impl Ask {
             Self::Request(request) => &request.id,
             Self::Hook(ask) => &ask.id,
             Self::Mcp(ask) => &ask.id,
+            Self::Dialog(ask) => &ask.id,
         }
     }
 
@@ -119,6 +136,12 @@ impl Ask {
                 id,
                 server: mcp.server_name.to_str().into(),
                 message: mcp.message.to_value(),
+            })),
+            ControlRequest::UserDialog(dialog) => Some(Self::Dialog(DialogRequest {
+                id,
+                kind: dialog.dialog_kind.to_str().into(),
+                payload: dialog.payload.map(|payload| payload.to_value()).unwrap_or_default(),
+                tool_use_id: dialog.tool_use_id.map(|id| id.to_id()),
             })),
             _ => None,
         }

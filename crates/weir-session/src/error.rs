@@ -6,7 +6,7 @@ use std::time::Duration;
 use weir_base::money::dollars;
 use weir_process::Exit;
 
-use crate::machine::Phase;
+use crate::machine::{Phase, TurnEnd};
 
 /// Why an operation on a session failed.
 ///
@@ -55,6 +55,9 @@ pub enum SessionError {
         /// The limit.
         limit: f64,
     },
+    /// The turn ended with an error: the model's API refused or failed, or a limit ended it.
+    #[error("the turn failed: {}", .0.error().unwrap_or_default())]
+    TurnFailed(Arc<TurnEnd>),
     /// The message was cancelled.
     #[error("the message was cancelled before it was answered")]
     Cancelled,
@@ -97,7 +100,7 @@ pub enum SessionError {
     /// The answer is not the requested value.
     #[error("the answer is not a value of the requested type: {reason}")]
     Unstructured {
-        /// Why.
+        /// What does not fit.
         reason: String,
     },
     /// The CLI answered a control request in a form that Weir does not know.

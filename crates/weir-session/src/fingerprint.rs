@@ -31,7 +31,7 @@ impl Fingerprint {
         (options.transport == weir_process::Transport::Pty).hash(&mut hasher);
         (&options.log, &options.secrets, &options.state_directory).hash(&mut hasher);
         (options.lock_workspace, options.line_limit, options.handshake).hash(&mut hasher);
-        options.spec.file_checkpointing.hash(&mut hasher);
+        (options.spec.file_checkpointing, options.question_previews).hash(&mut hasher);
         options.mcp_servers.hash(&mut hasher);
         options.subagent_text.hash(&mut hasher);
         let mut members = introduction::members(options);
@@ -40,7 +40,8 @@ impl Fingerprint {
         serde_json::Value::Object(members).to_string().hash(&mut hasher);
         (start_files::servers(options), start_files::settings(options)).hash(&mut hasher);
         for hook in &options.hooks {
-            (&hook.event, &hook.matcher, &hook.callback_ids).hash(&mut hasher);
+            (hook.event.as_str(), &hook.matcher, &hook.callback_ids).hash(&mut hasher);
+            (hook.timeout_s, hook.blocks_on_failure).hash(&mut hasher);
         }
         Self(hasher.finish())
     }

@@ -174,5 +174,6 @@ pub(crate) fn denied(ask: &Ask) -> Decision {
         // A hook without an opinion.
         Ask::Hook(_) => Decision::Value(Value::Object(serde_json::Map::new())),
         Ask::Mcp(ask) => Decision::Error(format!("no MCP server {} here", ask.server)),
+        Ask::Dialog(_) => Decision::deny("No one is available to see it."),
     }
 }

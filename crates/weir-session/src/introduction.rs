@@ -11,7 +11,7 @@ use crate::agents::AgentSpec;
 use crate::options::SessionOptions;
 
 /// The text of sub-agents. Nothing is refused for it: a version without it still reports their tool calls.
-const SUBAGENT_TEXT: &str = "forwardSubagentText";
+pub(crate) const SUBAGENT_TEXT: &str = "forwardSubagentText";
 
 /// The first request, or `None` if it only asks whether the CLI is ready.
 pub(crate) fn introduction(options: &SessionOptions) -> Option<InitializeRequest> {
@@ -40,6 +40,7 @@ pub(crate) fn members(options: &SessionOptions) -> Map<String, Value> {
         ("planModeInstructions", spec.plan_mode_instructions.as_ref().map(|text| json!(text))),
         ("title", options.title.as_ref().map(|title| json!(title))),
         ("toolAliases", (!options.tool_aliases.is_empty()).then(|| json!(options.tool_aliases))),
+        ("supportedDialogKinds", (!options.dialogs.is_empty()).then(|| json!(options.dialogs))),
     ];
     members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -54,13 +55,14 @@ pub(crate) fn unsupported(options: &SessionOptions, known: &Capabilities) -> Opt
 }
 
 /// Members with what the option is for. The schema has a flag of its own, which tells more.
-const NEEDED: [(&str, &str); 6] = [
+const NEEDED: [(&str, &str); 7] = [
     ("agents", "take agents with a session (--agents)"),
     ("skills", "limit the skills (--skills)"),
     ("agentProgressSummaries", "sum up what sub-agents do (--agent-summaries)"),
     ("planModeInstructions", "replace the instructions for a plan (--plan-mode-instructions)"),
     ("title", "take a title with a session (--title)"),
     ("toolAliases", "call a tool by another name (--tool-alias)"),
+    ("supportedDialogKinds", "ask for dialogs (dialogs)"),
 ];
 
 fn unsupported_agent(agent: &AgentSpec, known: &Capabilities) -> Option<&'static str> {
@@ -91,6 +93,7 @@ mod tests {
         options.spec.skills = Some(vec!["pdf".into()]);
         options.spec.agent_summaries = true;
         options.spec.plan_mode_instructions = Some("i".into());
+        options.dialogs = vec!["refusal_fallback_prompt".into()];
         options
     }
 
@@ -115,7 +118,7 @@ mod tests {
         for (member, what) in NEEDED {
             assert!(sent.contains_key(member), "{member}");
             assert!(newest.has_introduction(member), "{member}");
-            assert!(what.contains("(--"), "{what}");
+            assert!(what.contains('('), "{what}");
         }
         assert!(unsupported(&options, &oldest).unwrap().contains("--agents"));
         let mut options = full();

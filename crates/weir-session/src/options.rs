@@ -9,16 +9,18 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, StopOptions, Transport};
 use weir_transcript::{Fold, FoldOptions};
-use weir_wire::{CliSessionId, HookRegistration, McpServerConfig};
+use weir_wire::{CliSessionId, HookEvent, HookInput, HookOutput, HookRegistration, McpServerConfig};
 
 use crate::agents::AgentSpec;
 use crate::folder::{FolderPolicy, FolderTrust};
 use crate::handler::Handler;
+use crate::hooks::{HookFunction, function};
 use crate::introduction::introduction;
 use crate::levels::{Effort, Thinking};
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
 use crate::shared_fold::SharedFold;
+use crate::spares::Spares;
 use crate::spec::SessionSpec;
 
 /// Options of a session.
@@ -77,8 +79,23 @@ pub struct SessionOptions {
     pub debug_file: Option<PathBuf>,
     /// Whether the CLI suggests the next message after each turn. The observer sees it as a `prompt_suggestion`.
     pub prompt_suggestions: bool,
-    /// Hooks that the handler runs.
+    /// Kinds of dialogs that the handler shows and answers, such as `refusal_fallback_prompt`. Without the kind, the CLI
+    /// does what it does without a dialog.
+    pub dialogs: Vec<String>,
+    /// The format of previews in the choices of a question; without it there are none.
+    pub question_previews: Option<PreviewFormat>,
+    /// Restrictions that no settings file can loosen, in the form of the CLI's settings files. Other users of the machine
+    /// can read them.
+    pub managed_settings: Option<Map<String, Value>>,
+    /// The checkout of which the working directory is a worktree: settings, hooks, MCP servers and the folder `.claude`
+    /// come from there. Only with [`SessionOptions::load_project_settings`].
+    pub project_config_root: Option<PathBuf>,
+    /// For [`Origin::ForkAt`]: the message whose turn is dropped. The CLI refuses the fork if it would drop more.
+    pub resume_drops_turn: Option<String>,
+    /// Hooks that the handler runs; for functions see [`SessionOptions::hook`].
     pub hooks: Vec<HookRegistration>,
+    /// Functions that answer hooks, by the id that the CLI calls back with.
+    pub(crate) hook_functions: Vec<(String, HookFunction)>,
     /// MCP servers that the handler implements.
     pub mcp_servers: Vec<String>,
     /// Factories of the MCP servers that run in our own process.
@@ -98,6 +115,8 @@ pub struct SessionOptions {
     pub log: Option<LogOptions>,
     /// Values masked in logs.
     pub secrets: Secrets,
+    /// Started CLIs of which a new session takes one, so that its first content comes sooner.
+    pub spares: Option<Spares>,
     /// Folder for locks and the list of live processes.
     pub state_directory: Option<PathBuf>,
     /// Whether to keep other sessions out of the same folder. Needs a state directory.
@@ -151,6 +170,29 @@ impl SettingSource {
     }
 }
 
+/// The format of previews in the choices of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PreviewFormat {
+    /// Markdown.
+    Markdown,
+    /// HTML.
+    Html,
+}
+
+impl PreviewFormat {
+    /// Its name for the CLI.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+        }
+    }
+}
+
+/// A line that separates the part of a system prompt that is the same for many sessions, and can be cached for all of
+/// them, from the rest.
+pub const SYSTEM_PROMPT_BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
+
 /// Which session to start or resume.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -198,7 +240,13 @@ impl Default for SessionOptions {
             setting_sources: None,
             debug_file: None,
             prompt_suggestions: false,
+            dialogs: Vec::new(),
+            question_previews: None,
+            managed_settings: None,
+            project_config_root: None,
+            resume_drops_turn: None,
             hooks: Vec::new(),
+            hook_functions: Vec::new(),
             mcp_servers: Vec::new(),
             #[cfg(feature = "mcp")]
             served: Vec::new(),
@@ -209,6 +257,7 @@ impl Default for SessionOptions {
             line_limit: None,
             log: None,
             secrets: Secrets::new(),
+            spares: None,
             state_directory: None,
             lock_workspace: false,
             handler: None,
@@ -306,6 +355,8 @@ impl SessionOptions {
         cwd: PathBuf = Some;
         /// Keeps locks and the list of live processes here.
         state_directory: PathBuf = Some;
+        /// Takes a started CLI of these for a new session.
+        spares: Spares = Some;
         /// Sets the CLI's environment.
         environment: Environment = std::convert::identity;
         /// Chooses the session to start or resume.
@@ -408,6 +459,47 @@ impl SessionOptions {
     #[must_use]
     pub fn load_project_settings(mut self) -> Self {
         self.folder.trust = FolderTrust::Load;
+        self
+    }
+
+    /// Runs a function when the CLI calls a hook: before a tool runs, when the agent has finished, and so on. `tools` is
+    /// a pattern for the names of tools, for events that concern one.
+    ///
+    /// ```
+    /// use weir_session::SessionOptions;
+    /// use weir_wire::{HookDetails, HookEvent, HookInput, HookOutput};
+    ///
+    /// let options = SessionOptions::new().hook(HookEvent::PreToolUse, Some("Bash"), |call: HookInput| async move {
+    ///     match call.details {
+    ///         HookDetails::PreToolUse { tool_input, .. } if tool_input["command"] == "reboot" => {
+    ///             HookOutput::deny("the machine stays on")
+    ///         }
+    ///         _ => HookOutput::new(),
+    ///     }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn hook<F, O>(self, event: impl Into<HookEvent>, tools: Option<&str>, run: F) -> Self
+    where
+        F: Fn(HookInput) -> O + Send + Sync + 'static,
+        O: Future<Output = HookOutput> + Send + 'static,
+    {
+        let matcher = tools.map(str::to_owned);
+        self.hook_with(HookRegistration { matcher, ..HookRegistration::new(event, "") }, run)
+    }
+
+    /// Like [`SessionOptions::hook`], with a time limit or what becomes of a failure. The ids in `registration` are
+    /// replaced.
+    #[must_use]
+    pub fn hook_with<F, O>(mut self, mut registration: HookRegistration, run: F) -> Self
+    where
+        F: Fn(HookInput) -> O + Send + Sync + 'static,
+        O: Future<Output = HookOutput> + Send + 'static,
+    {
+        let id = format!("weir-function-{}", self.hook_functions.len());
+        registration.callback_ids = vec![id.clone()];
+        self.hooks.push(registration);
+        self.hook_functions.push((id, function(run)));
         self
     }
 

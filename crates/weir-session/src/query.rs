@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use crate::error::SessionError;
 use crate::machine::TurnEnd;
+use crate::message::Message;
 use crate::options::SessionOptions;
-use crate::session::{Message, Session};
+use crate::session::Session;
 
 /// Sends one prompt. Await it for the answer; its process has ended by then.
+///
+/// A turn that ended with an error, such as one of the model's API, is [`SessionError::TurnFailed`].
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), weir_session::SessionError> {

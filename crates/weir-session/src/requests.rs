@@ -89,6 +89,11 @@ impl Session {
     pub async fn reload_plugins(&self) -> Result<(), SessionError> {
         self.request(HostRequest::ReloadPlugins).await.map(drop)
     }
+
+    /// Reads the output styles again. Since 2.1.325.
+    pub async fn reload_output_styles(&self) -> Result<(), SessionError> {
+        self.request(HostRequest::ReloadOutputStyles).await.map(drop)
+    }
 }
 
 /// MCP servers.
@@ -114,6 +119,16 @@ impl Session {
         enabled: bool,
     ) -> Result<(), SessionError> {
         self.request(HostRequest::McpToggle { server: server.into(), enabled }).await.map(drop)
+    }
+
+    /// Asks before each call of this MCP server's tools (`default`), or lets the CLI's classifier decide (`auto`), where the
+    /// permission mode would allow them; `None` removes that. It never allows more. Since 2.1.197.
+    pub async fn set_mcp_permission_mode(
+        &self,
+        server: impl Into<String>,
+        mode: Option<String>,
+    ) -> Result<(), SessionError> {
+        self.request(HostRequest::SetMcpPermissionMode { server: server.into(), mode }).await.map(drop)
     }
 
     /// Connects to an MCP server again. Since 2.1.61.

@@ -7,9 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 use weir_process::Process;
 use weir_transcript::View;
-use weir_wire::{
-    HostRequest, MessageId, OutgoingContent, OutgoingMessage, RequestId, TextHandling, slash_command,
-};
+use weir_wire::{HostRequest, MessageId, OutgoingMessage, RequestId, TextHandling};
 
 use crate::ask::Decision;
 use crate::calls::{Caller, channel};
@@ -18,6 +16,7 @@ use crate::error::SessionError;
 use crate::feed::Updates;
 use crate::fingerprint::Fingerprint;
 use crate::machine::{Command, Machine, Now, Reply, SendMode, Ticket, TurnEnd};
+use crate::message::Message;
 use crate::options::SessionOptions;
 use crate::status::Glance;
 
@@ -134,15 +133,16 @@ impl Session {
         message: impl Into<Message>,
         mode: SendMode,
     ) -> Result<Sent, SessionError> {
-        let Message { content, id, is_interpreted } = message.into();
+        let Message { content, id, is_interpreted, origin, priority, is_note } = message.into();
         let id = id.unwrap_or_else(|| MessageId::new(Uuid::new_v4().to_string()));
         let handling = if is_interpreted { TextHandling::Interpreted } else { TextHandling::Escaped };
         let message = OutgoingMessage {
-            content,
             uuid: Some(id.clone()),
-            session_id: None,
-            parent_tool_use_id: None,
             handling,
+            priority,
+            origin,
+            is_note,
+            ..OutgoingMessage::new(content)
         };
         let (reply, accepted) = oneshot::channel();
         let (waiter, answer) = oneshot::channel();
@@ -153,8 +153,12 @@ impl Session {
     }
 
     /// Sends a message and waits for its answer.
+    ///
+    /// # Errors
+    /// [`SessionError::TurnFailed`] if the turn ended with an error, such as one of the model's API or a limit. To get
+    /// such a turn as a value, wait for [`Sent::answer`].
     pub async fn ask(&self, message: impl Into<Message>) -> Result<Arc<TurnEnd>, SessionError> {
-        self.send(message).await?.answer().await
+        self.send(message).await?.answer().await?.checked()
     }
 
     /// Sends a message and waits for its answer as a value. For a session whose answers have a schema:
@@ -280,55 +284,6 @@ impl Session {
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session").field("over", &self.calls.is_closed()).finish()
-    }
-}
-
-/// A message to the model.
-///
-/// Its text is inert: the CLI neither reads files named with `@` nor runs a command named with a leading `/`,
-/// because the text often comes from someone other than the person who runs the program. See
-/// [`Message::interpreted`] and [`Message::command`] for the exceptions.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Message {
-    /// Content of the message.
-    pub content: OutgoingContent,
-    /// Its id, which must be a UUID; generated if not given.
-    pub id: Option<MessageId>,
-    /// Whether the CLI acts on the text. See [`Message::interpreted`].
-    pub is_interpreted: bool,
-}
-
-impl Message {
-    /// Lets the CLI act on the text as if it had been typed at its own prompt: `@path` reads any such file
-    /// without permission, and a leading `/` runs a command, which may change the user's settings. Only for
-    /// text whose author may do all of that.
-    #[must_use]
-    pub fn interpreted(mut self) -> Self {
-        self.is_interpreted = true;
-        self
-    }
-
-    /// A slash command of the CLI, such as `compact`. Its arguments are inert. `None` if the name is not valid.
-    pub fn command(name: &str, arguments: &str) -> Option<Self> {
-        slash_command(name, arguments).map(|text| Self::from(text).interpreted())
-    }
-}
-
-impl From<&str> for Message {
-    fn from(text: &str) -> Self {
-        Self::from(text.to_owned())
-    }
-}
-
-impl From<String> for Message {
-    fn from(text: String) -> Self {
-        Self::from(OutgoingContent::Text(text))
-    }
-}
-
-impl From<OutgoingContent> for Message {
-    fn from(content: OutgoingContent) -> Self {
-        Self { content, id: None, is_interpreted: false }
     }
 }
 

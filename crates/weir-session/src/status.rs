@@ -1,8 +1,9 @@
 //! Summary of what a session is doing, readable without a call.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use tokio::sync::Notify;
 use weir_wire::CliSessionId;
 
 /// Summary of a session. Written by its driver, readable from anywhere without a lock.
@@ -21,21 +22,41 @@ pub(crate) struct Glance {
     /// A process of it has ended.
     has_lost_process: AtomicBool,
     session_id: Mutex<Option<CliSessionId>>,
+    /// Told when the session needs its process less than before: by the pool that it belongs to, if any.
+    freed: OnceLock<Arc<Notify>>,
 }
 
 impl Glance {
     pub(crate) fn set(&self, has_process: bool, is_busy: bool, pid: Option<u32>) {
-        self.is_busy.store(is_busy, Ordering::Relaxed);
+        let was_busy = self.is_busy.swap(is_busy, Ordering::Relaxed);
         let before = self.pid.swap(pid.map_or(0, u64::from), Ordering::Relaxed);
         if before != 0 && pid.is_none() {
             self.has_lost_process.store(true, Ordering::Relaxed);
         }
-        self.has_process.store(has_process, Ordering::Release);
+        let had_process = self.has_process.swap(has_process, Ordering::AcqRel);
+        if was_busy && !is_busy || had_process && !has_process {
+            self.tell_freed();
+        }
+    }
+
+    /// Tells this one from now on when the session needs its process less than before.
+    pub(crate) fn tell_when_freed(&self, freed: &Arc<Notify>) {
+        // A session belongs to one pool.
+        let _ = self.freed.set(Arc::clone(freed));
+    }
+
+    fn tell_freed(&self) {
+        if let Some(freed) = self.freed.get() {
+            freed.notify_waiters();
+        }
     }
 
     /// Sets whether a request of the CLI waits for a person.
     pub(crate) fn set_awaits_person(&self, awaits: bool) {
-        self.awaits_person.store(awaits, Ordering::Relaxed);
+        let before = self.awaits_person.swap(awaits, Ordering::Relaxed);
+        if awaits && !before {
+            self.tell_freed();
+        }
     }
 
     pub(crate) fn awaits_person(&self) -> bool {

@@ -157,7 +157,7 @@ fn run_command(
         sim.out.line(&lines::system(sim, ids, "hook_started", hook.clone()));
     }
     let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command).current_dir(&sim.cwd);
+    shell.arg("-c").arg(command).current_dir(sim.cwd());
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let finished = shell.spawn().and_then(|mut child| {
         if let Some(mut stdin) = child.stdin.take() {

@@ -75,6 +75,7 @@ fn message(value: &Json, line: &str, old: bool) -> Input {
                 uuid: value.str_of("uuid").map(str::to_owned),
                 content,
                 is_composed,
+                is_note: !old && matches!(value.get("shouldQuery"), Some(Json::Bool(false))),
             })
         }
         None if old && value.get("message").is_none() => Input::Fatal(format!(
@@ -101,7 +102,12 @@ mod tests {
 
     #[test]
     fn messages_are_accepted_in_the_long_and_the_short_form() {
-        let message = UserMessage { uuid: Some("u".into()), content: Json::from("hi"), is_composed: false };
+        let message = UserMessage {
+            uuid: Some("u".into()),
+            content: Json::from("hi"),
+            is_composed: false,
+            is_note: false,
+        };
         let long = r#"{"type":"user","message":{"role":"user","content":"hi"},"session_id":"default","parent_tool_use_id":null,"uuid":"u"}"#;
         assert_eq!(new(long), Input::Message(message.clone()));
         assert_eq!(

@@ -16,6 +16,8 @@ pub(crate) struct UserMessage {
     pub(crate) content: Json,
     /// Whether the host says that a program composed the text, so that it cannot be a command.
     pub(crate) is_composed: bool,
+    /// Whether it gets no answer.
+    pub(crate) is_note: bool,
 }
 
 impl UserMessage {
@@ -253,7 +255,12 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> UserMessage {
-        UserMessage { uuid: Some(text.to_owned()), content: Json::from(text), is_composed: false }
+        UserMessage {
+            uuid: Some(text.to_owned()),
+            content: Json::from(text),
+            is_composed: false,
+            is_note: false,
+        }
     }
 
     #[test]

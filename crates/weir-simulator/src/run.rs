@@ -130,7 +130,12 @@ fn take_input(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) -> Result<(), u8> {
         );
         return Err(1);
     }
-    sim.queue.push(UserMessage { uuid: None, content: Json::String(prompt), is_composed: false });
+    sim.queue.push(UserMessage {
+        uuid: None,
+        content: Json::String(prompt),
+        is_composed: false,
+        is_note: false,
+    });
     sim.host.close();
     sim.queue.end_of_input();
     Ok(())

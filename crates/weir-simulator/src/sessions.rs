@@ -110,6 +110,14 @@ impl SessionFile {
         }
     }
 
+    /// Belongs to another folder from now on, unless something was written.
+    pub(crate) fn relocate(&mut self, project_dir: &Path, cwd: String) {
+        if self.file.is_none() && self.leaf.is_none() {
+            self.path = file_of(project_dir, &self.session);
+            self.cwd = cwd;
+        }
+    }
+
     /// Continues after this line.
     pub(crate) fn continue_after(&mut self, leaf: Option<String>) {
         self.leaf = leaf;

@@ -1,9 +1,9 @@
 //! The parts of a running simulated CLI, shared by its threads.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
 
 use super::hooks::Hooks;
@@ -81,7 +81,10 @@ pub(crate) struct Sim {
     pub(crate) queue: Queue,
     pub(crate) tasks: Tasks,
     pub(crate) ledger: Mutex<Ledger>,
-    pub(crate) cwd: PathBuf,
+    /// The folder that it was started in.
+    first_cwd: PathBuf,
+    /// The folder of the session that took it, if it was a spare.
+    claimed: OnceLock<PathBuf>,
     pub(crate) started: Instant,
     state: Mutex<State>,
     misbehaviours: Mutex<Vec<Misbehaviour>>,
@@ -97,7 +100,7 @@ impl Sim {
         settings: Settings,
         profile: Profile,
         out: Output,
-        cwd: PathBuf,
+        first_cwd: PathBuf,
     ) -> Self {
         let ids = Ids::new(settings.seed);
         let mode = if options.skip_permissions {
@@ -119,7 +122,8 @@ impl Sim {
             queue: Queue::default(),
             tasks: Tasks::default(),
             ledger: Mutex::default(),
-            cwd,
+            first_cwd,
+            claimed: OnceLock::new(),
             started: Instant::now(),
             state: Mutex::new(state),
             misbehaviours,
@@ -148,13 +152,23 @@ impl Sim {
         self.state().session_id.clone()
     }
 
+    /// The working directory.
+    pub(crate) fn cwd(&self) -> &Path {
+        self.claimed.get().unwrap_or(&self.first_cwd)
+    }
+
+    /// Becomes the process of a session in this folder. Returns whether it was waiting for one.
+    pub(crate) fn claim(&self, cwd: PathBuf) -> bool {
+        self.options.await_claim && self.claimed.set(cwd).is_ok()
+    }
+
     pub(crate) fn cwd_text(&self) -> String {
-        self.cwd.display().to_string()
+        self.cwd().display().to_string()
     }
 
     /// The folder with the sessions of the working directory.
     pub(crate) fn project_dir(&self) -> PathBuf {
-        self.settings.config_dir.join("projects").join(sessions::project_name(&self.cwd))
+        self.settings.config_dir.join("projects").join(sessions::project_name(self.cwd()))
     }
 
     /// The file of the session.
@@ -165,7 +179,7 @@ impl Sim {
     /// Where outputs of background tasks are written.
     pub(crate) fn task_dir(&self) -> PathBuf {
         let user = rustix::process::getuid().as_raw();
-        let (old, project) = (self.profile.is_old(), sessions::project_name(&self.cwd));
+        let (old, project) = (self.profile.is_old(), sessions::project_name(self.cwd()));
         let folder = std::env::temp_dir();
         if old {
             return folder.join("claude").join(project).join("tasks");

@@ -37,6 +37,7 @@ impl Tally {
             SessionError::Died { .. } => &mut self.died,
             SessionError::TimedOut { .. } => &mut self.timed_out,
             SessionError::Stopped => &mut self.stopped,
+            SessionError::TurnFailed(_) => &mut self.failed,
             _ => &mut self.refused,
         } += 1;
     }

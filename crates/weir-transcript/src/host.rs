@@ -24,7 +24,7 @@ pub enum HostEvent {
         message: MessageId,
         /// The text of the message.
         text: String,
-        /// Number of attached images.
+        /// Number of attached images and documents.
         images: u32,
     },
     /// The message that is queued next with this id is the host's own, such as the one that resumes a turn: no person

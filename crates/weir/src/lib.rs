@@ -29,13 +29,14 @@ pub use weir_wire as wire;
 
 pub use weir_process::{Environment, LogOptions, Secrets, StopOptions, Transport};
 pub use weir_session::{
-    AcceptEdits, AllowTools, Ask, AskChannel, Decision, DenyAll, Handler, LeaveOpen, Limits, Message,
-    Observer, Origin, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent, Session, SessionError,
-    SessionOptions, TurnEnd, Update, Updates, query,
+    AcceptEdits, AllowTools, Ask, AskChannel, Attachment, AttachmentError, Decision, DenyAll, Handler,
+    LeaveOpen, Limits, Message, Observer, Origin, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent,
+    Session, SessionError, SessionOptions, Spares, TurnEnd, Update, Updates, query,
 };
 pub use weir_transcript::{Change, PermissionRequest, Request, RequestKind, Turn, TurnState, View};
 pub use weir_wire::{
-    CliSessionId, MessageId, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId, ToolUseId,
+    CliSessionId, MessageId, MessageOrigin, MessagePriority, OutgoingBlock, OutgoingContent, QuestionAnswers,
+    RequestId, ToolUseId,
 };
 
 /// Runs the examples of the library page as tests.

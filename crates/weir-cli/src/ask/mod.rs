@@ -122,6 +122,9 @@ async fn permission(person: &mut Person, ask: &PermissionRequest, cwd: &Path) ->
         let Some(answer) = person.ask("> ").await else {
             return Decision::deny("No one answered.");
         };
+        if let Some(decision) = permission::other_command(&answer, ask) {
+            return decision;
+        }
         match permission::meaning(&answer, &choices, ask.context.default_to_no) {
             Some(Answer::Choice(decision)) => return decision.clone(),
             Some(Answer::No(why)) => return Decision::deny(why),

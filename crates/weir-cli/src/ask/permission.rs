@@ -87,7 +87,29 @@ pub(super) fn text(
         "A number, or `no, because …` to tell the model why."
     };
     let _ = writeln!(text, "{}", style.faint(how));
+    if command(ask).is_some() {
+        let _ = writeln!(text, "{}", style.faint("`yes: COMMAND` runs another command instead."));
+    }
     text
+}
+
+/// The command that a call would run.
+fn command(ask: &PermissionRequest) -> Option<&str> {
+    ask.input.get("command").and_then(Value::as_str).filter(|_| ask.tool_name == "Bash")
+}
+
+/// Allows a command that the person has typed instead of the model's; `None` if the answer has none. The model is told
+/// what the command printed, and not that it is another one: the person has seen both.
+pub(super) fn other_command(answer: &str, ask: &PermissionRequest) -> Option<Decision> {
+    command(ask)?;
+    let (word, other) = answer.trim().split_once(':')?;
+    let other = other.trim();
+    if !word.trim_end().eq_ignore_ascii_case("yes") || other.is_empty() {
+        return None;
+    }
+    let mut input = ask.input.clone();
+    input.as_object_mut()?.insert("command".to_owned(), Value::from(other));
+    Some(Decision::Allow { input: Some(input), remember: Vec::new() })
 }
 
 /// Why the CLI asks.
@@ -343,6 +365,23 @@ mod tests {
             panic!()
         };
         assert_eq!(remember.len(), 1);
+    }
+
+    #[test]
+    fn another_command_can_be_typed_for_a_shell_and_nothing_else() {
+        let bash = ask("Bash", json!({"command": "rm -rf x", "timeout": 5}), vec![]);
+        let Some(Decision::Allow { input: Some(input), remember }) = other_command(" Yes: rm x", &bash)
+        else {
+            panic!()
+        };
+        assert_eq!((input, remember.len()), (json!({"command": "rm x", "timeout": 5}), 0));
+        assert!(shown(&bash).contains("`yes: COMMAND`"));
+        for answer in ["yes", "yes:", "no: rm x", "rm: x", "1: rm x"] {
+            assert_eq!(other_command(answer, &bash), None, "{answer}");
+        }
+        let write = ask("Write", json!({"file_path": "/a", "content": "x"}), vec![]);
+        assert_eq!(other_command("yes: y", &write), None);
+        assert!(!shown(&write).contains("COMMAND"));
     }
 
     #[test]

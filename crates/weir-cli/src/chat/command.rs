@@ -1,8 +1,10 @@
 //! Parses a line: a message, or one of our commands. No IO.
 
 /// The commands and their descriptions.
-pub(super) const COMMANDS: [(&str, &str); 8] = [
+pub(super) const COMMANDS: [(&str, &str); 10] = [
     ("/model [NAME]", "shows the current and available models, or switches to another one"),
+    ("/attach FILE|URL", "sends a picture or PDF with the next message"),
+    ("/note TEXT", "tells the model something without asking for an answer"),
     ("/cost", "shows the cost of the session so far"),
     ("/tools [N]", "lists the tool calls so far, or shows call N with all of its output"),
     ("/stop [N or ID]", "lists background tasks, or stops one"),
@@ -19,6 +21,10 @@ pub(super) enum Command {
     /// A message for the model, or one of the CLI's own commands.
     Message(String),
     Model(Option<String>),
+    /// A picture or a document for the next message.
+    Attach(Option<String>),
+    /// A text that gets no answer.
+    Note(Option<String>),
     Cost,
     Tools(Option<String>),
     Stop(Option<String>),
@@ -45,6 +51,8 @@ impl Command {
         let argument = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(str::to_owned);
         match name {
             "model" => Self::Model(argument),
+            "attach" => Self::Attach(argument),
+            "note" => Self::Note(argument),
             "cost" => Self::Cost,
             "tools" => Self::Tools(argument),
             "stop" => Self::Stop(argument),
@@ -94,6 +102,8 @@ mod tests {
         assert_eq!(read("/stop 2"), Command::Stop(Some("2".to_owned())));
         assert_eq!(read("/resume 3"), Command::Resume(Some("3".to_owned())));
         assert_eq!(read("/exit"), Command::Quit);
+        assert_eq!(read("/attach a b.png"), Command::Attach(Some("a b.png".to_owned())));
+        assert_eq!(read("/note"), Command::Note(None));
         assert_eq!(read("/compact now"), Command::Message("/compact now".to_owned()));
         assert_eq!(read("/etc/hosts is a file"), Command::Message("/etc/hosts is a file".to_owned()));
         assert_eq!(read(" /cost is text here"), Command::Message(" /cost is text here".to_owned()));

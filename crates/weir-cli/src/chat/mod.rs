@@ -21,7 +21,7 @@ use weir_session::{Origin, Session};
 use crate::ask::{Person, PersonHandler, Stage as _, StdinLines, Terminal};
 use crate::exit::{self, Exit};
 use crate::explain::explain;
-use crate::screen::Output;
+use crate::screen::{Output, Style, one_line};
 use crate::signals::Signals;
 use command::Command;
 use display::Shared;
@@ -55,6 +55,8 @@ struct Chat {
     listed: Vec<String>,
     /// How the last turn ended.
     last: Exit,
+    /// Whether the session has had a turn.
+    had_turn: bool,
     /// Whether the user was just told that another Ctrl-C quits.
     was_told_how_to_quit: bool,
 }
@@ -91,6 +93,7 @@ impl Chat {
             lines,
             listed: Vec::new(),
             last,
+            had_turn: false,
             was_told_how_to_quit: false,
         })
     }
@@ -103,6 +106,7 @@ impl Chat {
         self.greet().await?;
         let exit = self.lines_and_turns().await?;
         self.display.lock().prompt(None);
+        self.say_how_to_resume()?;
         self.stop(exit).await;
         tokio::select! {
             written = self.output.finish() => written.context("cannot write the output")?,
@@ -184,6 +188,8 @@ impl Chat {
         match Command::read(text, &cli_commands) {
             Command::Nothing => {}
             Command::Message(text) => return self.turn(text).await,
+            Command::Attach(source) => self.attach(source)?,
+            Command::Note(text) => return self.note(text).await,
             Command::Quit => return Ok(Next::Leave(self.quit_code())),
             Command::Help => self.print(&replies::help())?,
             Command::Cost => self.cost().await?,
@@ -199,11 +205,23 @@ impl Chat {
         Ok(Next::Line)
     }
 
+    /// Leaves a person with the command that continues the session, if there is anything to continue.
+    fn say_how_to_resume(&self) -> anyhow::Result<()> {
+        let is_kept = !self.settings.session.spec.no_session_persistence;
+        if !self.settings.edits || self.settings.quiet || !is_kept || !self.had_turn {
+            return Ok(());
+        }
+        let Some(id) = self.display.lock().view.session.id.clone() else { return Ok(()) };
+        let line = format!("weir chat --resume {}", one_line(id.as_str(), 60));
+        self.print(&format!("{}\n", Style::for_stdout().faint(&line)))
+    }
+
     /// Ends this session and starts another one.
     async fn begin(&mut self, conversation: Origin) -> anyhow::Result<()> {
         // Only one process may own a session: the old one ends before the new one starts.
         self.session.stop().await;
         self.display.lock().begin_session();
+        self.had_turn = false;
         let is_new = conversation == Origin::New;
         self.settings.session.conversation = conversation;
         self.session = session(&self.settings, &self.display, self.lines.as_ref());

@@ -3,14 +3,17 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use crate::conversation::SessionSettings;
+use crate::conversation::{SessionSettings, attachments};
 use crate::folders;
 use crate::opts::ChatOpts;
+use weir_session::Attachment;
 use weir_session::transcripts::Transcripts;
 
 /// Settings of `weir chat`.
 pub(crate) struct Settings {
     pub(super) session: SessionSettings,
+    /// What goes with the first message.
+    pub(super) attachments: Vec<Attachment>,
     pub(super) quiet: bool,
     /// Whether there is a terminal on which lines can be edited.
     pub(super) edits: bool,
@@ -20,6 +23,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn resolve(opts: ChatOpts) -> anyhow::Result<Self> {
+        let attachments = attachments(&opts.attach)?;
         let mut session = SessionSettings::resolve(opts.session, "chat", opts.cli_flags)?;
         // A user who types here can type the same at the CLI's own prompt.
         session.interprets |= std::io::stdin().is_terminal();
@@ -29,7 +33,7 @@ impl Settings {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
         let edits = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
         let history = session.state_directory.as_ref().map(|state| state.join("history"));
-        Ok(Self { session, quiet: opts.quiet, edits, history })
+        Ok(Self { session, attachments, quiet: opts.quiet, edits, history })
     }
 
     /// The working folder.

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_session::{Sent, SessionError, TurnEnd};
+use weir_session::{Message, Sent, SessionError, TurnEnd};
 use weir_transcript::Turn;
+use weir_wire::MessageOrigin;
 
 use super::{Chat, Next};
+use crate::conversation::attachment;
 use crate::exit::Exit;
 use crate::explain::explain;
 use crate::screen::{cost_of, dollars, one_line, plural, seconds};
@@ -25,11 +27,44 @@ enum Waited {
 }
 
 impl Chat {
-    /// Sends a message and shows its answer.
+    /// Sends a message, with what was attached before, and shows its answer.
     pub(super) async fn turn(&mut self, text: String) -> anyhow::Result<Next> {
+        let attachments = std::mem::take(&mut self.settings.attachments);
+        let message = self.settings.session.message(text, attachments);
+        self.answered(message).await
+    }
+
+    /// Sends a text that gets no answer.
+    pub(super) async fn note(&mut self, text: Option<String>) -> anyhow::Result<Next> {
+        let Some(text) = text else {
+            self.complain("/note needs a text");
+            return Ok(Next::Line);
+        };
+        self.answered(Message::note(text).origin(MessageOrigin::Human)).await
+    }
+
+    /// Keeps a picture or a document for the next message.
+    pub(super) fn attach(&mut self, source: Option<String>) -> anyhow::Result<()> {
+        let Some(source) = source else {
+            self.complain("/attach needs a file or a web address");
+            return Ok(());
+        };
+        match attachment(&source) {
+            Ok(attachment) => {
+                self.settings.attachments.push(attachment);
+                self.print("It goes with the next message.\n")
+            }
+            Err(error) => {
+                self.complain(&error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    async fn answered(&mut self, message: Message) -> anyhow::Result<Next> {
         let started = Instant::now();
         self.display.lock().begin_turn();
-        let message = self.settings.session.message(text);
+        self.had_turn = true;
         let sent = tokio::select! {
             sent = self.session.send(message) => sent,
             _ = self.signals.next() => return Ok(self.leave(Exit::Interrupted)),

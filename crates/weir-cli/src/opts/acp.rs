@@ -10,12 +10,20 @@ use super::{DataOpts, SandboxOpts, values};
 /// Lets an editor work with sessions: speaks the Agent Client Protocol on standard input and output
 ///
 /// An editor starts it. It uses the sessions of a `weir serve` or another `weir acp` that runs on the same data folder, or
-/// else hosts them itself, and then shares them with editors that start later. Nothing but the protocol is written to the
-/// standard output.
+/// else hosts them itself, and then shares them with editors that start later. With --server it uses those of a server
+/// elsewhere. Nothing but the protocol is written to the standard output.
 #[derive(Debug, Args)]
 pub(crate) struct AcpOpts {
     #[command(flatten)]
     pub(crate) data: DataOpts,
+
+    /// Use the sessions of the `weir serve` at this address; all other options are then without effect
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+
+    /// The file with the token for --server; without it, the environment variable WEIR_TOKEN has the token
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) token_file: Option<PathBuf>,
 
     /// A folder in which sessions may work; may be repeated; your home folder by default
     #[arg(long, value_name = "DIR")]
@@ -51,6 +59,11 @@ pub(crate) struct AcpOpts {
     /// Maximum number of working CLI processes; those that wait for a person are not counted
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     pub(crate) max_processes: u16,
+
+    /// How many started CLIs wait for new sessions, so that these answer sooner; each takes about 160 MB. By default one, or
+    /// two with 16 GB of memory, and none with less than 8 GB or two cores
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=16), help_heading = "Limits")]
+    pub(crate) spares: Option<u16>,
 
     /// How long an idle process is kept
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = values::time, help_heading = "Limits")]

@@ -13,6 +13,10 @@ use super::SessionOpts;
 /// answers are plain text, and the exit code is that of the last turn, with the codes of `weir run`.
 #[derive(Debug, Args)]
 pub(crate) struct ChatOpts {
+    /// Send this picture or PDF with the first message: a file or a web address; may be repeated
+    #[arg(long, visible_alias = "image", value_name = "FILE|URL")]
+    pub(crate) attach: Vec<String>,
+
     /// Flags to pass to the CLI
     #[arg(last = true, value_name = "CLI FLAGS")]
     pub(crate) cli_flags: Vec<OsString>,

@@ -18,6 +18,10 @@ pub(crate) struct RunOpts {
     /// The prompt; read from the standard input if it is `-` or missing
     pub(crate) prompt: Option<String>,
 
+    /// Send this picture or PDF with the prompt: a file or a web address; may be repeated
+    #[arg(long, visible_alias = "image", value_name = "FILE|URL")]
+    pub(crate) attach: Vec<String>,
+
     /// Flags to pass to the CLI
     #[arg(last = true, value_name = "CLI FLAGS")]
     pub(crate) cli_flags: Vec<OsString>,

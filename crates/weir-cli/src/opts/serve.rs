@@ -83,6 +83,11 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     pub(crate) max_processes: u16,
 
+    /// How many started CLIs wait for new sessions, so that these answer sooner; each takes about 160 MB. By default one, or
+    /// two with 16 GB of memory, and none with less than 8 GB or two cores
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=16), help_heading = "Limits")]
+    pub(crate) spares: Option<u16>,
+
     /// Maximum number of sessions that keep their process while they wait for a person; these don't count as working
     #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Limits")]
     pub(crate) max_awaiting: u16,

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::values;
+use super::{DataOpts, values};
 
-/// Lists, shows and exports live and past sessions
+/// Lists, shows, exports, renames and deletes live and past sessions
 ///
 /// Live sessions are found by Weir's own locks, past ones by the transcripts that the CLI keeps in its folder
-/// (CLAUDE_CONFIG_DIR, or ~/.claude). Nothing in that folder is changed.
+/// (CLAUDE_CONFIG_DIR, or ~/.claude). Nothing in that folder is changed, except by `rename`, `tag` and `delete`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct SessionsOpts {
@@ -51,6 +51,24 @@ pub(crate) enum SessionsCommand {
         #[command(flatten)]
         places: PlacesOpts,
     },
+    /// Continues a session of the CLI under Weir: brings it into the log of a server that does not run now
+    ///
+    /// It keeps its id, so it is refused while another program runs it, such as one in a terminal.
+    Adopt {
+        /// The session's id, or the beginning of it
+        #[arg(value_parser = values::session)]
+        id: String,
+
+        /// Continue a copy, and leave the session itself as it is
+        #[arg(long)]
+        copy: bool,
+
+        #[command(flatten)]
+        data: DataOpts,
+
+        #[command(flatten)]
+        places: PlacesOpts,
+    },
     /// Writes a session to a file
     Export {
         /// The session's id, or the beginning of it
@@ -68,6 +86,38 @@ pub(crate) enum SessionsCommand {
         #[command(flatten)]
         places: PlacesOpts,
     },
+    /// Gives a session a title, which the CLI shows too
+    Rename {
+        #[command(flatten)]
+        session: ChangedOpts,
+
+        /// The title
+        title: String,
+    },
+    /// Gives a session a tag, or takes it away
+    Tag {
+        #[command(flatten)]
+        session: ChangedOpts,
+
+        /// The tag; without one, the session has none afterwards
+        tag: Option<String>,
+    },
+    /// Deletes a session with the transcripts of its sub-agents; it cannot be resumed afterwards
+    Delete {
+        #[command(flatten)]
+        session: ChangedOpts,
+    },
+}
+
+/// A session that is changed.
+#[derive(Debug, Args)]
+pub(crate) struct ChangedOpts {
+    /// The session's id, or the beginning of it
+    #[arg(value_parser = values::session)]
+    pub(crate) id: String,
+
+    #[command(flatten)]
+    pub(crate) places: PlacesOpts,
 }
 
 /// Where sessions are looked for.

@@ -50,7 +50,7 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
         is_stopped: false,
         facts: Facts::default(),
     };
-    let mut result = run.turn(settings.session.message(settings.prompt)).await;
+    let mut result = run.turn(settings.session.message(settings.prompt, settings.attachments)).await;
     if result.is_ok() && settings.wait && !run.interrupted {
         let left = settings.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
         if let Err(error) = run.settle(left).await {

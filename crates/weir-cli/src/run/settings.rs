@@ -4,14 +4,16 @@ use std::io::{IsTerminal as _, Read as _};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use weir_session::Attachment;
 
-use crate::conversation::{SessionSettings, read_json};
+use crate::conversation::{SessionSettings, attachments, read_json};
 use crate::exit::UsageError;
 use crate::opts::{FormatOpt, RunOpts, RunOutputOpt};
 
 /// One prompt, and how to run it.
 pub(crate) struct Settings {
     pub(super) prompt: String,
+    pub(super) attachments: Vec<Attachment>,
     pub(super) form: Form,
     pub(super) quiet: bool,
     /// Whether to wait for background tasks.
@@ -46,11 +48,21 @@ impl Settings {
         if let Some(file) = &opts.schema {
             session.spec.output_schema = Some(read_json("--schema", file)?);
         }
+        // Before standard input is read, which may take long.
+        let attachments = attachments(&opts.attach)?;
         let prompt = prompt(opts.prompt)?;
         if !opts.quiet {
             crate::trust::warn_if_ignored(session.cwd.as_deref(), &session.trust);
         }
-        Ok(Self { prompt, form, quiet: opts.quiet, wait: !opts.no_wait, timeout: opts.timeout, session })
+        Ok(Self {
+            prompt,
+            attachments,
+            form,
+            quiet: opts.quiet,
+            wait: !opts.no_wait,
+            timeout: opts.timeout,
+            session,
+        })
     }
 }
 

@@ -10,12 +10,14 @@ use weir_transcript::{Change, EntryBody, HostEvent, Notice, SummaryBuilder, View
 use super::settings::Form;
 use crate::ask::{Floor, Stage};
 use crate::events::EventPrinter;
-use crate::screen::{Output, ProgressLines, TextPrinter, TextSink, clean};
+use crate::screen::markdown::Markdown;
+use crate::screen::{Output, ProgressLines, Style, TextPrinter, TextSink, clean, width};
 
 /// State shared by the observer and the command.
 pub(super) struct Show {
     form: Form,
     text: TextPrinter,
+    markdown: Markdown,
     events: EventPrinter,
     pub(super) progress: ProgressLines,
     pub(super) summary: SummaryBuilder,
@@ -47,6 +49,7 @@ impl Shared {
         Self(Arc::new(Mutex::new(Show {
             form,
             text: TextPrinter::default(),
+            markdown: Markdown::new(Style::for_stdout()),
             events: match form {
                 Form::AgentEvents => EventPrinter::agent(),
                 Form::ClassicEvents => EventPrinter::classic(),
@@ -79,8 +82,8 @@ impl Show {
     pub(super) fn end_text(&mut self, answer: Option<&str>) -> io::Result<()> {
         self.progress.pause();
         if self.form == Form::Text {
-            let mut sink = Plain::new(&mut self.out, &mut self.progress, self.shares_output);
-            self.text.end(answer, &mut sink)?;
+            let Self { text, markdown, progress, out, shares_output, .. } = self;
+            text.end(answer, &mut Answer { out, progress, markdown, shares_output: *shares_output })?;
         }
         self.out.flush()
     }
@@ -123,15 +126,22 @@ impl Observer for Shared {
         // The command sees failures through the output itself.
         let _ = match show.form {
             Form::Text => {
-                let mut sink = Plain::new(&mut show.out, &mut show.progress, show.shares_output);
-                show.text.change(view, change, &mut sink)
+                let Show { text, markdown, progress, out, shares_output, .. } = show;
+                text.change(
+                    view,
+                    change,
+                    &mut Answer { out, progress, markdown, shares_output: *shares_output },
+                )
             }
             _ => show.events.change(view, change, &mut show.out),
         };
     }
 
     fn pause(&mut self) {
-        let _ = self.lock().out.flush();
+        let mut guard = self.lock();
+        let Show { markdown, progress, out, shares_output, .. } = &mut *guard;
+        let _ = Answer { out, progress, markdown, shares_output: *shares_output }.show();
+        let _ = out.flush();
     }
 }
 
@@ -152,22 +162,36 @@ impl Stage for Shared {
     }
 }
 
-/// Prints text unchanged; on a terminal, without control characters.
-struct Plain<'a> {
+/// Prints the answer: unchanged, or on a terminal as styled Markdown without control characters.
+struct Answer<'a> {
     out: &'a mut Output,
     progress: &'a mut ProgressLines,
+    markdown: &'a mut Markdown,
     shares_output: bool,
 }
 
-impl<'a> Plain<'a> {
-    fn new(out: &'a mut Output, progress: &'a mut ProgressLines, shares_output: bool) -> Self {
-        Self { out, progress, shares_output }
+impl Answer<'_> {
+    /// Also shows the beginning of an incomplete word.
+    fn show(&mut self) -> io::Result<()> {
+        let mut styled = String::new();
+        self.markdown.show(&mut styled);
+        self.write(&styled)
+    }
+
+    /// Writes to a terminal.
+    fn write(&mut self, styled: &str) -> io::Result<()> {
+        if !styled.is_empty() {
+            self.progress.text_printed(!styled.ends_with('\n'));
+        }
+        self.out.write_all(styled.as_bytes())
     }
 }
 
-impl TextSink for Plain<'_> {
+impl TextSink for Answer<'_> {
     fn block_began(&mut self, is_first: bool) -> io::Result<()> {
         self.progress.pause();
+        // Each time, because the window may have changed.
+        self.markdown.set_width(width());
         if is_first { Ok(()) } else { self.out.write_all(b"\n") }
     }
 
@@ -177,13 +201,23 @@ impl TextSink for Plain<'_> {
             self.progress.text_printed(self.shares_output && !text.ends_with('\n'));
             return self.out.write_all(text.as_bytes());
         }
-        self.progress.text_printed(!text.ends_with('\n'));
-        self.out.write_all(clean(text).as_bytes())
+        if !self.progress.is_in_line() {
+            self.markdown.line_was_begun();
+        }
+        let mut styled = String::new();
+        self.markdown.push(&clean(text), &mut styled);
+        self.write(&styled)
     }
 
     fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()> {
+        let mut styled = String::new();
+        self.markdown.finish(&mut styled);
+        if ends_in_line {
+            styled.push('\n');
+        }
+        self.out.write_all(styled.as_bytes())?;
         self.progress.text_printed(false);
-        if ends_in_line { self.out.write_all(b"\n") } else { Ok(()) }
+        Ok(())
     }
 
     fn is_text_alone(&self) -> bool {

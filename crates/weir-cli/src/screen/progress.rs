@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use weir_process::Secrets;
-use weir_transcript::{Change, Entry, EntryBody, EntryId, Notice, Status, ToolCall, ToolState, View};
+use weir_transcript::{
+    Agent, AgentState, Change, Entry, EntryBody, EntryId, HookRun, Notice, Session, Status, ToolCall,
+    ToolState, View,
+};
 
 use super::clean::one_line;
 use super::style::Style;
@@ -31,6 +34,8 @@ pub(crate) struct ProgressLines {
     shown: Option<String>,
     /// Calls whose end was printed.
     printed: VecDeque<EntryId>,
+    /// What was told once: servers that failed, hooks, agents that ended in the background.
+    told: VecDeque<String>,
     /// The lines held back while a person is asked.
     held: Option<Vec<String>>,
     /// The destination of lines, if not the standard error.
@@ -56,6 +61,7 @@ impl ProgressLines {
             spinner,
             shown: None,
             printed: VecDeque::new(),
+            told: VecDeque::new(),
             held: None,
             elsewhere: None,
             is_in_line: false,
@@ -72,24 +78,97 @@ impl ProgressLines {
                 EntryBody::Tool(_) => self.tool(view, entry.id),
                 EntryBody::Notice { notice } => self.notice(notice),
                 EntryBody::Thinking(_) => self.now("thinking"),
+                EntryBody::Hook(hook) => self.hook(hook),
                 _ => {}
             },
-            Change::EntryReplaced(entry) if matches!(entry.body, EntryBody::Tool(_)) => {
-                self.tool(view, entry.id);
-            }
-            Change::Status { status } => self.status(status),
+            Change::EntryReplaced(entry) => match &entry.body {
+                EntryBody::Tool(_) => self.tool(view, entry.id),
+                EntryBody::Hook(hook) => self.hook(hook),
+                _ => {}
+            },
+            Change::Status { status } => self.status(view, status),
+            Change::Session(session) => self.servers(session),
+            Change::Agent(agent) => self.agent(agent),
             _ => {}
         }
     }
 
-    fn status(&mut self, status: &Status) {
+    fn status(&mut self, view: &View, status: &Status) {
         match status {
-            Status::Running => self.now("waiting for the model"),
+            Status::Running => self.activity(view),
             Status::Compacting => self.now("summarising the session"),
             Status::Background => self.now("waiting for background tasks"),
             Status::WaitingForPerson | Status::Idle | Status::Ended => self.pause(),
             _ => {}
         }
+    }
+
+    /// Shows what is going on in a turn: the call that runs, or else that the model is at work.
+    fn activity(&mut self, view: &View) {
+        let running = view.entries.iter().rev().find_map(|entry| match &entry.body {
+            EntryBody::Tool(tool) if !tool.state.is_settled() && !tool.name.is_empty() => Some((entry, tool)),
+            _ => None,
+        });
+        match running {
+            Some((entry, tool)) => self.now(&headline(entry, tool)),
+            None => self.now("waiting for the model"),
+        }
+    }
+
+    /// Tells once of each MCP server that cannot be used.
+    fn servers(&mut self, session: &Session) {
+        for server in &session.mcp_servers {
+            let why = match server.status.as_str() {
+                "failed" => "did not start, so its tools are missing",
+                "needs-auth" => "needs a login, so its tools are missing",
+                _ => continue,
+            };
+            self.once(&format!("the MCP server {} {why}", one_line(&server.name, MAX_TITLE_LENGTH)));
+        }
+    }
+
+    /// Tells of a hook that failed.
+    fn hook(&mut self, hook: &HookRun) {
+        if hook.outcome.as_deref() != Some("error") {
+            return;
+        }
+        let code = hook.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
+        let said = one_line(hook.output.trim(), 200);
+        let said = if said.is_empty() { said } else { format!(": {said}") };
+        self.once(&format!("the hook {} failed{code}{said}", one_line(&hook.name, MAX_TITLE_LENGTH)));
+    }
+
+    /// Tells of the end of an agent that ran in the background. That of any other one is the end of its call.
+    fn agent(&mut self, agent: &Agent) {
+        let (mark, how) = match agent.state {
+            AgentState::Completed => (self.style.good("✓"), "has finished"),
+            AgentState::Failed => (self.style.bad("✗"), "has failed"),
+            AgentState::Stopped => (self.style.bad("✗"), "was stopped"),
+            _ => return,
+        };
+        if !agent.background || !self.is_news(format!("agent {}", agent.id)) {
+            return;
+        }
+        self.line(&format!("{mark} {} {how}", one_line(&agent.label(), MAX_TITLE_LENGTH)));
+    }
+
+    /// Prints a warning, unless it was printed before.
+    fn once(&mut self, text: &str) {
+        if self.is_news(text.to_owned()) {
+            let mark = self.style.careful("!");
+            self.line(&format!("{mark} {text}"));
+        }
+    }
+
+    fn is_news(&mut self, what: String) -> bool {
+        if self.told.contains(&what) {
+            return false;
+        }
+        if self.told.len() >= REMEMBERED {
+            self.told.pop_front();
+        }
+        self.told.push_back(what);
+        true
     }
 
     fn tool(&mut self, view: &View, id: EntryId) {
@@ -117,6 +196,9 @@ impl ProgressLines {
         };
         let took = self.style.faint(&took.unwrap_or_default());
         self.line(&format!("{mark} {}{note}{took}", headline(entry, tool)));
+        if self.shown.is_some() {
+            self.activity(view);
+        }
     }
 
     fn notice(&mut self, notice: &Notice) {

@@ -18,6 +18,7 @@ struct Row {
     live: Option<Live>,
     cwd: Option<String>,
     title: Option<String>,
+    tag: Option<String>,
     first_prompt: Option<String>,
     /// In milliseconds since 1970.
     started_at: Option<i64>,
@@ -104,6 +105,7 @@ fn row(past: PastSession, live: Option<Live>) -> Row {
         live,
         cwd: glance.cwd,
         title: glance.title,
+        tag: glance.tag,
         first_prompt: glance.first_prompt,
         started_at: glance.started_at,
         updated_at: glance.updated_at.or_else(|| i64::try_from(found.modified() * 1000).ok()),
@@ -123,6 +125,7 @@ fn unwritten_row(live: Live) -> Row {
         live: Some(live),
         cwd: None,
         title: None,
+        tag: None,
         first_prompt: None,
         started_at: None,
         messages: None,

@@ -1,5 +1,6 @@
 //! `weir sessions`: live and past sessions.
 
+mod adopt;
 mod export;
 mod list;
 mod live;
@@ -10,10 +11,11 @@ use std::io::Write as _;
 use anyhow::Context as _;
 
 use crate::exit::Exit;
+use crate::runtime;
 use crate::screen::{Style, date, one_line, plural, short_path, story};
 pub(crate) use live::live;
 pub(crate) use settings::Settings;
-use settings::{Places, Task};
+use settings::{Change, Places, Task};
 use weir_session::transcripts::{LoadedTranscript, TranscriptFile, Transcripts};
 
 pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
@@ -21,6 +23,10 @@ pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
     match &settings.task {
         Task::List(list) => list::print(list, places, now())?,
         Task::Show { id, json } => show(id, *json, places)?,
+        Task::Adopt { id, way, data } => {
+            return runtime::block_on(adopt::run(id, *way, data.clone(), places));
+        }
+        Task::Change { id, change } => self::change(id, change, places)?,
         Task::Export { id, form, file } => export::run(id, *form, file.as_deref(), places)?,
     }
     Ok(Exit::Success)
@@ -43,6 +49,7 @@ fn show(id: &str, json: bool, places: &Places) -> anyhow::Result<()> {
     let past = transcripts.look(found).context("cannot read the transcript")?;
     let facts = [
         ("title", past.glance.title.clone()),
+        ("tag", past.glance.tag.clone()),
         ("folder", past.glance.cwd.as_deref().map(short_path)),
         ("branch", past.glance.git_branch.clone()),
         ("model", view.session.model.clone()),
@@ -62,6 +69,18 @@ fn show(id: &str, json: bool, places: &Places) -> anyhow::Result<()> {
     }
     text.push_str(&story(&view, None, style));
     Ok(out.write_all(text.as_bytes())?)
+}
+
+/// Changes a session that no process has.
+fn change(id: &str, change: &Change, places: &Places) -> anyhow::Result<()> {
+    let found = places.transcripts()?.find(id)?;
+    let _lock = places.lock(&found.id)?;
+    let done = match change {
+        Change::Title(title) => found.rename(title).map(|()| "renamed"),
+        Change::Tag(tag) => found.tag(tag.as_deref()).map(|()| "tagged"),
+        Change::Delete => found.delete().map(|()| "deleted"),
+    };
+    Ok(writeln!(std::io::stdout().lock(), "{} {}", done?, found.id)?)
 }
 
 /// The files of a session.

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use crate::exit::UsageError;
 use crate::folders;
-use crate::opts::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use crate::opts::{ChangedOpts, ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use crate::serve::data_directory;
+use weir_host::Adoption;
+use weir_process::{Lock, LockError};
 use weir_session::transcripts::Transcripts;
 
 use super::live::{Live, live};
@@ -19,7 +22,16 @@ pub(crate) struct Settings {
 pub(super) enum Task {
     List(List),
     Show { id: String, json: bool },
+    Adopt { id: String, way: Adoption, data: PathBuf },
     Export { id: String, form: Form, file: Option<PathBuf> },
+    Change { id: String, change: Change },
+}
+
+/// What to change about a session.
+pub(super) enum Change {
+    Title(String),
+    Tag(Option<String>),
+    Delete,
 }
 
 /// What to list.
@@ -58,6 +70,17 @@ impl Places {
         self.config.as_deref().map(Transcripts::below).ok_or_else(|| UsageError(none.to_owned()))
     }
 
+    /// The CLI's own folder.
+    pub(super) fn config(&self) -> Option<PathBuf> {
+        self.config.clone()
+    }
+
+    /// Keeps other Weir processes away from a session that is changed.
+    pub(super) fn lock(&self, id: &str) -> Result<Option<Lock>, LockError> {
+        let path = |state: &PathBuf| state.join("locks").join(format!("session-{id}.lock"));
+        self.state.as_ref().map(|state| Lock::acquire(&path(state), "this session")).transpose()
+    }
+
     /// Live sessions that Weir started.
     pub(super) fn live(&self) -> Vec<Live> {
         self.state.as_deref().map(live).unwrap_or_default()
@@ -81,6 +104,10 @@ impl Settings {
                 (Task::List(list), opts.places)
             }
             Some(SessionsCommand::Show { id, json, places }) => (Task::Show { id, json }, places),
+            Some(SessionsCommand::Adopt { id, copy, data, places }) => {
+                let way = if copy { Adoption::Copy } else { Adoption::Same };
+                (Task::Adopt { id, way, data: data_directory(data)? }, places)
+            }
             Some(SessionsCommand::Export { id, format, output, places }) => {
                 let form = match format {
                     ExportFormatOpt::Md => Form::Markdown,
@@ -89,7 +116,14 @@ impl Settings {
                 };
                 (Task::Export { id, form, file: output }, places)
             }
+            Some(SessionsCommand::Rename { session, title }) => changed(session, Change::Title(title)),
+            Some(SessionsCommand::Tag { session, tag }) => changed(session, Change::Tag(tag)),
+            Some(SessionsCommand::Delete { session }) => changed(session, Change::Delete),
         };
         Ok(Self { task, places: Places::resolve(places) })
     }
+}
+
+fn changed(session: ChangedOpts, change: Change) -> (Task, PlacesOpts) {
+    (Task::Change { id: session.id, change }, session.places)
 }

@@ -47,6 +47,36 @@ fn json_has_a_line_for_each_session() {
 }
 
 #[test]
+fn a_session_is_renamed_tagged_and_deleted() {
+    let place = Place::new();
+    let id = run_session(&place, SAYS_HELLO);
+    let short = &id[..8];
+    place.weir(&["sessions", "rename", short, "The dam"]).expect(0);
+    place.weir(&["sessions", "tag", short, "water"]).expect(0);
+    let row = &place.weir(&["sessions", "--json"]).expect(0).json_lines()[0];
+    assert_eq!((&row["title"], &row["tag"]), (&Value::from("The dam"), &Value::from("water")));
+    let file = PathBuf::from(row["file"].as_str().unwrap());
+    // The CLI can still continue it.
+    place.weir(&["run", "-q", "--resume", &id, SAYS_HELLO]).expect(0);
+    place.weir(&["sessions", "rename", short, ""]).expect(1);
+    let deleted = place.weir(&["sessions", "delete", short]).expect(0);
+    assert_eq!(deleted.text().trim(), format!("deleted {id}"));
+    assert!(!file.exists());
+    place.weir(&["sessions", "delete", short]).expect(1);
+}
+
+#[test]
+fn a_live_session_is_not_deleted() {
+    let place = Place::new();
+    let running = Running::start(place.command(&["run", IS_SLOW]));
+    running.wait_for("one");
+    let id = place.weir(&["sessions", "--json"]).expect(0).json_lines()[0]["id"].as_str().unwrap().to_owned();
+    let refused = place.weir(&["sessions", "delete", &id]).expect(1);
+    assert!(refused.stderr.contains("this session"), "{refused:?}");
+    assert_eq!(place.weir(&["sessions", "--json"]).expect(0).json_lines().len(), 1);
+}
+
+#[test]
 fn sessions_are_listed_by_folder() {
     let place = Place::new();
     run_session(&place, SAYS_HELLO);
@@ -147,4 +177,25 @@ fn another_config_folder_is_another_history() {
     let other = place.path("elsewhere");
     let done = place.weir(&["sessions", "--json", "--config-dir", other.to_str().unwrap()]).expect(0);
     assert_eq!(done.text(), "");
+}
+
+#[test]
+fn a_session_is_adopted_into_the_log_of_a_server() {
+    let place = Place::new();
+    let id = run_session(&place, &format!("about weirs {SAYS_HELLO}"));
+    let adopted = place.weir(&["sessions", "adopt", &id[..8]]).expect(0);
+    assert!(adopted.stderr.contains("about weirs"), "{adopted:?}");
+    // Once more gives the same session; a copy is another one.
+    assert_eq!(place.weir(&["sessions", "adopt", &id]).expect(0).text(), adopted.text());
+    assert_ne!(place.weir(&["sessions", "adopt", "--copy", &id]).expect(0).text(), adopted.text());
+    let none = place.weir(&["sessions", "adopt", "00000000"]).expect(1);
+    assert!(none.stderr.contains("no session 00000000 found"), "{none:?}");
+    // While another program has it, it is refused.
+    let sessions = place.home().join(".claude/sessions");
+    std::fs::create_dir_all(&sessions).unwrap();
+    let second = run_session(&place, &format!("about sluices {SAYS_HELLO}"));
+    let note = format!(r#"{{"pid":{},"sessionId":"{second}"}}"#, std::process::id());
+    std::fs::write(sessions.join("1.json"), note).unwrap();
+    let refused = place.weir(&["sessions", "adopt", &second]).expect(1);
+    assert!(refused.stderr.contains("is open in another program"), "{refused:?}");
 }

@@ -17,7 +17,7 @@ use crate::error::HostError;
 use crate::info::SessionStatus;
 use crate::item::{Item, Note};
 use crate::live_session::{LiveSession, State};
-use crate::message::{Accepted, Finished, MessageInfo, NewMessage, PICTURES, StoredMessage};
+use crate::message::{Accepted, Finished, MessageInfo, MessageMode, NewMessage, PICTURES, StoredMessage};
 use crate::message_queue::Record;
 use crate::metrics::count;
 use crate::past_messages;
@@ -95,6 +95,7 @@ impl Host {
             {
                 return invalid("a command must not have a text, pictures or files");
             }
+            Some(_) if message.mode == MessageMode::Note => return invalid("a command is always answered"),
             Some(command) => match slash_command(&command.name, &command.arguments) {
                 Some(_) => format!("/{} {}", command.name, command.arguments).trim_end().to_owned(),
                 None => return invalid("the name of a command may only have letters, digits, and - _ :"),

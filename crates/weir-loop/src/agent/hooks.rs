@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
-use weir_wire::HookRegistration;
+use weir_wire::{HookEvent, HookRegistration};
 
 use crate::protection::Protection;
 
@@ -19,9 +19,8 @@ pub(super) struct Rules {
 /// The hook that makes the CLI ask us.
 pub(super) fn registration() -> HookRegistration {
     HookRegistration {
-        event: "PreToolUse".to_owned(),
         matcher: Some("Bash|Task|Agent|Edit|Write|MultiEdit|NotebookEdit".to_owned()),
-        callback_ids: vec!["weir-loop".to_owned()],
+        ..HookRegistration::new(HookEvent::PreToolUse, "weir-loop")
     }
 }
 

@@ -13,11 +13,15 @@ const V2_1_197: Version = Version::new(2, 1, 197);
 const V2_1_325: Version = Version::new(2, 1, 325);
 
 /// Flags that work although `--help` does not show them, each with the oldest tested version in which it works.
-const HIDDEN: [(&str, Version); 9] = [
+const HIDDEN: [(&str, Version); 13] = [
     ("--append-system-prompt-file", V2_0_72),
+    ("--await-claim", V2_1_325),
+    ("--managed-settings", V2_1_197),
     ("--max-thinking-tokens", V2_0_72),
     ("--max-turns", V1_0_124),
     ("--permission-prompt-tool", V1_0_124),
+    ("--project-config-root", V2_1_325),
+    ("--resume-drops-turn", V2_1_325),
     ("--resume-session-at", V2_0_72),
     ("--system-prompt", V1_0_124),
     ("--system-prompt-file", V1_0_124),
@@ -73,7 +77,7 @@ const SHOWN: [(&str, Version); 38] = [
 
 /// Members of the `initialize` request, each with the oldest examined version that acts on it. Versions ignore members
 /// that they do not know. A dot leads to a member of an agent.
-const INTRODUCTIONS: [(&str, Version); 12] = [
+const INTRODUCTIONS: [(&str, Version); 15] = [
     ("agentProgressSummaries", V2_1_197),
     ("agents", V2_0_72),
     ("agents.background", V2_1_197),
@@ -82,17 +86,59 @@ const INTRODUCTIONS: [(&str, Version); 12] = [
     ("agents.maxTurns", V2_1_61),
     ("agents.skills", V2_1_61),
     ("forwardSubagentText", V2_1_197),
+    ("hooks.onFailure", V2_1_325),
+    ("hooks.timeout", V2_1_9),
     ("planModeInstructions", V2_1_197),
     ("skills", V2_1_197),
+    ("supportedDialogKinds", V2_1_197),
     ("title", V2_1_197),
     ("toolAliases", V2_1_197),
 ];
 
+/// Events of hooks, each with the oldest examined version that has it. Versions ignore hooks for events that they do not
+/// know.
+const HOOKS: [(&str, Version); 33] = [
+    ("ConfigChange", V2_1_61),
+    ("CwdChanged", V2_1_197),
+    ("DirectoryAdded", V2_1_325),
+    ("Elicitation", V2_1_197),
+    ("ElicitationResult", V2_1_197),
+    ("FileChanged", V2_1_197),
+    ("InstructionsLoaded", V2_1_197),
+    ("MessageDisplay", V2_1_197),
+    ("Notification", V1_0_124),
+    ("PermissionDenied", V2_1_197),
+    ("PermissionRequest", V2_1_9),
+    ("PostCompact", V2_1_197),
+    ("PostModelSwitch", V2_1_325),
+    ("PostToolBatch", V2_1_197),
+    ("PostToolUse", V1_0_124),
+    ("PostToolUseFailure", V2_1_9),
+    ("PreCompact", V1_0_124),
+    ("PreModelSwitch", V2_1_325),
+    ("PreToolUse", V1_0_124),
+    ("SessionEnd", V1_0_124),
+    ("SessionStart", V1_0_124),
+    ("Setup", V2_1_61),
+    ("Stop", V1_0_124),
+    ("StopFailure", V2_1_197),
+    ("SubagentStart", V2_1_9),
+    ("SubagentStop", V1_0_124),
+    ("TaskCompleted", V2_1_61),
+    ("TaskCreated", V2_1_197),
+    ("TeammateIdle", V2_1_61),
+    ("UserPromptExpansion", V2_1_197),
+    ("UserPromptSubmit", V1_0_124),
+    ("WorktreeCreate", V2_1_61),
+    ("WorktreeRemove", V2_1_61),
+];
+
 /// Control requests to the CLI, each with the oldest examined version that handles it.
-const CONTROLS: [(&str, Version); 40] = [
+const CONTROLS: [(&str, Version); 43] = [
     ("apply_flag_settings", V2_1_61),
     ("background_tasks", V2_1_197),
     ("cancel_async_message", V2_1_197),
+    ("claim_session", V2_1_325),
     ("end_session", V2_1_197),
     ("export_conversation", V2_1_325),
     ("generate_session_title", V2_1_197),
@@ -117,6 +163,7 @@ const CONTROLS: [(&str, Version); 40] = [
     ("mcp_status", V1_0_124),
     ("mcp_toggle", V2_1_61),
     ("read_file", V2_1_197),
+    ("reload_output_styles", V2_1_325),
     ("reload_plugins", V2_1_197),
     ("reload_skills", V2_1_197),
     ("rename_session", V2_1_197),
@@ -125,6 +172,7 @@ const CONTROLS: [(&str, Version); 40] = [
     ("seed_read_state", V2_1_197),
     ("set_cwd", V2_1_325),
     ("set_max_thinking_tokens", V2_0_72),
+    ("set_mcp_permission_mode_override", V2_1_197),
     ("set_model", V1_0_124),
     ("set_permission_mode", V1_0_124),
     ("side_question", V2_1_197),
@@ -184,6 +232,13 @@ impl Capabilities {
     /// it does not know.
     pub fn has_introduction(&self, member: &str) -> bool {
         self.is_known(&INTRODUCTIONS, member)
+    }
+
+    /// Whether the CLI calls hooks for an event, such as `PreToolUse`. An event that no examined version has may exist in
+    /// newer ones.
+    pub fn has_hook(&self, event: &str) -> bool {
+        let is_examined = HOOKS.iter().any(|(known, _)| *known == event);
+        self.is_known(&HOOKS, event) || !is_examined && self.version > V2_1_325
     }
 
     fn is_known(&self, table: &[(&str, Version)], name: &str) -> bool {

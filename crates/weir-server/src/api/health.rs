@@ -89,6 +89,11 @@ fn write_host(text: &mut Exposition, host: &HostMetrics) {
     text.gauge("weir_pool_processes", "Running CLI processes.", host.processes);
     text.gauge("weir_pool_processes_max", "Maximum number of CLI processes.", host.max_processes);
     text.gauge("weir_pool_spares", "Spare processes that wait for new sessions.", host.spare_processes);
+    text.counter(
+        "weir_pool_spares_used_total",
+        "New sessions that got a spare process.",
+        host.sessions_from_spares,
+    );
     text.gauge("weir_pool_waiting", "Sessions that wait for a process.", host.waiting_for_process);
     let help = "Sessions that hold a process and wait for a person.";
     text.gauge("weir_pool_awaiting_person", help, host.awaiting_person);

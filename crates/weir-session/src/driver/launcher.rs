@@ -10,17 +10,22 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
-use weir_process::{Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions};
+use weir_process::{
+    Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions, Version,
+};
 use weir_wire::CliSessionId;
 
-use crate::arguments::{FORK_AT, NEWER, Start, arguments};
+use crate::arguments::{FORK_AT, NEWER, RARE, Start, arguments};
 use crate::error::{SessionError, StartError};
 use crate::fingerprint::Fingerprint;
-use crate::folder::{Admitted, FolderPolicy};
+use crate::folder::{Admitted, FolderPolicy, FolderTrust};
+use crate::hooks;
 use crate::introduction;
 use crate::machine::Spawn;
 use crate::options::{Origin, SessionOptions};
+use crate::spares::{Claimed, Kind, Wanted};
 use crate::start_files::{self, StartFiles};
+use crate::transcripts::live_sessions;
 
 /// Flags that are passed without checking the version first, because only very old versions lack them.
 const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--append-system-prompt-file"];
@@ -31,6 +36,12 @@ const MAX_ARGUMENT: usize = 128_000;
 
 /// Makes the CLI keep copies of the files that it changes. Without it, `rewind_files` is refused.
 const FILE_CHECKPOINTING: &str = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING";
+
+/// Sets the format of previews in questions.
+const QUESTION_PREVIEWS: &str = "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT";
+
+/// The oldest examined version that knows it.
+const QUESTION_PREVIEWS_SINCE: Version = Version::new(2, 1, 197);
 
 /// Starts processes for a session.
 pub(crate) struct Launcher {
@@ -208,6 +219,9 @@ impl Launcher {
         let new_id = new_session_id(&self.options, spawn);
         let id = spawn.resume.as_ref().filter(|_| !spawn.fork).or(new_id.as_ref());
         lock(&mut self.locks, &self.options, id).map_err(failed)?;
+        if let (Some(id), How::Cli(_)) = (spawn.resume.as_ref().filter(|_| !spawn.fork), &self.how) {
+            check_live(&self.options, id).map_err(failed)?;
+        }
         match &self.how {
             How::Provided(processes) => {
                 let processes = Arc::clone(processes);
@@ -219,49 +233,99 @@ impl Launcher {
             }
             How::Cli(None) => Err(failed(StartError::Other("the CLI has not been looked up yet".into()))),
             How::Cli(Some(prepared)) => {
-                let Prepared { found, capabilities } = &**prepared;
-                if let Some(known) = capabilities {
-                    check_version(&self.options, spawn, known).map_err(failed)?;
-                }
-                let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
-                let admitted = self.admitted.take().unwrap_or_else(Admitted::unchecked);
-                let too_old = capabilities.as_ref().and_then(|known| {
-                    admitted.refusal_of(known.version(), known.has_flag("--setting-sources"))
+                let prepared = (**prepared).clone();
+                let launch = self.build(spawn, new_id.as_ref(), &prepared)?;
+                let known = prepared.capabilities.as_deref();
+                let spare = self.options.spares.clone().and_then(|spares| {
+                    let wanted = Wanted::of(&self.options, spawn, &launch, known)?;
+                    let parked = spares.take(&wanted.kind)?;
+                    Some((spares, wanted, parked))
                 });
-                if let Some(reason) = admitted.refusal().or(too_old) {
-                    return Err(failed(StartError::Folder(reason)));
+                if let Some((_, _, parked)) = &spare {
+                    lock(&mut self.locks, &self.options, Some(parked.id())).map_err(failed)?;
                 }
-                let (named, files) = start_files::write(&self.options).map_err(|error| {
-                    failed(StartError::Other(format!(
-                        "the prompts and settings of the session cannot be written to files: {error}"
-                    )))
-                })?;
-                let start = Start {
-                    spawn,
-                    new_id: new_id.as_ref(),
-                    project_settings: admitted.project_settings,
-                    files: &named,
-                };
-                let args = arguments(&self.options, &start, &supports).map_err(|flags| {
-                    let version = capabilities.as_ref().map(|known| known.version());
-                    failed(StartError::Unsupported { version, flags })
-                })?;
-                let is_passed =
-                    |flag: &&str| args.iter().any(|arg| arg.as_encoded_bytes().starts_with(flag.as_bytes()));
-                self.assumed = ASSUMED.into_iter().filter(is_passed).collect();
-                let mut launch = launch(&self.options, found, args);
-                launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
-                launch.needs.extend(self.options.plugin_dirs.iter().cloned());
-                self.files = files;
-                if !admitted.project_settings {
-                    launch.environment = without_git_hooks(launch.environment).set(NO_SCHEDULE, "1");
-                }
-                launch.directory = admitted.directory;
                 Ok(Box::pin(async move {
+                    if let Some((spares, wanted, parked)) = spare {
+                        match parked.claim(&wanted).await {
+                            Claimed::Process(process) => {
+                                spares.count_taken();
+                                return Step::Spawned(Ok(process));
+                            }
+                            Claimed::Refused(parked) => spares.put_back(parked),
+                            Claimed::Lost => {}
+                        }
+                    }
                     let process = launch.spawn().await.map(Box::new);
                     Step::Spawned(process.map_err(|error| failed(StartError::Spawn(error))))
                 }))
             }
+        }
+    }
+
+    /// How a process is started with these options.
+    fn build(
+        &mut self,
+        spawn: &Spawn,
+        new_id: Option<&CliSessionId>,
+        prepared: &Prepared,
+    ) -> Result<Launch, SessionError> {
+        let Prepared { found, capabilities } = prepared;
+        if let Some(known) = capabilities {
+            check_version(&self.options, spawn, known).map_err(failed)?;
+        }
+        let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
+        let admitted = self.admitted.take().unwrap_or_else(Admitted::unchecked);
+        let too_old = capabilities
+            .as_ref()
+            .and_then(|known| admitted.refusal_of(known.version(), known.has_flag("--setting-sources")));
+        if let Some(reason) = admitted.refusal().or(too_old) {
+            return Err(failed(StartError::Folder(reason)));
+        }
+        if self.options.project_config_root.is_some()
+            && !matches!(self.options.folder.trust, FolderTrust::Load)
+        {
+            let reason = "the settings of another folder are only loaded by a session that loads those of its own \
+                          folder whatever they are (load_project_settings)";
+            return Err(failed(StartError::Folder(reason.to_owned())));
+        }
+        let (named, files) = start_files::write(&self.options).map_err(|error| {
+            failed(StartError::Other(format!(
+                "the prompts and settings of the session cannot be written to files: {error}"
+            )))
+        })?;
+        let start = Start { spawn, new_id, project_settings: admitted.project_settings, files: &named };
+        let args = arguments(&self.options, &start, &supports).map_err(|flags| {
+            let version = capabilities.as_ref().map(|known| known.version());
+            failed(StartError::Unsupported { version, flags })
+        })?;
+        let is_passed =
+            |flag: &&str| args.iter().any(|arg| arg.as_encoded_bytes().starts_with(flag.as_bytes()));
+        self.assumed = ASSUMED.into_iter().filter(is_passed).collect();
+        let mut launch = launch(&self.options, found, args);
+        launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
+        launch.needs.extend(self.options.plugin_dirs.iter().cloned());
+        self.files = files;
+        if !admitted.project_settings {
+            launch.environment = without_git_hooks(launch.environment).set(NO_SCHEDULE, "1");
+        }
+        launch.directory = admitted.directory;
+        Ok(launch)
+    }
+
+    /// The kind of spare that a new session with these options takes, if it takes one.
+    pub(crate) async fn kind(mut self) -> Option<Kind> {
+        let Step::Prepared(Ok(prepared)) = self.prepare()?.await else { return None };
+        self.prepared(prepared);
+        let How::Cli(Some(prepared)) = &self.how else { return None };
+        let (prepared, spawn) = ((**prepared).clone(), Spawn::default());
+        let launch = self.build(&spawn, None, &prepared).ok()?;
+        Wanted::of(&self.options, &spawn, &launch, prepared.capabilities.as_deref()).map(|wanted| wanted.kind)
+    }
+
+    /// Starts the spares that are missing: the session has nothing to do.
+    pub(super) fn refill_spares(&self) {
+        if let Some(spares) = &self.options.spares {
+            spares.refill();
         }
     }
 
@@ -347,10 +411,13 @@ fn depends_on_version(options: &SessionOptions) -> bool {
     let passed = arguments(options, &start, &|_| true).unwrap_or_default();
     let is_newer = |argument: &OsString| {
         let name = argument.as_encoded_bytes().split(|byte| *byte == b'=').next();
-        NEWER.iter().any(|flag| name == Some(flag.as_bytes()))
+        NEWER.iter().chain(RARE).any(|flag| name == Some(flag.as_bytes()))
     };
     !introduction::members(options).is_empty()
         || options.spec.file_checkpointing
+        || options.spares.is_some()
+        || options.question_previews.is_some()
+        || hooks::depend_on_version(&options.hooks)
         || matches!(options.origin, Origin::ForkAt { .. })
         || passed.iter().any(is_newer)
 }
@@ -369,6 +436,12 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
     }
     if let Some(what) = introduction::unsupported(options, known) {
         return lacks(what);
+    }
+    if options.question_previews.is_some() && known.version() < QUESTION_PREVIEWS_SINCE {
+        return lacks("show previews in questions");
+    }
+    if let Some(what) = hooks::unsupported(&options.hooks, known) {
+        return lacks(&what);
     }
     if options.spec.file_checkpointing && !known.has_control("rewind_files") {
         return lacks("keep copies of the files that it changes");
@@ -400,6 +473,9 @@ fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launc
     if options.spec.file_checkpointing {
         launch.environment = launch.environment.set(FILE_CHECKPOINTING, "true");
     }
+    if let Some(format) = options.question_previews {
+        launch.environment = launch.environment.set(QUESTION_PREVIEWS, format.as_str());
+    }
     launch.transport = options.transport;
     launch.log.clone_from(&options.log);
     launch.secrets = options.secrets.clone();
@@ -409,6 +485,26 @@ fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launc
         launch.line_limit = limit;
     }
     launch
+}
+
+/// Refuses a session that another CLI runs, such as one in a terminal: with two drivers the transcript gets two branches,
+/// and the next one that resumes it silently loses one. In a sandbox the CLI has a home of its own.
+fn check_live(options: &SessionOptions, id: &CliSessionId) -> Result<(), StartError> {
+    if options.sandbox.is_some() {
+        return Ok(());
+    }
+    let variables = options.environment.resolve(std::env::vars_os());
+    let folder =
+        |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let config = folder("CLAUDE_CONFIG_DIR").or_else(|| folder("HOME").map(|home| home.join(".claude")));
+    let Some(config) = config else { return Ok(()) };
+    match live_sessions(&config).into_iter().find(|live| live.id == id.as_str()) {
+        None => Ok(()),
+        Some(live) => Err(StartError::Locked(format!(
+            "the session is open in another program (process {}), such as a terminal; end it there first",
+            live.process.pid
+        ))),
+    }
 }
 
 fn lock(
@@ -463,7 +559,6 @@ mod tests {
     use super::*;
     use crate::levels::Effort;
     use crate::spec::SessionSpec;
-    use weir_process::Version;
 
     #[test]
     fn the_version_is_only_determined_if_an_option_needs_it() {

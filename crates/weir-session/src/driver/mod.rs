@@ -275,16 +275,26 @@ impl Driver {
     fn release_memory(&mut self) {
         let mut machine = self.machine.enter();
         let is_occupied = machine.is_occupied();
-        if self.was_occupied && !is_occupied {
+        let is_at_rest = self.was_occupied && !is_occupied;
+        if is_at_rest {
             machine.release_memory();
+        }
+        drop(machine);
+        if is_at_rest {
             self.decoder.release_memory();
             give_back(&mut self.tickets);
             give_back(&mut self.unaccepted);
             give_back(&mut self.waiters);
             self.asked.shrink_to_fit();
             self.deciding.take_if(|deciding| deciding.is_empty());
+            if let Some(launcher) = &self.launcher {
+                launcher.refill_spares();
+            }
         }
-        self.was_occupied = is_occupied;
+        if std::mem::replace(&mut self.was_occupied, is_occupied) != is_occupied {
+            // A line can change this without anything to do, and a pool may wait for it.
+            self.show();
+        }
     }
 
     /// Sets the alarm to the machine's deadline.
@@ -292,7 +302,9 @@ impl Driver {
         let deadline = self.machine.enter().deadline().map(Instant::from_std);
         match (deadline, &mut self.alarm) {
             (None, alarm) => *alarm = None,
-            (Some(deadline), Some(alarm)) if alarm.deadline() == deadline => {}
+            // Most lines move the deadline a little further away. The alarm then rings too early once, the machine finds
+            // that nothing is due, and it is set again: that costs less than to set it with every line.
+            (Some(deadline), Some(alarm)) if alarm.deadline() <= deadline && !alarm.is_elapsed() => {}
             (Some(deadline), Some(alarm)) => alarm.as_mut().reset(deadline),
             (Some(deadline), alarm) => *alarm = Some(Box::pin(tokio::time::sleep_until(deadline))),
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::calls::Calls;
 use crate::handler::Handler;
+use crate::hooks::{HookFunction, HookFunctions};
 #[cfg(feature = "mcp")]
 use crate::mcp::{Factory, McpServers};
 use crate::observer::Observer;
@@ -13,6 +14,7 @@ use crate::shared_fold::SharedFold;
 /// What a session has from its options on our side of the pipe.
 pub(crate) struct OurSide {
     pub(super) handler: Option<Arc<dyn Handler>>,
+    hook_functions: Vec<(String, HookFunction)>,
     pub(super) observer: Option<Box<dyn Observer>>,
     pub(super) shared_fold: Option<SharedFold>,
     #[cfg(feature = "mcp")]
@@ -24,6 +26,7 @@ impl OurSide {
         Self {
             // The options keep their copy: whether there is a handler decides whether the CLI asks at all.
             handler: options.handler.clone(),
+            hook_functions: std::mem::take(&mut options.hook_functions),
             observer: options.observer.take(),
             shared_fold: options.shared_fold.take(),
             #[cfg(feature = "mcp")]
@@ -45,6 +48,10 @@ impl Deciders {
     #[cfg_attr(not(feature = "mcp"), expect(unused_variables, reason = "only servers call back"))]
     pub(super) fn take(&mut self, side: OurSide, calls: &Calls) -> Option<Box<dyn Observer>> {
         self.handler = side.handler;
+        if !side.hook_functions.is_empty() {
+            let otherwise = self.handler.take();
+            self.handler = Some(Arc::new(HookFunctions { functions: side.hook_functions, otherwise }));
+        }
         #[cfg(feature = "mcp")]
         {
             match &self.servers {

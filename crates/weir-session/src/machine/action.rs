@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use weir_transcript::{Turn, TurnState};
+use weir_transcript::{Turn, TurnResult, TurnState};
 use weir_wire::{CliSessionId, MessageId, Outgoing, RequestId};
 
 use super::event::Ticket;
@@ -79,6 +79,20 @@ impl TurnEnd {
     /// Whether the turn failed. An interrupted turn did not: see [`TurnEnd::is_interrupted`].
     pub fn is_error(&self) -> bool {
         self.turn.state.is_error()
+    }
+
+    /// The turn, unless it failed.
+    ///
+    /// # Errors
+    /// [`SessionError::TurnFailed`] if it failed.
+    pub fn checked(self: Arc<Self>) -> Result<Arc<Self>, SessionError> {
+        if self.is_error() { Err(SessionError::TurnFailed(self)) } else { Ok(self) }
+    }
+
+    /// Why the turn failed, in the CLI's words; `None` if it did not.
+    pub fn error(&self) -> Option<String> {
+        let words = || self.turn.result.as_ref().map(TurnResult::error);
+        self.is_error().then(|| words().unwrap_or_else(|| "the turn ended without a result".to_owned()))
     }
 
     /// Whether the turn was interrupted, so that its text is what was said until then.

@@ -297,7 +297,14 @@ fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
         (Ask::Hook(hook), Decision::Deny { message, .. }) => return Ok(hook_denial(&hook.input, message)),
         (Ask::Mcp(_), Decision::Value(value)) => return Ok(HostAnswer::Mcp(value)),
         (Ask::Mcp(_), Decision::Deny { message, .. }) => return Ok(HostAnswer::Error(message)),
-        (Ask::Hook(_) | Ask::Mcp(_), decision) => return refused(decision),
+        (Ask::Dialog(_), Decision::Value(result)) => {
+            return Ok(HostAnswer::Success(json!({"behavior": "completed", "result": result})));
+        }
+        // The CLI then does what it does without a dialog.
+        (Ask::Dialog(_), Decision::Deny { .. } | Decision::Error(_)) => {
+            return Ok(HostAnswer::Success(json!({"behavior": "cancelled"})));
+        }
+        (Ask::Hook(_) | Ask::Mcp(_) | Ask::Dialog(_), decision) => return refused(decision),
         (Ask::Request(request), decision) => (&request.kind, decision),
     };
     match kind {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use weir_transcript::View;
-use weir_wire::{HookRegistration, RawJson, refers_to_file};
+use weir_wire::{HookEvent, HookRegistration, RawJson, refers_to_file};
 
 /// The name under which the hook is registered.
 pub(super) const CALLBACK: &str = "weir-guard";
@@ -18,16 +18,15 @@ const AGENT_TOOLS: [&str; 2] = ["Agent", "Task"];
 /// The hook, for the first request to the CLI.
 pub(super) fn registration() -> HookRegistration {
     HookRegistration {
-        event: "PreToolUse".to_owned(),
         // As a pattern for all versions: names of tools, and nothing else.
         matcher: Some(
             "Skill|SlashCommand|CronCreate|ScheduleWakeup|SendMessage|ListAgents|ListPeers".to_owned(),
         ),
-        callback_ids: vec![CALLBACK.to_owned()],
+        ..HookRegistration::new(HookEvent::PreToolUse, CALLBACK)
     }
 }
 
-/// Why a call is refused; `None` if it may go on, which allows nothing that the CLI would ask about.
+/// Why a call is refused; `None` if it may continue, which allows nothing that the CLI would ask about.
 pub(super) fn objection(call: &Value, view: &View) -> Option<String> {
     let argument = |name: &str| call.pointer(&format!("/tool_input/{name}")).and_then(Value::as_str);
     let tool = call.get("tool_name").and_then(Value::as_str)?;

@@ -20,6 +20,9 @@ use crate::error::SessionError;
 /// The first version that leaves text alone if it is marked as composed by a client.
 const HONOURS_INERT_MARK: Version = Version::new(2, 1, 248);
 
+/// The oldest examined version that takes a message without answering it; 2.1.61 answers it.
+const TAKES_NOTES: Version = Version::new(2, 1, 197);
+
 /// Our messages that are not finished yet.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
@@ -184,6 +187,12 @@ impl Machine {
                 return;
             };
             let Some(id) = message.uuid.clone() else { continue };
+            if message.is_note && !self.takes_notes() {
+                let error = SessionError::NotSupported { what: "a note without an answer" };
+                self.record(not_sent(&id, &error), sink);
+                self.actions.push(Action::MessageEnded(id, Err(error)));
+                continue;
+            }
             message.session_id.clone_from(&self.view().session.id);
             if message.handling == TextHandling::Escaped && self.honours_inert_mark() {
                 message.handling = TextHandling::Marked;
@@ -206,8 +215,22 @@ impl Machine {
     /// Whether the running process leaves text alone if its line says so. A process that has not reported its
     /// version is not relied upon: its text is escaped.
     fn honours_inert_mark(&self) -> bool {
+        self.introduced_version().is_some_and(|version| version >= HONOURS_INERT_MARK)
+    }
+
+    /// The version that the running process reported before its first turn; 2.1.197 and older ones do not.
+    fn introduced_version(&self) -> Option<Version> {
         let version = self.introduction().get("claude_code_version").and_then(|version| version.as_str());
-        version.and_then(Version::parse).is_some_and(|version| version >= HONOURS_INERT_MARK)
+        version.and_then(Version::parse)
+    }
+
+    /// Whether the running process takes a note without answering it. One whose version is not known yet could answer.
+    fn takes_notes(&self) -> bool {
+        let reported = || {
+            let version = self.view().session.version.as_deref().filter(|_| self.messages.has_sent());
+            version.and_then(Version::parse)
+        };
+        self.introduced_version().or_else(reported).is_some_and(|version| version >= TAKES_NOTES)
     }
 
     /// The process died before it received this message, so the message waits for the next one.
@@ -397,6 +420,7 @@ fn with_text(error: &SessionError, said: &str) -> SessionError {
     }
 }
 
+/// The text of a message, and how many images and documents it has.
 fn described(content: &OutgoingContent) -> (String, u32) {
     match content {
         OutgoingContent::Text(text) => (text.clone(), 0),
@@ -406,7 +430,10 @@ fn described(content: &OutgoingContent) -> (String, u32) {
             for block in blocks {
                 match block {
                     OutgoingBlock::Text(text) => texts.push(text),
-                    OutgoingBlock::Image { .. } => images += 1,
+                    OutgoingBlock::Image { .. }
+                    | OutgoingBlock::ImageUrl { .. }
+                    | OutgoingBlock::Document { .. }
+                    | OutgoingBlock::DocumentUrl { .. } => images += 1,
                 }
             }
             (texts.join("\n"), images)

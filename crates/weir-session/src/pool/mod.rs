@@ -20,8 +20,9 @@ use weir_process::ProcessId;
 use crate::error::SessionError;
 use crate::fingerprint::Fingerprint;
 use crate::machine::{SendMode, TurnEnd};
+use crate::message::Message;
 use crate::options::{Origin, SessionOptions};
-use crate::session::{Message, Sent, Session};
+use crate::session::{Sent, Session};
 
 /// Options of a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,9 @@ pub struct PoolOptions {
     /// this they count like the others. A session that gets its answer continues at once, so `max_processes`
     /// plus this many may be working for a while; no other one is started then.
     pub max_awaiting: usize,
+    /// How long a message waits for a place while every process is busy, the first one first. Without it, it is refused
+    /// at once.
+    pub max_wait: Option<Duration>,
     /// How long an idle process stays.
     pub idle: Option<Duration>,
     /// A process is replaced after this many turns, because the CLI's memory grows.
@@ -48,6 +52,7 @@ impl Default for PoolOptions {
         Self {
             max_processes: 8,
             max_awaiting: 16,
+            max_wait: None,
             idle: Some(Duration::from_secs(10 * 60)),
             max_turns: Some(200),
             max_bytes: Some(2 << 30),
@@ -90,8 +95,10 @@ struct State {
 struct Inner {
     options: PoolOptions,
     state: Mutex<State>,
-    /// Notified whenever an attempt to make room has succeeded or was given up.
-    room: Notify,
+    /// Notified whenever there may be room: an attempt to make some has ended, or a session needs its process less.
+    room: Arc<Notify>,
+    /// Held by the message that is the next to get a place, so that the first one is the first.
+    queue: tokio::sync::Mutex<()>,
 }
 
 /// Many sessions, each with a key.
@@ -119,7 +126,14 @@ pub struct Pooled {
 impl Pool {
     /// An empty pool.
     pub fn new(options: PoolOptions) -> Self {
-        Self { inner: Arc::new(Inner { options, state: Mutex::default(), room: Notify::new() }) }
+        Self {
+            inner: Arc::new(Inner {
+                options,
+                state: Mutex::default(),
+                room: Arc::default(),
+                queue: tokio::sync::Mutex::default(),
+            }),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -165,6 +179,7 @@ impl Pool {
         state.touches += 1;
         session.glance().touch(state.touches);
         session.glance().set_kept(is_kept);
+        session.glance().tell_when_freed(&self.inner.room);
         state.residents.insert(key.clone(), session.clone());
         Pooled { pool: self.clone(), key, session }
     }
@@ -290,9 +305,9 @@ impl Pooled {
         self.send_as(message.into(), SendMode::Steer).await
     }
 
-    /// Sends a message and waits for its answer.
+    /// Sends a message and waits for its answer. A turn that ended with an error is one here, see [`Session::ask`].
     pub async fn ask(&self, message: impl Into<Message>) -> Result<Arc<TurnEnd>, PoolError> {
-        Ok(self.send(message).await?.answer().await?)
+        Ok(self.send(message).await?.answer().await?.checked()?)
     }
 
     async fn send_as(&self, message: Message, mode: SendMode) -> Result<Sent, PoolError> {

@@ -20,6 +20,30 @@ enum Admitted {
 impl Pool {
     /// Makes room for a process of this session.
     pub(super) async fn admit(&self, key: &str) -> Result<Claim, PoolError> {
+        match (self.try_admit(key).await, self.inner.options.max_wait) {
+            (Err(full @ PoolError::Full { .. }), Some(max_wait)) => {
+                tokio::time::timeout(max_wait, self.wait_for_room(key)).await.unwrap_or(Err(full))
+            }
+            (admitted, _) => admitted,
+        }
+    }
+
+    /// Waits until there is room, behind those that wait already.
+    async fn wait_for_room(&self, key: &str) -> Result<Claim, PoolError> {
+        let _first = self.inner.queue.lock().await;
+        loop {
+            let mut room = std::pin::pin!(self.inner.room.notified());
+            // Registered before the check, so that nothing in between is missed.
+            room.as_mut().enable();
+            match self.try_admit(key).await {
+                Err(PoolError::Full { .. }) => room.await,
+                admitted => return admitted,
+            }
+        }
+    }
+
+    /// Makes room, if that is possible now.
+    async fn try_admit(&self, key: &str) -> Result<Claim, PoolError> {
         loop {
             let mut room = std::pin::pin!(self.inner.room.notified());
             // Registered before the check, so that nothing in between is missed.

@@ -22,6 +22,8 @@ mod inert;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod options;
@@ -37,6 +39,8 @@ mod sandbox;
 mod scenarios;
 #[cfg(test)]
 mod session_options;
+#[cfg(test)]
+mod spares;
 #[cfg(test)]
 mod tools;
 

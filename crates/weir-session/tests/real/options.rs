@@ -55,9 +55,8 @@ pub(crate) fn options(
 
 fn registration((place, hook): (usize, &weir_testkit::scenario::Hook)) -> HookRegistration {
     HookRegistration {
-        event: hook.event.to_owned(),
         matcher: hook.matcher.map(str::to_owned),
-        callback_ids: vec![hook_name(place)],
+        ..HookRegistration::new(hook.event, hook_name(place))
     }
 }
 

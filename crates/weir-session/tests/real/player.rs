@@ -133,7 +133,8 @@ impl Player<'_> {
         let id = MessageId::new(format!("00000000-0000-4000-8000-{:012}", self.messages));
         // A scenario that sends a command means the command.
         let is_interpreted = matches!(&content, OutgoingContent::Text(text) if text.starts_with('/'));
-        let sent = self.session.send(Message { id: Some(id), is_interpreted, content }).await;
+        let sent =
+            self.session.send(Message { id: Some(id), is_interpreted, ..Message::from(content) }).await;
         self.sent.push(sent.map_err(|error| error.to_string())?);
         Ok(())
     }

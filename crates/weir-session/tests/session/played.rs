@@ -37,7 +37,8 @@ pub(crate) fn session(mut options: SessionOptions) -> (Session, Stage) {
 /// Sends a message from a separate task.
 pub(crate) fn asking(session: &Session, message: impl Into<Message>) -> JoinHandle<Answer> {
     let (session, message) = (session.clone(), message.into());
-    tokio::spawn(async move { session.ask(message).await })
+    // Not `Session::ask`, which turns a failed turn into an error.
+    tokio::spawn(async move { session.send(message).await?.answer().await })
 }
 
 /// Lets everything happen that can happen without time passing.

@@ -92,6 +92,26 @@ async fn a_failed_turn_is_an_answer_that_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_turn_that_failed_is_an_error_for_who_asks() {
+    let (session, stage) = session(SessionOptions::new());
+    let asked = {
+        let session = session.clone();
+        tokio::spawn(async move { session.ask("one").await })
+    };
+    let mut cli = stage.ready().await;
+    let id = cli.begins("one").await;
+    let mut line = result("API Error: 400");
+    line["is_error"] = json!(true);
+    line["user_message_uuids"] = json!([id]);
+    cli.says(&line).await;
+    let error = asked.await.unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "the turn failed: API Error: 400");
+    let SessionError::TurnFailed(end) = error else { panic!("{error}") };
+    assert_eq!(end.turn.state, TurnState::Failed);
+    session.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_result_in_a_shape_that_changed_still_ends_the_turn() {
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");

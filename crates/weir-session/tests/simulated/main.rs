@@ -29,6 +29,8 @@ mod silence;
 #[cfg(test)]
 mod slots;
 #[cfg(test)]
+mod spares;
+#[cfg(test)]
 mod tools;
 #[cfg(test)]
 mod turns;

@@ -97,6 +97,42 @@ async fn a_new_session_is_refused_when_all_processes_are_busy() {
 }
 
 #[tokio::test]
+async fn a_message_waits_for_a_place_if_the_pool_says_so() {
+    let place = Place::new();
+    let pool = pool(|options| (options.max_processes, options.max_wait) = (1, Some(Duration::from_secs(60))));
+    let a = pool.session("a", options(&place));
+    let mut running = soon(a.send(script(&json!([{"text": "slow", "sleep": 600}])))).await.unwrap();
+    let waiting: Vec<_> = ["b", "c"]
+        .into_iter()
+        .map(|key| {
+            let session = pool.session(key, options(&place));
+            tokio::spawn(async move { session.ask(says(key)).await })
+        })
+        .collect();
+    until("the turn is running", || pool.list().iter().any(|(key, live)| key == "a" && *live)).await;
+    assert!(waiting.iter().all(|ask| !ask.is_finished()));
+    soon(a.session().interrupt()).await.unwrap();
+    // Whether its turn had begun or not.
+    let _ = soon(running.answer()).await;
+    for (ask, key) in waiting.into_iter().zip(["b", "c"]) {
+        assert_eq!(soon(ask).await.unwrap().unwrap().text, key);
+    }
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_message_waits_no_longer_than_the_pool_says() {
+    let place = Place::new();
+    let pool =
+        pool(|options| (options.max_processes, options.max_wait) = (1, Some(Duration::from_millis(20))));
+    let a = pool.session("a", options(&place));
+    let _running = soon(a.send(script(&json!([{"text": "slow", "sleep": 600}])))).await.unwrap();
+    let error = soon(pool.session("b", options(&place)).ask(says("no"))).await.unwrap_err();
+    assert!(matches!(error, PoolError::Full { max: 1 }), "{error}");
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
 async fn other_options_restart_the_process_with_the_same_history() {
     let place = Place::new();
     let pool = pool(|_| {});

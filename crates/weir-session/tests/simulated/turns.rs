@@ -187,7 +187,9 @@ async fn the_cost_limit_counts_across_turns() {
     let place = Place::new();
     let session = Session::new(place.options().max_cost_usd(cost * 1.5));
     soon(session.ask(says("one"))).await.unwrap();
-    soon(session.ask(says("two"))).await.unwrap();
+    // The CLI ends the turn that exceeds the limit.
+    let two = soon(session.ask(says("two"))).await;
+    assert!(matches!(&two, Err(SessionError::TurnFailed(end)) if end.text == "two"), "{two:?}");
     let error = soon(session.ask(says("three"))).await.unwrap_err();
     assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");
     soon(session.stop()).await;

@@ -92,6 +92,7 @@ fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Repl
             sim.out.line(&lines::system(sim, ids, "session_title_changed", object! { "title" => title }));
             success(object! {})
         }
+        "claim_session" => claim(sim, ids, request),
         "end_session" => success(object! {}),
         _ => error(format!("Unsupported control request subtype: {subtype}"), "unsupported_request"),
     }
@@ -147,6 +148,40 @@ fn initialize(sim: &Sim, ids: &Ids, request: &Json) -> Reply {
         sim.out.line(&lines::system(sim, ids, "session_title_changed", object! { "title" => title }));
     }
     success(answers::initialize(sim))
+}
+
+/// Becomes the process of a session.
+fn claim(sim: &Sim, ids: &Ids, request: &Json) -> Reply {
+    let refused = |reason: &str| Reply::Error { text: reason.to_owned(), code: None };
+    let Ok(cwd) = std::path::Path::new(request.str_of("cwd").unwrap_or_default()).canonicalize() else {
+        return refused("cwd_not_found: the claim cwd does not exist or is not accessible");
+    };
+    let mode = request.str_of("permission_mode").unwrap_or_default().to_owned();
+    if mode == "bypassPermissions" && !sim.options.skip_permissions {
+        return refused("permission_mode_not_claimable: bypassPermissions is not available");
+    }
+    if !sim.claim(cwd) {
+        return refused(
+            "not_a_spare: claim_session is only accepted by a process started with --await-claim that has not been claimed yet",
+        );
+    }
+    let mut state = sim.state();
+    if !mode.is_empty() {
+        state.mode = mode;
+    }
+    if let Some(Json::Object(agents)) = request.get("agents") {
+        state.agents = agents.iter().map(|(name, _)| name.clone()).collect();
+    }
+    drop(state);
+    if let Some(title) = request.str_of("title") {
+        sim.out.line(&lines::system(sim, ids, "session_title_changed", object! { "title" => title }));
+    }
+    success(object! {
+        "status" => "ok",
+        "cwd" => sim.cwd_text(),
+        "session_id" => sim.session_id(),
+        "sdk_mcp_settled" => true,
+    })
 }
 
 fn set_mode(sim: &Sim, request: &Json) -> Reply {

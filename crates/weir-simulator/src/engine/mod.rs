@@ -17,7 +17,7 @@ use super::misbehave::Misbehaviour;
 use super::options::Resume;
 use super::queue::{Next, Notice, UserMessage};
 use super::sim::Sim;
-use super::turn::{End, ResultLine, Run};
+use super::turn::{End, Ended, ResultLine, Run};
 use crate::json::Json;
 use crate::object;
 use crate::script;
@@ -76,6 +76,14 @@ impl Engine {
     /// Runs a turn for user messages.
     fn messages(&mut self, batch: &[UserMessage]) {
         let uuids: Vec<String> = batch.iter().filter_map(|message| message.uuid.clone()).collect();
+        if let Some(file) = self.history.file.as_mut().filter(|_| self.sim.options.await_claim) {
+            file.relocate(&self.sim.project_dir(), self.sim.cwd_text());
+        }
+        if let [message] = batch
+            && message.is_note
+        {
+            return self.note(message);
+        }
         if let [message] = batch
             && let Some(command) = message.command()
             && self.command(command, message)
@@ -103,6 +111,20 @@ impl Engine {
         self.history.user(content.clone(), &uuid, object! {});
         let prompt = script::texts(&content).join("\n");
         self.turn(&uuids, None, Some((number, prompt)));
+    }
+
+    /// Takes a message without answering it.
+    fn note(&mut self, message: &UserMessage) {
+        let uuids: Vec<String> = message.uuid.iter().cloned().collect();
+        self.lifecycle(&uuids, "started");
+        self.before_turn();
+        self.line(&lines::init(&self.sim, &self.ids, &uuids));
+        let uuid = message.uuid.clone().unwrap_or_else(|| self.ids.uuid());
+        self.history.user(message.content.clone(), &uuid, object! {});
+        let ended = Ended::LocalCommand { name: None, text: String::new() };
+        let messages = uuids.clone();
+        self.result(ResultLine { messages, ..ResultLine::plain(ended, self.ids.uuid()) });
+        self.lifecycle(&uuids, "completed");
     }
 
     /// Runs a turn without a message: a background task has ended.

@@ -43,6 +43,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["--allowedTools", "--allowed-tools"], Many("tools"), "Tools that need no permission"),
     flag(&["--append-system-prompt"], One("prompt"), "Text after the system prompt"),
     flag(&["--append-system-prompt-file"], One("file"), "A file with text after the system prompt"),
+    newer(&["--await-claim"], Nothing, "Wait for a session that takes this process"),
     flag(&["--betas"], Many("betas"), "Ignored"),
     flag(&["-c", "--continue"], Nothing, "Continue the newest session of this folder"),
     flag(&["--dangerously-skip-permissions"], Nothing, "Skip all permission checks; refused for root"),

@@ -44,6 +44,8 @@ pub(crate) struct Options {
     pub(crate) replay_user_messages: bool,
     pub(crate) hook_events: bool,
     pub(crate) forward_subagent_text: bool,
+    /// Whether it waits for a session that takes it.
+    pub(crate) await_claim: bool,
     /// Whether the host answers permission requests on the same pipes.
     pub(crate) host_permissions: bool,
     pub(crate) permission_mode: Option<String>,

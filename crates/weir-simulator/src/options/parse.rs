@@ -66,6 +66,7 @@ fn apply(
         "--include-partial-messages" => options.partial_messages = true,
         "--replay-user-messages" => options.replay_user_messages = true,
         "--include-hook-events" => options.hook_events = true,
+        "--await-claim" => options.await_claim = true,
         "--forward-subagent-text" => options.forward_subagent_text = true,
         "--dangerously-skip-permissions" => options.skip_permissions = true,
         "--fork-session" => options.fork = true,

@@ -69,7 +69,7 @@ impl Scene {
             },
             answer,
             refused: results().any(|block| block.is_true("is_error")),
-            cwd: sim.cwd.display().to_string(),
+            cwd: sim.cwd().display().to_string(),
             model: state.model.clone(),
         }
     }

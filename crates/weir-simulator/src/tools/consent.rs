@@ -92,14 +92,14 @@ fn decide(sim: &Sim, tool: &str, input: &Json) -> Decision {
         (state.mode.clone(), given.with(&state.rules), state.plan_file.clone())
     };
     let mut folders: Vec<_> =
-        sim.options.add_dirs.iter().map(|folder| permissions::resolve(&sim.cwd, folder)).collect();
+        sim.options.add_dirs.iter().map(|folder| permissions::resolve(sim.cwd(), folder)).collect();
     folders.push(sim.project_dir());
     folders.push(sim.task_dir());
     let facts = Facts {
         profile: &sim.profile,
         mode: &mode,
         rules: &rules,
-        cwd: &sim.cwd,
+        cwd: sim.cwd(),
         folders: &folders,
         plan_file: plan_file.as_deref(),
     };

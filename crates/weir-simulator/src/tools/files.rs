@@ -15,7 +15,7 @@ const CAUTION: &str = "\n\n<system-reminder>\nWhenever you read a file, you shou
 const UNREAD: &str = "File has not been read yet. Read it first before writing to it.";
 
 fn path_of(sim: &Sim, call: &Call) -> PathBuf {
-    resolve(&sim.cwd, &without_surrogates(call.input.str_of("file_path").unwrap_or_default()))
+    resolve(sim.cwd(), &without_surrogates(call.input.str_of("file_path").unwrap_or_default()))
 }
 
 fn was_read(sim: &Sim, path: &Path) -> bool {
@@ -67,7 +67,7 @@ fn missing(sim: &Sim) -> String {
     if sim.profile.is_old() {
         return "File does not exist.".to_owned();
     }
-    format!("File does not exist. Note: your current working directory is {}.", sim.cwd.display())
+    format!("File does not exist. Note: your current working directory is {}.", sim.cwd().display())
 }
 
 pub(super) fn read(sim: &Sim, call: &Call) -> Outcome {

@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Outcome {
 
 /// Changes, inserts or deletes a cell.
 pub(super) fn edit(sim: &Sim, agent: &Agent, call: &Call) -> Outcome {
-    let path = resolve(&sim.cwd, call.input.str_of("notebook_path").unwrap_or_default());
+    let path = resolve(sim.cwd(), call.input.str_of("notebook_path").unwrap_or_default());
     let original = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) => return Outcome::failure(format!("{error}: {}", path.display())),

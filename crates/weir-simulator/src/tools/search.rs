@@ -11,7 +11,7 @@ use crate::sim::Sim;
 
 /// Files that match a pattern, oldest first.
 pub(super) fn glob(sim: &Sim, call: &Call) -> Outcome {
-    let root = resolve(&sim.cwd, call.input.str_of("path").unwrap_or_default());
+    let root = resolve(sim.cwd(), call.input.str_of("path").unwrap_or_default());
     let pattern = call.input.str_of("pattern").unwrap_or_default();
     let mut files = files_below(&root);
     files.retain(|(_, path)| {
@@ -28,7 +28,7 @@ pub(super) fn glob(sim: &Sim, call: &Call) -> Outcome {
 
 /// Lines or files that contain a text. Files are listed newest first.
 pub(super) fn grep(sim: &Sim, call: &Call) -> Outcome {
-    let root = resolve(&sim.cwd, call.input.str_of("path").unwrap_or_default());
+    let root = resolve(sim.cwd(), call.input.str_of("path").unwrap_or_default());
     let pattern = call.input.str_of("pattern").unwrap_or_default();
     let glob = call.input.str_of("glob");
     let (mut names, mut lines) = (Vec::new(), Vec::new());

@@ -25,6 +25,8 @@ pub struct Glance {
     pub git_branch: Option<String>,
     /// Its title, if it has one.
     pub title: Option<String>,
+    /// Its tag, if it has one.
+    pub tag: Option<String>,
     /// The first message.
     pub first_prompt: Option<String>,
     /// When it began, in milliseconds since 1970.
@@ -59,6 +61,7 @@ pub fn glance(head: &[u8], tail: &[u8], length: u64) -> Glance {
         version: None,
         git_branch: None,
         title: None,
+        tag: None,
         first_prompt: None,
         started_at: None,
         updated_at: None,
@@ -93,6 +96,8 @@ impl Glance {
             "summary" => self.title = record.text("summary").or(self.title.take()),
             "ai-title" => self.title = record.text("aiTitle").or(self.title.take()),
             "custom-title" => self.title = record.text("customTitle").or(self.title.take()),
+            // An empty one takes it away.
+            "tag" => self.tag = record.text("tag").filter(|tag| !tag.is_empty()),
             "queue-operation" if queued.is_none() => *queued = text_at(record.json, "content"),
             "assistant" => *messages += 1,
             "user" if record.results.is_empty() && !record.is_true("isMeta") => {

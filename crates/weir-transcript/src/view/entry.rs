@@ -76,7 +76,7 @@ pub struct UserEntry {
     pub message: Option<MessageId>,
     /// The text of the message.
     pub text: String,
-    /// Number of attached images.
+    /// Number of attached images and documents.
     pub images: u32,
     /// Who wrote it.
     pub source: UserSource,

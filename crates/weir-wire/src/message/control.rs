@@ -29,6 +29,8 @@ pub enum ControlRequest<'a> {
     McpMessage(McpMessage<'a>),
     /// An MCP server wants something from the user.
     Elicitation(Elicitation<'a>),
+    /// A dialog of a kind that we said we can show.
+    UserDialog(UserDialog<'a>),
     /// Something that this version of Weir does not know. It still gets an answer: an error.
     Unknown {
         /// Its `subtype`, if it has one.
@@ -53,6 +55,7 @@ impl<'a> Field<'a> for ControlRequest<'a> {
             Some("hook_callback") => Field::decode(node, problems).map(Self::HookCallback),
             Some("mcp_message") => Field::decode(node, problems).map(Self::McpMessage),
             Some("elicitation") => Field::decode(node, problems).map(Self::Elicitation),
+            Some("request_user_dialog") => Field::decode(node, problems).map(Self::UserDialog),
             _ => Some(Self::Unknown { subtype, json: node.raw() }),
         }
     }
@@ -193,6 +196,18 @@ wire_struct! {
         optional requested_schema: RawJson<'a> = "requested_schema",
         /// The members of the schema in the order in which the server listed them.
         list property_order: Vec<Text<'a>> = "property_order",
+    }
+}
+
+wire_struct! {
+    /// A dialog of a kind that we said we can show.
+    UserDialog {
+        /// Its kind, such as `refusal_fallback_prompt`.
+        required dialog_kind: Text<'a> = "dialog_kind",
+        /// What to show; each kind has its own shape.
+        optional payload: RawJson<'a> = "payload",
+        /// The tool call that it belongs to.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
     }
 }
 

@@ -20,7 +20,7 @@ pub use content::{
 };
 pub use control::{
     CanUseTool, ControlCancelMessage, ControlRequest, ControlRequestMessage, ControlResponse,
-    ControlResponseMessage, Elicitation, HookCallback, McpMessage,
+    ControlResponseMessage, Elicitation, HookCallback, McpMessage, UserDialog,
 };
 pub use conversation::{ApiMessage, AssistantMessage, ToolResultMeta, UserMessage};
 pub use event::{

@@ -11,7 +11,7 @@ pub use control::{AnswerError, HostAnswer, QuestionAnswers};
 pub use inert::{TextHandling, refers_to_file, slash_command};
 pub use mcp_server::{McpConnection, McpServerConfig, McpServerError};
 pub use request::{HookRegistration, HostRequest, InitializeRequest};
-pub use user::{OutgoingBlock, OutgoingContent, OutgoingMessage};
+pub use user::{MessageOrigin, MessagePriority, OutgoingBlock, OutgoingContent, OutgoingMessage};
 
 use serde_json::json;
 
@@ -148,6 +148,53 @@ mod tests {
           }
         ]
         "#);
+    }
+
+    #[test]
+    fn documents_and_addresses_are_blocks_of_their_own() {
+        let document = |media_type: &str, data: &[u8]| OutgoingBlock::Document {
+            media_type: media_type.into(),
+            data: data.to_vec(),
+            title: Some("a.pdf".into()),
+        };
+        let url = || "https://example.org/x".to_owned();
+        let content = OutgoingContent::Blocks(vec![
+            document("application/pdf", b"%PDF"),
+            document("text/plain", b"plain"),
+            document("text/plain", &[0xff]),
+            OutgoingBlock::ImageUrl { url: url() },
+            OutgoingBlock::DocumentUrl { url: url(), title: None },
+        ]);
+        let sent = value(&Outgoing::User(OutgoingMessage::new(content)))["message"]["content"].clone();
+        let source = |at: usize| sent[at]["source"].clone();
+        assert_eq!(
+            sent[0],
+            json!({
+                "type": "document", "title": "a.pdf",
+                "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="},
+            })
+        );
+        assert_eq!(source(1), json!({"type": "text", "media_type": "text/plain", "data": "plain"}));
+        assert_eq!(source(2)["type"], "base64");
+        assert_eq!(sent[3], json!({"type": "image", "source": {"type": "url", "url": url()}}));
+        assert_eq!(sent[4], json!({"type": "document", "source": {"type": "url", "url": url()}}));
+    }
+
+    #[test]
+    fn a_message_says_who_wrote_it_and_when_it_is_wanted() {
+        let plain = value(&Outgoing::User(OutgoingMessage::text("x")));
+        for member in ["priority", "origin", "shouldQuery"] {
+            assert_eq!(plain.get(member), None, "{member}");
+        }
+        let sent = value(&Outgoing::User(OutgoingMessage {
+            priority: Some(MessagePriority::Next),
+            origin: Some(MessageOrigin::Channel { server: "matrix".into() }),
+            is_note: true,
+            ..OutgoingMessage::text("x")
+        }));
+        assert_eq!(sent["priority"], "next");
+        assert_eq!(sent["origin"], json!({"kind": "channel", "server": "matrix"}));
+        assert_eq!(sent["shouldQuery"], false);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::mcp_server::McpServerConfig;
+use crate::hook::HookEvent;
 use crate::id::{MessageId, TaskId, ToolUseId};
 
 /// A request to the CLI. A version that does not know a request answers with an error, or not at all.
@@ -159,6 +160,15 @@ pub enum HostRequest {
     ReloadSkills,
     /// Reads the plugins again.
     ReloadPlugins,
+    /// Reads the output styles again.
+    ReloadOutputStyles,
+    /// Makes calls of an MCP server's tools stricter than the permission mode.
+    SetMcpPermissionMode {
+        /// The server.
+        server: String,
+        /// `default` or `auto`; `None` removes it.
+        mode: Option<String>,
+    },
     /// Says that the model knows a file, so that it can be edited without being read first.
     SeedReadState {
         /// Its path.
@@ -196,12 +206,30 @@ pub struct InitializeRequest {
 /// A hook that we run when the CLI calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookRegistration {
-    /// The event, such as `PreToolUse`.
-    pub event: String,
+    /// The event.
+    pub event: HookEvent,
     /// Which tools; `None` for all.
     pub matcher: Option<String>,
     /// The ids that the CLI calls back with.
     pub callback_ids: Vec<String>,
+    /// How long the CLI waits for our answer, in seconds; a minute if `None`. Up to 2.1.61 a tool call then goes ahead,
+    /// since 2.1.197 it is refused.
+    pub timeout_s: Option<u32>,
+    /// Whether what the hook guards is refused if our answer is an error or invalid. Otherwise it goes ahead.
+    pub blocks_on_failure: bool,
+}
+
+impl HookRegistration {
+    /// A hook with one callback, for all tools and with the CLI's own time limit.
+    pub fn new(event: impl Into<HookEvent>, callback_id: impl Into<String>) -> Self {
+        Self {
+            event: event.into(),
+            matcher: None,
+            callback_ids: vec![callback_id.into()],
+            timeout_s: None,
+            blocks_on_failure: false,
+        }
+    }
 }
 
 impl HostRequest {
@@ -244,6 +272,8 @@ impl HostRequest {
             Self::GetBinaryVersion => "get_binary_version",
             Self::ReloadSkills => "reload_skills",
             Self::ReloadPlugins => "reload_plugins",
+            Self::ReloadOutputStyles => "reload_output_styles",
+            Self::SetMcpPermissionMode { .. } => "set_mcp_permission_mode_override",
             Self::SeedReadState { .. } => "seed_read_state",
             Self::CancelMessage { .. } => "cancel_async_message",
             Self::EndSession => "end_session",
@@ -306,6 +336,7 @@ impl HostRequest {
             Self::GenerateSessionTitle { description, persist } => {
                 json!({"description": description, "persist": persist})
             }
+            Self::SetMcpPermissionMode { server, mode } => json!({"serverName": server, "mode": mode}),
             Self::SetCwd { path } => json!({"path": path}),
             Self::SeedReadState { path, mtime } => json!({"path": path, "mtime": mtime}),
             Self::McpStatus
@@ -321,6 +352,7 @@ impl HostRequest {
             | Self::GetBinaryVersion
             | Self::ReloadSkills
             | Self::ReloadPlugins
+            | Self::ReloadOutputStyles
             | Self::EndSession => json!({}),
             Self::Other { fields, .. } => Value::Object(fields.clone()),
         }
@@ -336,10 +368,15 @@ impl InitializeRequest {
         let mut hooks: Map<String, Value> = Map::new();
         for hook in &self.hooks {
             let mut matcher = json!({"hookCallbackIds": hook.callback_ids});
-            if let (Some(pattern), Some(matcher)) = (&hook.matcher, matcher.as_object_mut()) {
-                matcher.insert("matcher".into(), json!(pattern));
+            let more = [
+                ("matcher", hook.matcher.as_ref().map(|pattern| json!(pattern))),
+                ("timeout", hook.timeout_s.map(|seconds| json!(seconds))),
+                ("onFailure", hook.blocks_on_failure.then_some(json!("block"))),
+            ];
+            if let Some(matcher) = matcher.as_object_mut() {
+                matcher.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
             }
-            if let Some(list) = hooks.entry(&hook.event).or_insert_with(|| json!([])).as_array_mut() {
+            if let Some(list) = hooks.entry(hook.event.as_str()).or_insert_with(|| json!([])).as_array_mut() {
                 list.push(matcher);
             }
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use weir_process::Exit;
 use weir_transcript::{Change, HostEvent, View};
-use weir_wire::{Decoder, MessageId, Outgoing, OutgoingContent, OutgoingMessage, RequestId};
+use weir_wire::{Decoder, MessageId, Outgoing, OutgoingMessage, RequestId};
 
 use crate::ask::Decision;
 use crate::error::SessionError;
@@ -167,13 +167,7 @@ impl Host {
     pub(super) fn send(&mut self, id: &str, mode: SendMode) -> Ticket {
         let id = MessageId::new(id);
         self.messages.insert(Ticket(self.tickets + 1), id.clone());
-        let message = OutgoingMessage {
-            content: OutgoingContent::Text("text".into()),
-            uuid: Some(id),
-            session_id: None,
-            parent_tool_use_id: None,
-            handling: weir_wire::TextHandling::default(),
-        };
+        let message = OutgoingMessage { uuid: Some(id), ..OutgoingMessage::text("text") };
         self.command(|ticket| Command::Send { ticket, message: Box::new(message), mode })
     }
 
@@ -195,13 +189,7 @@ impl Host {
 
     /// A message never reached the process.
     pub(super) fn unwritten(&mut self, id: &str) {
-        let message = OutgoingMessage {
-            content: OutgoingContent::Text("text".into()),
-            uuid: Some(MessageId::new(id)),
-            session_id: None,
-            parent_tool_use_id: None,
-            handling: weir_wire::TextHandling::default(),
-        };
+        let message = OutgoingMessage { uuid: Some(MessageId::new(id)), ..OutgoingMessage::text("text") };
         self.sent.remove(&MessageId::new(id));
         self.handle(Event::Unwritten(Box::new(message)));
     }
