@@ -215,7 +215,7 @@ fn receipt(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
         "<p>Commit <code>{}</code> on <code>{}</code>: {}, +{added} −{removed}. Models: {}.</p>",
         escape(receipt.commit.get(..10).unwrap_or_default()),
         escape(branch.trim_start_matches("refs/heads/")),
-        super::count(files, "file"),
+        weir_base::text::plural(files, "file"),
         escape(&receipt.models.join(", ")),
     )?;
     if receipt.gates.is_empty() {

@@ -142,7 +142,7 @@ fn receipt(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
         out,
         "Commit `{commit}` on `{}`: {}, +{added} -{removed}. Models: {}.",
         branch.trim_start_matches("refs/heads/"),
-        super::count(files, "file"),
+        weir_base::text::plural(files, "file"),
         cell(&receipt.models.join(", ")),
     )?;
     let gates =

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use weir_base::money;
+use weir_base::text::plural;
 use weir_base::time::duration_text;
 
 use crate::state::{Receipt, RunState, TaskRecord};
 
-use super::{count, part};
+use super::part;
 
 /// A pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,7 +33,7 @@ pub fn pull_request(run: &RunState, task: Option<&str>) -> Option<PullRequest> {
     let (first, _) = done.first()?;
     let title = match done.len() {
         1 => first.task.title.clone(),
-        more => format!("{} and {}", first.task.title, count(more as u64 - 1, "more task")),
+        more => format!("{} and {}", first.task.title, plural(more as u64 - 1, "more task")),
     };
     let line = run.line.as_ref();
     let waits = line.is_some_and(|line| line.waits.is_some());
@@ -62,8 +63,8 @@ fn body(done: &[(&TaskRecord, &Receipt)], out: &mut String) -> std::fmt::Result 
         writeln!(
             out,
             "{commit}: {}, +{added} -{removed}; {}, {cost}, {}.",
-            count(files, "file"),
-            count(receipt.attempts.into(), "attempt"),
+            plural(files, "file"),
+            plural(receipt.attempts.into(), "attempt"),
             receipt.models.join(", ")
         )?;
         let gates = receipt.gates.iter().map(|(name, took)| format!("{name} ({})", duration_text(*took)));
