@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { linkTo, openAs, PHONE, violations } from "./browser.ts";
 import { until, type WeirServer } from "./server.ts";
@@ -27,6 +28,11 @@ function repository(server: WeirServer, lines: number): string {
   return file;
 }
 
+async function openChanges(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Details", exact: true }).click();
+  await page.getByRole("tab", { name: /Changes/ }).click();
+}
+
 describe("a review", () => {
   for (const [name, viewport] of [
     ["desktop", { width: 1400, height: 900 }],
@@ -39,8 +45,7 @@ describe("a review", () => {
       writeFileSync(join(server.root, "<b>new</b>"), "new\n");
       const { id } = await server.session();
       const page = await open().visit(server, linkTo(server, id), { viewport });
-      if (name === "phone") await page.getByRole("button", { name: "Details" }).first().click();
-      await page.getByRole("tab", { name: /Changes/ }).click();
+      await openChanges(page);
       await page.getByLabel("Show", { exact: true }).selectOption("Not committed");
       const changed = page.getByRole("region", { name: "a.txt", exact: true });
       await changed.getByText("third").waitFor();
@@ -78,7 +83,7 @@ describe("a review", () => {
     writeFileSync(file, readFileSync(file, "utf8").replaceAll("line", "row"));
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
-    await page.getByRole("tab", { name: /Changes/ }).click();
+    await openChanges(page);
     const begun = Date.now();
     await page.getByLabel("Show", { exact: true }).selectOption("Not committed");
     await page
@@ -97,7 +102,7 @@ describe("a review", () => {
     const { id } = await server.session();
     for (const role of ["viewer", "approver"] as const) {
       const page = await openAs(open(), server, role, id);
-      await page.getByRole("tab", { name: /Changes/ }).click();
+      await openChanges(page);
       await page.getByText("No files changed yet.").waitFor();
       expect(await page.getByLabel("Show", { exact: true }).count()).toBe(0);
     }
@@ -107,7 +112,7 @@ describe("a review", () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
-    await page.getByRole("tab", { name: /Changes/ }).click();
+    await openChanges(page);
     await page.getByLabel("Show", { exact: true }).selectOption("Since the branch began");
     await page.getByText("The folder of this session is in no git repository.").waitFor();
     expect(await violations(page)).toEqual([]);
