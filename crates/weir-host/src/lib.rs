@@ -45,6 +45,7 @@ mod options;
 mod output;
 mod pages;
 mod past_messages;
+mod policy;
 mod recorder;
 mod replay;
 mod retention;
@@ -54,6 +55,7 @@ mod steady_clock;
 mod step;
 mod summary;
 mod transcript;
+mod unasked;
 mod viewer;
 mod watch;
 mod watch_event;
@@ -79,12 +81,13 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
+pub use policy::Policy;
 pub use retention::Retention;
 pub use review::{
     CommitChanges, CommitMade, RevertChange, RevertedChange, Review, ReviewBase, ReviewFile, ReviewHunk,
     ReviewQuery, ReviewStatus, StageChanges,
 };
-pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings};
+pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings, is_of_owner};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};
 pub use watch_event::{

@@ -67,6 +67,17 @@ impl NewSession {
         Self { cwd: cwd.into(), origin: "api".to_owned(), ..Self::default() }
     }
 
+    /// Refuses a key of a program of the owner's to anyone else: who has it first decides what its session is like.
+    pub(crate) fn check_key(&self) -> Result<(), HostError> {
+        let owner = self.key.as_deref().and_then(|key| key.split_once('/')).map(|(owner, _)| owner);
+        match owner.filter(|owner| is_of_owner(owner) && *owner != self.origin) {
+            Some(owner) => Err(HostError::Invalid(format!(
+                "a key must not begin with {owner}/: sessions of the {owner} have such keys"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses values that the CLI could misread, such as a name that looks like a flag.
     pub(crate) fn check(&self) -> Result<(), HostError> {
         let spec = &self.spec;
@@ -117,6 +128,11 @@ impl NewSession {
         self.client_tools.check()?;
         Ok(())
     }
+}
+
+/// Whether sessions of this origin belong to a program with a configuration of the owner's. Their keys begin with it.
+pub fn is_of_owner(origin: &str) -> bool {
+    matches!(origin, "bridge" | "loop")
 }
 
 fn check_agent(agent: &AgentSpec) -> Result<(), HostError> {

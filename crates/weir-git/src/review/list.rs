@@ -108,7 +108,7 @@ mod tests {
     fn files_with_odd_names_renames_and_numbers_are_read() {
         let text = b":100644 100644 aa bb R090\0old\n\0:new\0:000000 100644 00 cc A\0-x\0:100644 000000 dd 00 D\0d e\0\
                      :100644 120000 ee ff T\0t\0:100644 100644 gg hh M\0bin\0\
-                     1\t2\t\0old\n\0:new\03\t0\t-x\00\t4\td e\01\t1\tt\0-\t-\tbin\0";
+                     1\t2\t\0old\n\0:new\x003\t0\t-x\x000\t4\td e\x001\t1\tt\0-\t-\tbin\0";
         let files = parse(text);
         let brief: Vec<_> = files
             .iter()

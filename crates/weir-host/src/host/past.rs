@@ -9,9 +9,9 @@ use weir_session::transcripts::{
     LiveSession, LoadedTranscript, PastSession as Found, Transcripts, live_sessions,
 };
 use weir_store::{Append, Lookup, NewEvent, NewStoredSession, SessionId, SessionUpdate, StoredSession};
-use weir_transcript::HostEvent;
-use weir_transcript::import::{ImportedBody, import};
+use weir_transcript::import::{ImportedBody, import, import_view};
 use weir_transcript::lookup::{LineTopics, search_text};
+use weir_transcript::{FoldOptions, HostEvent};
 use weir_wire::Decoder;
 
 use super::Host;
@@ -22,6 +22,7 @@ use crate::info::{SessionInfo, SessionStatus};
 use crate::item::Item;
 use crate::labels::labels;
 use crate::settings::{Actor, KeptSettings};
+use crate::summary::first_words;
 
 /// How many of the newest transcripts are looked at.
 const LOOKED_AT: usize = 400;
@@ -29,6 +30,8 @@ const LOOKED_AT: usize = 400;
 const MAX_REPOSITORIES: usize = 50;
 /// Number of events written at a time.
 const COPIED: usize = 500;
+/// Maximum size of a transcript that is continued, with those of its sub-agents. It is read into memory.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// A session that the CLI keeps, and that is none of the host's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,12 +201,12 @@ fn found(core: &Core) -> Result<Vec<Found>, HostError> {
 /// A transcript as a session of a folder that sessions may work in. Blocks.
 fn described(core: &Core, found: &Found) -> Option<PastSession> {
     let cwd = resolved(Path::new(found.glance.cwd.as_deref()?)).ok()?;
-    if !core.options.roots.iter().any(|root| cwd.starts_with(root)) || found.about().is_empty() {
+    if !core.options.roots.iter().any(|root| cwd.starts_with(root)) {
         return None;
     }
     Some(PastSession {
         id: found.found.id.clone(),
-        title: found.about().to_owned(),
+        title: first_words(found.about())?,
         cwd: cwd.to_string_lossy().into_owned(),
         updated_at: found.glance.updated_at,
         size: found.found.length(),
@@ -239,9 +242,15 @@ impl HistoryCopy {
             return Err(HostError::LiveElsewhere { pid: live.process.pid });
         }
         let described = described(core, &found).ok_or_else(none)?;
-        let loaded = LoadedTranscript::read(&found.found);
-        let loaded = loaded.map_err(|error| HostError::Failed(error.to_string()))?;
-        let (view, _) = loaded.view();
+        let loaded = LoadedTranscript::read_up_to(&found.found, MAX_BYTES).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::FileTooLarge {
+                let max = MAX_BYTES >> 20;
+                return HostError::Invalid(format!("the transcript of {past} has more than {max} MiB"));
+            }
+            HostError::Failed(error.to_string())
+        })?;
+        let options = FoldOptions { keep_entries: Some(1), ..FoldOptions::default() };
+        let (view, _) = import_view(&loaded.transcript(), options);
         let store = &*core.options.store;
         let mut new = NewStoredSession::new(session.clone(), now_ms());
         new.facts = SessionUpdate {
@@ -250,11 +259,7 @@ impl HistoryCopy {
             ..SessionUpdate::default()
         };
         store.create(new).wait()?;
-        let mut events = events_of(&loaded);
-        while !events.is_empty() {
-            let rest = events.split_off(events.len().min(COPIED));
-            store.append(Append::new(session.clone(), std::mem::replace(&mut events, rest))).wait()?;
-        }
+        copy(core, &session, &loaded)?;
         let is_copy = way == Adoption::Copy;
         let kept = KeptSettings {
             fork_of: Some(past.clone()).filter(|_| is_copy),
@@ -278,12 +283,20 @@ impl HistoryCopy {
     }
 }
 
-/// The events that the session would have in our log.
-fn events_of(loaded: &LoadedTranscript) -> Vec<NewEvent> {
+/// Writes the events that the session would have in our log.
+fn copy(core: &Core, session: &SessionId, loaded: &LoadedTranscript) -> Result<(), HostError> {
     let (mut decoder, mut topics) = (Decoder::new(), LineTopics::default());
     let mut events = Vec::new();
+    let mut written = Ok(());
+    let write = |events: &mut Vec<NewEvent>| -> Result<(), HostError> {
+        let append = Append::new(session.clone(), std::mem::take(events));
+        Ok(core.options.store.append(append).wait().map(drop)?)
+    };
     let mut at = 0;
     import(&loaded.transcript(), &mut |event| {
+        if written.is_err() {
+            return;
+        }
         at = event.at.unwrap_or(at);
         match event.body {
             ImportedBody::Line(raw) => {
@@ -304,6 +317,10 @@ fn events_of(loaded: &LoadedTranscript) -> Vec<NewEvent> {
                 events.extend(logged.map(|event| NewEvent { search_text: said, ..event }));
             }
         }
+        if events.len() >= COPIED {
+            written = write(&mut events);
+        }
     });
-    events
+    written?;
+    write(&mut events)
 }

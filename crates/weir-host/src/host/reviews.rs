@@ -72,9 +72,9 @@ impl Host {
                 return Ok(());
             }
             if stage.staged {
-                repository.stage(&paths).await?
+                repository.stage(&paths).await?;
             } else {
-                repository.unstage(&paths).await?
+                repository.unstage(&paths).await?;
             }
             Ok(())
         })

@@ -110,6 +110,77 @@ async fn nothing_outside_the_roots_and_nothing_unknown_is_continued() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
+/// Anyone who can write to the CLI's folder can put anything there, such as a model that was allowed one command.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_only_looks_like_a_transcript_is_neither_listed_nor_read() {
+    let place = Place::new();
+    let cli = terminal(&place).await;
+    let projects = place.home().join(".claude/projects");
+    let folder = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
+    let line = |text: &str| {
+        let message = serde_json::json!({"role": "user", "content": text});
+        let line = serde_json::json!({"type": "user", "uuid": uuid(9), "sessionId": uuid(9), "cwd": place.work(),
+            "timestamp": "2099-01-01T00:00:00Z", "message": message});
+        format!("{line}\n")
+    };
+    // A link to a file elsewhere, a pipe, and files that never end, also in place of sub-agents.
+    let outside = place.path("outside.jsonl");
+    std::fs::write(&outside, line("none of the CLI's")).unwrap();
+    std::os::unix::fs::symlink(&outside, folder.join(format!("{}.jsonl", uuid(1)))).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join(format!("{}.jsonl", uuid(2)))).unwrap();
+    let pipe = |path: &std::path::Path| {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .unwrap();
+    };
+    pipe(&folder.join(format!("{}.jsonl", uuid(3))));
+    let agents = folder.join(&cli).join("subagents");
+    std::fs::create_dir_all(&agents).unwrap();
+    pipe(&agents.join("agent-a.jsonl"));
+    std::os::unix::fs::symlink("/dev/zero", agents.join("agent-b.jsonl")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("agent-c.jsonl")).unwrap();
+    // One that is too large, and one with a hostile title.
+    let large = folder.join(format!("{}.jsonl", uuid(4)));
+    std::fs::write(&large, line("too large")).unwrap();
+    std::fs::File::options().append(true).open(&large).unwrap().set_len(1 << 30).unwrap();
+    let title = format!("\n\n \u{1b}[2J\u{202e}evil{}\nmore", "x".repeat(50_000));
+    std::fs::write(folder.join(format!("{}.jsonl", uuid(9))), line(&title)).unwrap();
+
+    let host = Host::open(newcomer(&place)).await.unwrap();
+    let work = soon(host.past_work(50)).await.unwrap();
+    let mut listed: Vec<&str> = work.sessions.iter().map(|past| past.id.as_str()).collect();
+    listed.sort_unstable();
+    let (large, hostile) = (uuid(4), uuid(9));
+    let mut expected = vec![cli.as_str(), large.as_str(), hostile.as_str()];
+    expected.sort_unstable();
+    assert_eq!(listed, expected);
+    let shown = &work.sessions.iter().find(|past| past.id == hostile).unwrap().title;
+    assert!(shown.starts_with("⟨U+001B⟩[2J⟨U+202E⟩evil") || shown.starts_with("␛[2J⟨U+202E⟩evil"), "{shown}");
+    assert!(shown.chars().count() <= 81, "{shown}");
+    for number in 1..=3 {
+        let refused = soon(host.adopt(&uuid(number), Adoption::Copy, &me())).await;
+        assert!(matches!(refused, Err(HostError::NoSuchPast(_))), "{refused:?}");
+    }
+    let refused = soon(host.adopt(&large, Adoption::Copy, &me())).await;
+    assert!(matches!(&refused, Err(HostError::Invalid(why)) if why.contains("256 MiB")), "{refused:?}");
+    assert!(host.list(weir_host::ListSessions::default()).await.unwrap().sessions.is_empty());
+    let info = soon(host.adopt(&cli, Adoption::Copy, &me())).await.unwrap();
+    assert_eq!(texts(&host.transcript(&id_of(&info), None, 100).await.unwrap()), ["Four mills."]);
+    assert!(
+        soon(host.adopt(&hostile, Adoption::Copy, &me()))
+            .await
+            .unwrap()
+            .title
+            .unwrap()
+            .contains("⟨U+202E⟩evil")
+    );
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+fn uuid(number: u32) -> String {
+    format!("11111111-1111-4111-8111-{number:012}")
+}
+
 #[tokio::test]
 async fn a_session_of_a_terminal_goes_on_under_its_own_id_unless_it_still_runs_there() {
     let place = Place::new();

@@ -6,6 +6,7 @@ mod edit;
 mod find;
 mod live;
 mod load;
+mod open;
 
 pub use edit::{AgentFile, EditError};
 pub use find::{FindError, PastSession, TranscriptFile, Transcripts};
