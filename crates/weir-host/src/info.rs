@@ -57,7 +57,7 @@ pub struct SessionInfo {
     pub no_session_persistence: bool,
     /// The session that it was forked from.
     pub parent: Option<ParentInfo>,
-    /// The CLI's own name for the conversation.
+    /// The CLI's own name for the session.
     pub cli_session_id: Option<String>,
     /// Where it comes from: `page`, `api`, `loop`, `bridge`, `openai`.
     pub origin: String,
@@ -186,7 +186,7 @@ impl SessionInfo {
             parent: row
                 .parent
                 .as_ref()
-                .map(|parent| ParentInfo { id: parent.conversation.to_string(), seq: parent.seq }),
+                .map(|parent| ParentInfo { id: parent.session.to_string(), seq: parent.seq }),
             cli_session_id: row.cli_sessions.last().cloned(),
             origin: kept.origin.clone(),
             newest_seq: row.newest,
@@ -195,7 +195,7 @@ impl SessionInfo {
     }
 }
 
-/// What was kept with a conversation. One that another program made has none of it.
+/// What was kept with a session. One that another program made has none of it.
 pub(crate) fn kept(row: &StoredSession) -> KeptSettings {
     serde_json::from_value(row.settings.clone()).unwrap_or_default()
 }

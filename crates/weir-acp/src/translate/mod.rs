@@ -25,7 +25,7 @@ pub(crate) struct Features {
     pub(crate) forms: bool,
     /// Links that a person opens in answer to a question.
     pub(crate) links: bool,
-    /// Notices beside the conversation.
+    /// Notices that are not part of the conversation.
     pub(crate) notices: bool,
     /// When the history is replaced by a summary.
     pub(crate) compaction: bool,

@@ -41,10 +41,10 @@ impl Backend {
         Self { settings, hosting: Mutex::new(None) }
     }
 
-    /// Connects with whoever has the sessions.
+    /// Connects to the program that has the sessions.
     ///
     /// # Errors
-    /// Why there is nobody, for the person.
+    /// Why there is none, for the person.
     pub(super) async fn connect(&self) -> Result<AgentStreams, String> {
         let connected = self.connected().await;
         connected.map_err(|error| {

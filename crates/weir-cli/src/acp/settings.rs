@@ -4,18 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use weir_acp::{Dial, Offer};
-use weir_host::Retention;
-use weir_process::Transport;
 use weir_server::ServerSettings;
+use weir_session::PoolOptions;
 
 use crate::conversation::environment;
-use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
+use crate::engine::Engine;
 use crate::exit::UsageError;
 use crate::fence::Fence;
-use crate::folders;
 use crate::opts::AcpOpts;
 use crate::serve::data_directory;
-use crate::trust;
 
 /// Settings of `weir acp`, for the case that it hosts sessions itself.
 pub(crate) struct Settings {
@@ -49,26 +46,18 @@ impl Settings {
             }
             offer.commands.push(name);
         }
+        let mut pool = PoolOptions::default();
+        pool.max_processes = usize::from(opts.max_processes);
+        pool.idle = Some(opts.idle);
         let engine = Engine {
-            trust: Some(trust::file_in(&data_directory)),
             fence,
-            data_directory,
-            roots,
-            tools: None,
             program: opts.claude,
-            leading_args: Vec::new(),
-            environment,
             secrets,
             log_directory: opts.log_dir,
-            transport: Transport::Pipe,
-            probe_cache: folders::probe_cache(),
-            max_processes: usize::from(opts.max_processes),
+            pool,
             spares: opts.spares.map_or_else(crate::machine::spares, usize::from),
-            max_awaiting: MAX_AWAITING,
-            crowded_wait: CROWDED_WAIT,
-            idle: opts.idle,
             ask_timeout: opts.ask_timeout,
-            retention: Retention::default(),
+            ..Engine::new(data_directory, roots, environment)
         };
         Ok(Self { server, engine, offer })
     }
@@ -104,7 +93,7 @@ fn roots(given: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
         return Ok(given.into_iter().map(resolve).collect::<Result<_, _>>()?);
     }
     let home = std::env::home_dir();
-    // Editors that are started by a desktop begin at the root of all files, which nobody has chosen.
+    // Editors that are started by a desktop begin at the root of all files, which no one has chosen.
     let current = std::env::current_dir().ok().filter(|folder| folder.parent().is_some());
     let mut roots: Vec<PathBuf> =
         home.into_iter().chain(current).filter_map(|root| resolve(root).ok()).collect();
