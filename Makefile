@@ -85,7 +85,8 @@ acp-test: need-cargo need-npm
 	scripts/setup-debian.sh python
 	scripts/setup-tools.sh cargo-nextest
 	scripts/setup-acp-clients.sh
-	$(NEXTEST) run --locked --profile openai -p weir-cli --test acp
+	scripts/setup-real-cli.sh
+	$(NEXTEST) run --locked --profile openai -p weir-acp -p weir-cli --test acp
 
 # Features that are off by default. One Synapse serves all tests, so they run in one process.
 features-test: need-cargo

@@ -150,6 +150,8 @@ describe("a call that never ran", () => {
     await endProcess(page);
     await card(page, label).waitFor({ state: "detached" });
     await until("it says so", async () => (await lines())[2] === "Run mkdir never not run");
+    // A message that arrives before the end of the stop is cancelled by it.
+    await page.getByText("Stopped: no process is left.").waitFor();
 
     await send(page, bash);
     await card(page, label).waitFor();
@@ -233,7 +235,8 @@ describe("a session", () => {
   });
 
   it("calls a sign-in problem one while the API is tried again, and tells it once", async () => {
-    const server = await serve({ env: { CLAUDE_CODE_MAX_RETRIES: "3" } });
+    // The waits between attempts are seconds, so that a slow machine shows one of them before the last has failed.
+    const server = await serve({ env: { CLAUDE_CODE_MAX_RETRIES: "3", SIMULATED_CLAUDE_RETRY_SCALE: "2" } });
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ status: 401, etype: "authentication_error", msg: "invalid x-api-key" }));

@@ -330,7 +330,23 @@ describe("the details", () => {
     // Where there is no room they wait to be asked for.
     const small = await open().visit(server, linkTo(server, id), { viewport: { width: 1024, height: 768 } });
     await said(small, "Written.").waitFor();
-    expect(await small.getByRole("complementary", { name: "Details" }).count()).toBe(0);
+    const smallDetails = small.getByRole("complementary", { name: "Details" });
+    expect(await smallDetails.count()).toBe(0);
+    // There the list makes way for them, and they for the list.
+    const list = small.getByRole("navigation", { name: "Sessions" });
+    await list.waitFor();
+    await small.getByRole("button", { name: "Details" }).click();
+    await smallDetails.waitFor();
+    expect(await list.count()).toBe(0);
+    expect((await conversation(small).boundingBox())!.width).toBeGreaterThan(480);
+    await small.getByRole("button", { name: "Sessions" }).click();
+    await list.waitFor();
+    expect(await smallDetails.count()).toBe(0);
+    await small.getByRole("button", { name: "Details" }).click();
+    await smallDetails.waitFor();
+    await small.keyboard.press("Control+k");
+    await list.waitFor();
+    expect(await smallDetails.count()).toBe(0);
   });
 });
 

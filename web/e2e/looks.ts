@@ -14,11 +14,24 @@ export function looksRight(screens: readonly BrowserContextOptions[]): void {
       it(`${state.name}, ${options.colorScheme}`, async () => {
         const page = await show(state, serve, open(), options);
         expect(await violations(page)).toEqual([]);
-        const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-        expect(isWide, "wider than the screen").toBe(false);
+        expect(await tooWide(page), "parts that are wider than their place").toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollTop), "the page itself is scrolled").toBe(0);
         expect(await outOfSight(page), "parts of the card that are out of sight").toEqual([]);
       });
     }
+}
+
+/** What has to be scrolled sideways, apart from code, which may be. */
+function tooWide(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("*")]
+      .filter((part) => part.closest("pre, .prose, .diff, .terminal") === null)
+      .filter((part) => {
+        const scrolls = ["auto", "scroll"].includes(getComputedStyle(part).overflowX);
+        return part === document.documentElement || scrolls ? part.scrollWidth > part.clientWidth + 1 : false;
+      })
+      .map((part) => `${part.tagName}.${part.className}: ${part.scrollWidth} in ${part.clientWidth}`),
+  );
 }
 
 /** The buttons of the card, and what they decide on, if these are not on the screen. */

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { problemOf } from "../src/lib/text/advice.ts";
 import { ansiSpans } from "../src/lib/text/ansi.ts";
 import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
 import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
 import { describeUpdate, ruleChoices } from "../src/lib/text/suggestions.ts";
-import { outcomeOf, proposedDiff, subjectOf, verbOf } from "../src/lib/text/tools.ts";
+import { mcpParts, outcomeOf, proposedDiff, subjectOf, verbOf } from "../src/lib/text/tools.ts";
 import type { PermissionUpdate, Request, Role, ToolCall } from "../src/lib/api/schema.ts";
 import { byDanger, type Finding } from "../src/lib/text/trust.ts";
 import { mentionAt, mentioned } from "../src/lib/text/mentions.ts";
@@ -189,6 +190,35 @@ describe("what became of a call", () => {
     expect(line("Write", "denied", { state: "denied", by: "anna" })).toBe("Write · denied by anna");
     expect(line("Write", "denied", { state: "denied" })).toBe("Write · denied");
     expect(line("Bash", "denied")).toBe("Run · denied");
+  });
+});
+
+describe("a command in the background", () => {
+  it("was started, and has not run", () => {
+    const detail = { kind: "command", command: "make", background_task: "b1" };
+    const tool = { name: "Bash", state: "succeeded", input: { command: "make" }, detail } as unknown as ToolCall;
+    expect(verbOf(tool)).toBe("Started");
+    expect(verbOf({ ...tool, detail: { ...detail, background_task: null } } as unknown as ToolCall)).toBe("Ran");
+  });
+});
+
+describe("the name of an MCP tool", () => {
+  it("has a server and a tool", () => {
+    expect(mcpParts("mcp__shop__order")).toEqual({ server: "shop", tool: "order" });
+    expect(mcpParts("mcp__shop__order__again")).toEqual({ server: "shop", tool: "order__again" });
+    expect([mcpParts("Bash"), mcpParts("mcp__shop"), mcpParts("mcp____x")]).toEqual([null, null, null]);
+  });
+});
+
+describe("an error", () => {
+  it("is called by its name, by its status or by its words", () => {
+    expect(problemOf(401, "anything")).toBe("Sign-in problem");
+    expect(problemOf(null, "Invalid API key · Fix external API key")).toBe("Sign-in problem");
+    expect(problemOf(null, "Reached maximum budget ($0.001)")).toBe("Cost limit reached");
+    expect(problemOf(429, "")).toBe("Rate limit reached");
+    expect(problemOf(529, "Overloaded")).toBe("The API is overloaded");
+    expect(problemOf(null, "the CLI ended before it answered")).toBe(null);
+    expect(problemOf(400, "prompt is too long")).toBe(null);
   });
 });
 

@@ -54,9 +54,14 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
     /// editor are used.
     fn is_owner(&self) -> bool;
 
-    /// Whether nobody else answers requests: then a request that the editor cannot show is denied instead of being left
+    /// Whether no one else answers requests: then a request that the editor cannot show is denied instead of being left
     /// to other people.
     fn is_alone(&self) -> bool;
+
+    /// A session was deleted: what gave access to it has no use any more.
+    fn deleted(&self, session: &SessionId) {
+        let _ = session;
+    }
 
     /// Records that something was done.
     fn record(&self, action: &str, session: Option<&SessionId>, detail: Option<String>) {

@@ -24,6 +24,7 @@
 
 mod agent;
 mod connection;
+mod dial;
 mod extras;
 mod guard;
 mod lines;
@@ -33,6 +34,7 @@ mod remote;
 mod translate;
 
 pub use agent::{AcpAgent, AcpError};
+pub use dial::{Dial, DialError};
 pub use extras::Extras;
 pub use guard::{Guard, Offer, Owner, Right};
 pub use relay::{AgentStreams, relay};

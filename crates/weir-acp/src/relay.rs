@@ -31,6 +31,14 @@ struct Envelope {
     id: Value,
     #[serde(default)]
     method: Option<String>,
+    #[serde(default)]
+    error: Option<Refusal>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    message: String,
 }
 
 impl Envelope {
@@ -130,9 +138,9 @@ impl Relay {
         let mut agent = lines_of(from);
         let is_hello = Envelope::of(&first).is_some_and(|line| line.method.as_deref() == Some("initialize"));
         if let Some(hello) = self.hello.clone().filter(|_| !is_hello)
-            && !say_hello(&hello, &mut agent, &mut to).await
+            && let Err(reason) = say_hello(&hello, &mut agent, &mut to).await
         {
-            refuse(output, &first, "the server does not answer; try again").await?;
+            refuse(output, &first, &reason).await?;
             return Ok(false);
         }
         // An answer to something that an earlier agent asked is not for this one.
@@ -199,24 +207,25 @@ impl Relay {
     }
 }
 
-/// Says hello for the editor; whether the agent answered.
+/// Says hello for the editor.
+///
+/// # Errors
+/// Why the agent cannot be used, for the person.
 async fn say_hello(
     hello: &str,
     agent: &mut mpsc::Receiver<io::Result<String>>,
     to: &mut (impl AsyncWrite + Unpin),
-) -> bool {
-    let Ok(mut message) = serde_json::from_str::<Value>(hello) else { return false };
+) -> Result<(), String> {
+    let silent = || "the server does not answer; try again".to_owned();
+    let mut message: Value = serde_json::from_str(hello).map_err(|_| silent())?;
     if let Some(members) = message.as_object_mut() {
         members.insert("id".to_owned(), HELLO.into());
     }
-    if write(to, &message.to_string()).await.is_err() {
-        return false;
-    }
+    write(to, &message.to_string()).await.map_err(|_| silent())?;
     // It says nothing else before.
     while let Some(Ok(line)) = agent.recv().await {
-        if Envelope::of(&line).is_some_and(|envelope| envelope.id == HELLO) {
-            return true;
-        }
+        let Some(envelope) = Envelope::of(&line).filter(|envelope| envelope.id == HELLO) else { continue };
+        return envelope.error.map_or(Ok(()), |error| Err(error.message));
     }
-    false
+    Err(silent())
 }

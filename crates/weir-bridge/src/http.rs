@@ -87,7 +87,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_redirect_is_not_followed_and_an_error_does_not_show_the_url() {
-        // The second request would find nobody who listens.
+        // No one would be listening when the second request arrives.
         let moved = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n";
         assert_eq!(post(moved).await.1, Err("it answered 307 Temporary Redirect".to_owned()));
         let refused = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";

@@ -257,6 +257,28 @@ mod tests {
         assert_eq!((kept[0].key.as_str(), &kept[0].value), ("2", &3.into()));
     }
 
+    /// In format 1 a reply was one record; the tests of the machine read such records.
+    #[test]
+    fn a_file_of_the_version_before_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge.db");
+        let store = BridgeStore::open(&path).unwrap();
+        store.keep(&[Change { kind: Kind::Inbox, key: "1".into(), value: Some(1.into()) }]).unwrap();
+        drop(store);
+        let format = |format: i64| {
+            let file = rusqlite::Connection::open(&path).unwrap();
+            file.pragma_update(None, "user_version", format).unwrap();
+        };
+        format(1);
+        assert_eq!(BridgeStore::open(&path).unwrap().load().unwrap().len(), 1);
+        let found = rusqlite::Connection::open(&path).unwrap();
+        let found: i64 = found.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(found, super::FORMAT, "an older program must not write it any more");
+        format(99);
+        let error = BridgeStore::open(&path).unwrap_err();
+        assert!(error.to_string().contains("99"), "{error}");
+    }
+
     #[test]
     fn a_code_works_once_and_until_it_expires() {
         let store = BridgeStore::in_memory().unwrap();

@@ -1,4 +1,5 @@
-//! The engine behind `weir serve`, `weir demo` and `weir loop run --listen`: a log on disk and a host on top of it.
+//! The engine behind `weir serve`, `weir demo`, `weir acp`, `weir bridge run` and `weir loop run --listen`: a log on disk
+//! and a host on top of it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,20 +9,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use weir_host::{Host, HostOptions, Retention, SessionSettings};
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets, Transport};
-use weir_session::SessionOptions;
+use weir_session::{PoolOptions, SessionOptions};
 use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 use weir_trust::TrustFile;
 
 use crate::fence::Fence;
+use crate::{folders, trust, worktree};
 
 /// Name of the event log's file in a data folder.
 pub(crate) const DATABASE: &str = "weir.db";
-
-/// Default for the number of sessions that may keep their process while they wait for a person.
-pub(crate) const MAX_AWAITING: usize = 16;
-
-/// Default for how long a session may wait for a person while others wait for its process.
-pub(crate) const CROWDED_WAIT: Duration = Duration::from_secs(10 * 60);
 
 /// Settings of the engine. No request can change them.
 #[derive(Debug, Clone)]
@@ -42,17 +38,38 @@ pub(crate) struct Engine {
     pub(crate) log_directory: Option<PathBuf>,
     pub(crate) transport: Transport,
     pub(crate) probe_cache: Option<Arc<ProbeCache>>,
-    pub(crate) max_processes: usize,
+    pub(crate) pool: PoolOptions,
     /// How many CLIs wait for new sessions.
     pub(crate) spares: usize,
-    pub(crate) max_awaiting: usize,
-    pub(crate) crowded_wait: Duration,
-    pub(crate) idle: Duration,
+    pub(crate) crowded_wait: Option<Duration>,
     pub(crate) ask_timeout: Option<Duration>,
     pub(crate) retention: Retention,
 }
 
 impl Engine {
+    /// An engine with the usual limits and the CLI of this machine.
+    pub(crate) fn new(data_directory: PathBuf, roots: Vec<PathBuf>, environment: Environment) -> Self {
+        Self {
+            trust: Some(trust::file_in(&data_directory)),
+            data_directory,
+            roots,
+            fence: None,
+            tools: None,
+            program: None,
+            leading_args: Vec::new(),
+            environment,
+            secrets: Secrets::new(),
+            log_directory: None,
+            transport: Transport::Pipe,
+            probe_cache: folders::probe_cache(),
+            pool: PoolOptions::default(),
+            spares: 0,
+            crowded_wait: Some(Duration::from_secs(10 * 60)),
+            ask_timeout: None,
+            retention: Retention::default(),
+        }
+    }
+
     /// Opens the log and the host. The caller must hold the lock of the data folder.
     pub(crate) async fn open(&self) -> anyhow::Result<Host> {
         self.open_with(|_| None).await
@@ -66,7 +83,7 @@ impl Engine {
         weir_base::file::create_private_folder(&self.data_directory)
             .with_context(|| format!("cannot create {}", self.data_directory.display()))?;
         if let Some(fence) = &self.fence {
-            // If the requested sandbox is not available, the server does not start without it.
+            // If the requested sandbox is not available, nothing starts without it.
             fence.check().await?;
         }
         let sqlite = SqliteOptions {
@@ -81,11 +98,10 @@ impl Engine {
         });
         options.roots.clone_from(&self.roots);
         options.trust.clone_from(&self.trust);
-        options.pool.max_processes = self.max_processes;
+        options.worktree_setups = Some(worktree::setups_in(&self.data_directory));
+        options.pool = self.pool.clone();
         options.spares = self.spares;
-        options.pool.max_awaiting = self.max_awaiting;
-        options.crowded_wait = Some(self.crowded_wait);
-        options.pool.idle = Some(self.idle);
+        options.crowded_wait = self.crowded_wait;
         options.state_directory = Some(self.state());
         options.cli_config = self.cli_config();
         options.ask_timeout = self.ask_timeout;

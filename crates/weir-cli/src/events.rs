@@ -27,21 +27,11 @@ impl EventPrinter {
         change: &Change<'_>,
         out: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
-        let mut written = Ok(());
         match self {
-            Self::Agent(vocabulary) => vocabulary.translate(view, change, &mut |event| {
-                if written.is_ok() {
-                    written = print(&event, out);
-                }
-            }),
-            Self::Classic(vocabulary) => vocabulary.translate(view, change, &mut |event| {
-                if written.is_ok() {
-                    written = print(&event, out);
-                }
-            }),
-            Self::Nothing => {}
+            Self::Agent(vocabulary) => print_all(out, |tell| vocabulary.translate(view, change, tell)),
+            Self::Classic(vocabulary) => print_all(out, |tell| vocabulary.translate(view, change, tell)),
+            Self::Nothing => Ok(()),
         }
-        written
     }
 
     /// Prints an event of the host. Call it after the changes that the event caused.
@@ -51,22 +41,26 @@ impl EventPrinter {
         event: &HostEvent,
         out: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
-        let mut written = Ok(());
         match self {
-            Self::Agent(vocabulary) => vocabulary.host(view, event, &mut |event| {
-                if written.is_ok() {
-                    written = print(&event, out);
-                }
-            }),
-            Self::Classic(vocabulary) => vocabulary.host(view, event, &mut |event| {
-                if written.is_ok() {
-                    written = print(&event, out);
-                }
-            }),
-            Self::Nothing => {}
+            Self::Agent(vocabulary) => print_all(out, |tell| vocabulary.host(view, event, tell)),
+            Self::Classic(vocabulary) => print_all(out, |tell| vocabulary.host(view, event, tell)),
+            Self::Nothing => Ok(()),
         }
-        written
     }
+}
+
+/// Prints the events that are told, until one cannot be written.
+fn print_all<E: Serialize>(
+    out: &mut (impl Write + ?Sized),
+    translate: impl FnOnce(&mut dyn FnMut(E)),
+) -> io::Result<()> {
+    let mut written = Ok(());
+    translate(&mut |event| {
+        if written.is_ok() {
+            written = print(&event, out);
+        }
+    });
+    written
 }
 
 fn print(event: &impl Serialize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {

@@ -107,7 +107,7 @@ mod tests {
         newest.map(|capture| capture.read().unwrap()).collect()
     }
 
-    /// Logs of whole conversations, one after another, with what the host writes between them.
+    /// Logs of whole sessions, one after another, with what the host writes between them.
     fn log(order: &[usize]) -> Vec<Event> {
         let captures = captures();
         let mut items: Vec<NewEvent> = Vec::new();

@@ -20,6 +20,7 @@ use crate::live_session::LiveSession;
 use crate::load::Source;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
+use crate::policy::Policy;
 use crate::steady_clock::SteadyClock;
 
 /// A session that is in memory, or is being brought there.
@@ -43,10 +44,14 @@ pub(crate) struct Core {
     is_closed: AtomicBool,
     /// Who pays for messages whose sender has an account.
     pub(crate) billing: OnceLock<Arc<dyn Billing>>,
+    /// What sessions may be like by now.
+    pub(crate) policy: OnceLock<Arc<dyn Policy>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
-    /// Whether the CLI could be used when somebody last asked.
+    /// Whether the CLI could be used when this was last asked.
     pub(crate) cli: LastReport,
+    /// Held while a session of the CLI is copied: two callers who want the same one get one copy.
+    pub(crate) taking_over: Mutex<()>,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -65,8 +70,10 @@ impl Core {
             is_shutting_down: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             billing: OnceLock::new(),
+            policy: OnceLock::new(),
             clock: SteadyClock::start(),
             cli: LastReport::default(),
+            taking_over: Mutex::default(),
             lock: Mutex::new(lock),
         }
     }

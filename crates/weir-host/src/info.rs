@@ -1,6 +1,7 @@
 //! Summaries of sessions, as lists show them.
 
 use serde::{Deserialize, Serialize};
+use weir_session::Effort;
 use weir_store::StoredSession;
 
 use crate::settings::KeptSettings;
@@ -24,6 +25,9 @@ pub struct SessionInfo {
     pub model: Option<String>,
     /// Permission mode.
     pub permission_mode: Option<String>,
+    /// How thoroughly the model works; none for the CLI's default.
+    #[serde(default)]
+    pub effort: Option<Effort>,
     /// What it is doing.
     pub status: SessionStatus,
     /// Whether only background work runs: its turn is over, and a message is answered at once.
@@ -53,7 +57,7 @@ pub struct SessionInfo {
     pub no_session_persistence: bool,
     /// The session that it was forked from.
     pub parent: Option<ParentInfo>,
-    /// The CLI's own name for the conversation.
+    /// The CLI's own name for the session.
     pub cli_session_id: Option<String>,
     /// Where it comes from: `page`, `api`, `loop`, `bridge`, `openai`.
     pub origin: String,
@@ -162,6 +166,7 @@ impl SessionInfo {
             cwd: row.cwd.clone().unwrap_or_default(),
             model: row.model.clone().filter(|model| !model.is_empty()),
             permission_mode: kept.spec.permission_mode.clone(),
+            effort: kept.spec.effort,
             status: SessionStatus::parse(&row.status),
             background: false,
             waiting_for: WaitingFor {
@@ -181,7 +186,7 @@ impl SessionInfo {
             parent: row
                 .parent
                 .as_ref()
-                .map(|parent| ParentInfo { id: parent.conversation.to_string(), seq: parent.seq }),
+                .map(|parent| ParentInfo { id: parent.session.to_string(), seq: parent.seq }),
             cli_session_id: row.cli_sessions.last().cloned(),
             origin: kept.origin.clone(),
             newest_seq: row.newest,
@@ -190,7 +195,7 @@ impl SessionInfo {
     }
 }
 
-/// What was kept with a conversation. One that another program made has none of it.
+/// What was kept with a session. One that another program made has none of it.
 pub(crate) fn kept(row: &StoredSession) -> KeptSettings {
     serde_json::from_value(row.settings.clone()).unwrap_or_default()
 }

@@ -27,7 +27,7 @@ use crate::log_state::LogState;
 use crate::message_queue::Record;
 use crate::recorder::Recorder;
 use crate::settings::KeptSettings;
-use crate::summary;
+use crate::summary::{self, Figures};
 use crate::viewer::{Bye, Outlet};
 use crate::watch::Format;
 use crate::watch_event::{Frame, SnapshotEvent, WatchEvent};
@@ -85,7 +85,8 @@ pub(crate) struct State {
     checkpoint: u64,
     viewers: Vec<Viewer>,
     info: Arc<SessionInfo>,
-    told_messages: u64,
+    /// The summary's figures when it was last published.
+    told: Figures,
     /// Why the log can no longer be used.
     pub(crate) failed: Option<HostError>,
 }
@@ -119,9 +120,8 @@ impl LiveSession {
 
     async fn try_load(core: Arc<Core>, id: SessionId) -> Result<Arc<Self>, HostError> {
         let (keep, every) = (core.options.keep_entries, core.options.checkpoint_every);
-        let (reader, conversation) = (Arc::clone(&core), id.clone());
-        let loading =
-            tokio::task::spawn_blocking(move || load::load(reader.source(), &conversation, keep, every));
+        let (reader, session) = (Arc::clone(&core), id.clone());
+        let loading = tokio::task::spawn_blocking(move || load::load(reader.source(), &session, keep, every));
         let loaded = loading.await.map_err(|error| HostError::Failed(error.to_string()))??;
         let Loaded { row, mut history, checkpoint } = loaded;
         let closing = history.closing();
@@ -144,7 +144,7 @@ impl LiveSession {
         let (recorder, batches) = Recorder::new(Arc::clone(&core.options.store), id.clone(), fold);
         let kept = crate::info::kept(&row);
         let mut state = State {
-            told_messages: log.messages.revision(),
+            told: Figures::default(),
             log,
             view,
             info: Arc::new(SessionInfo::of(&row)),
@@ -165,7 +165,8 @@ impl LiveSession {
             viewers: Vec::new(),
             failed: None,
         };
-        state.info = Arc::new(summary::info(&state));
+        state.told = summary::figures(&state);
+        state.info = Arc::new(summary::info_with(&state, state.told));
         let info = Arc::clone(&state.info);
         if let Some(update) = summary::update(&mut state, &info) {
             core.options.store.update(id.clone(), update).await?;

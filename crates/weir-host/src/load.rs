@@ -84,7 +84,7 @@ fn walk_with(
 ) -> Result<(), HostError> {
     let read = |after| {
         source.store.read(ReadQuery {
-            conversation: id.clone(),
+            session: id.clone(),
             range: EventRange::After(after),
             max_events: PAGE_EVENTS,
             max_bytes: PAGE_BYTES,

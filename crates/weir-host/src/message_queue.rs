@@ -78,7 +78,7 @@ impl Record {
         if !has_more && text.len() <= REMEMBERED_TEXT {
             return;
         }
-        let text = text.get(..text.floor_char_boundary(REMEMBERED_TEXT)).unwrap_or(text).to_owned();
+        let text = weir_base::text::head(text, REMEMBERED_TEXT).to_owned();
         let message = &self.message;
         self.message = Arc::new(StoredMessage {
             message_id: message.message_id.clone(),

@@ -91,7 +91,7 @@ pub(crate) struct Done {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     store: Arc<dyn Store>,
-    conversation: SessionId,
+    session: SessionId,
     fold: SharedFold,
     /// Locked after the fold, never before it.
     state: Mutex<State>,
@@ -114,7 +114,7 @@ struct State {
 impl Recorder {
     pub(crate) fn new(
         store: Arc<dyn Store>,
-        conversation: SessionId,
+        session: SessionId,
         fold: Fold,
     ) -> (Self, mpsc::UnboundedReceiver<Batch>) {
         let (sender, receiver) = mpsc::unbounded_channel();
@@ -126,7 +126,7 @@ impl Recorder {
             is_raw_watched: false,
         };
         let fold = SharedFold::new(fold);
-        (Self { store, conversation, fold, state: Mutex::new(state) }, receiver)
+        (Self { store, session, fold, state: Mutex::new(state) }, receiver)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -194,10 +194,9 @@ impl Recorder {
         state.waiting += steps.size();
         let essential = steps.is_essential();
         let events = steps.take_events();
-        let append =
-            Append { events, update, essential, ..Append::new(self.conversation.clone(), Vec::new()) };
-        let reply =
-            (!append.events.is_empty() || !append.update.is_empty()).then(|| self.store.append(append));
+        let reply = (!events.is_empty() || !update.is_empty()).then(|| {
+            self.store.append(Append { update, essential, ..Append::new(self.session.clone(), events) })
+        });
         // If the session is no longer shown, the batch is still in the log.
         let _ = batches.send(Batch { steps, reply, waiter, sent: Instant::now() });
     }

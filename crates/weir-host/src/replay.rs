@@ -99,7 +99,7 @@ impl Replay {
         }
         self.prepare().await?;
         let query = ReadQuery {
-            conversation: self.id.clone(),
+            session: self.id.clone(),
             range: EventRange::After(self.read),
             max_events: 1024,
             max_bytes: 1 << 20,

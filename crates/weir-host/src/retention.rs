@@ -133,14 +133,14 @@ async fn remove(core: &Arc<Core>, row: &StoredSession) -> Result<bool, HostError
     Ok(is_removed)
 }
 
-/// All conversations. Each once: one that changes while they are listed comes to the front.
+/// All sessions. Each once: one that changes while they are listed comes to the front.
 async fn all(store: &dyn Store) -> Result<Vec<StoredSession>, HostError> {
     let (mut rows, mut seen): (Vec<StoredSession>, HashSet<SessionId>) = Default::default();
     let mut order = ListOrder::Newest;
     loop {
         let page = store.list(ListQuery { archived: Archived::With, order, ..ListQuery::default() }).await?;
-        let next = page.conversations.last().filter(|_| page.more).map(|last| last.revision);
-        rows.extend(page.conversations.into_iter().filter(|row| seen.insert(row.id.clone())));
+        let next = page.sessions.last().filter(|_| page.more).map(|last| last.revision);
+        rows.extend(page.sessions.into_iter().filter(|row| seen.insert(row.id.clone())));
         match next {
             Some(revision) => order = ListOrder::NewestBefore(revision),
             None => return Ok(rows),

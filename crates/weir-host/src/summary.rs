@@ -1,9 +1,12 @@
 //! Derives a session's summary, outcomes and failures from its view, its log and its settings.
 
 use weir_base::error::with_causes;
+use weir_base::text::shorten;
 use weir_session::{SessionError, StartError};
 use weir_store::SessionUpdate;
-use weir_transcript::{EntryBody, Failure, FailureKind, MessageState, Status, Turn, TurnState, UserSource};
+use weir_transcript::{
+    Change, EntryBody, Failure, FailureKind, MessageState, Status, Turn, TurnState, UserSource,
+};
 use weir_wire::MessageId;
 
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
@@ -21,23 +24,30 @@ pub(crate) fn cost(state: &State) -> Option<f64> {
     Some((spent - state.kept.inherited_usd.unwrap_or(0.0)).max(0.0))
 }
 
-/// The CLI's name for the conversation, once it has one of its own.
+/// The CLI's name for the session, once it has one of its own.
 pub(crate) fn cli_session(state: &State) -> Option<String> {
     let id = state.view.session.id.as_ref()?;
     Some(id.as_str().to_owned()).filter(|id| state.kept.fork_of.as_ref() != Some(id))
 }
 
-/// The session at a glance.
-pub(crate) fn info(state: &State) -> SessionInfo {
+/// The part of a summary that is no text. It is compared after every event, and the summary is only built if it has
+/// changed or [`is_told_by`] the change.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Figures {
+    status: SessionStatus,
+    background: bool,
+    waiting_for: WaitingFor,
+    has_process: bool,
+    queued: u32,
+    cost_usd: Option<f64>,
+    /// Changes with the messages.
+    pub(crate) messages: u64,
+}
+
+pub(crate) fn figures(state: &State) -> Figures {
     let (log, view) = (&state.log, &state.view);
     let status = if state.stopping > 0 { SessionStatus::Stopping } else { log.status(view) };
-    let stored = SessionInfo::with(&state.row, &state.kept);
-    let mode = view.session.permission_mode.clone().filter(|_| log.has_process());
-    SessionInfo {
-        name: stored.name.or_else(|| view.session.title.clone()),
-        title: title(state),
-        model: stored.model.or_else(|| view.session.model.clone()),
-        permission_mode: mode.or_else(|| state.kept.spec.permission_mode.clone()),
+    Figures {
         status,
         background: status == SessionStatus::Running && view.status == Status::Background,
         waiting_for: WaitingFor {
@@ -49,6 +59,48 @@ pub(crate) fn info(state: &State) -> SessionInfo {
             || status == SessionStatus::Starting && log.messages.is_any_in_flight(),
         queued: u32::try_from(log.messages.queued().count()).unwrap_or(u32::MAX),
         cost_usd: cost(state),
+        messages: log.messages.revision(),
+    }
+}
+
+/// Whether a change may change a text of the summary.
+pub(crate) fn is_told_by(change: &Change<'_>) -> bool {
+    match change {
+        Change::EntryAdded(entry) | Change::EntryReplaced(entry) => matches!(entry.body, EntryBody::User(_)),
+        Change::TextAppended { .. }
+        | Change::TextReplaced { .. }
+        | Change::BlockEnded { .. }
+        | Change::InputAppended { .. }
+        | Change::ToolState { .. }
+        | Change::ToolEnded { .. }
+        | Change::FileChanged(_)
+        | Change::MessageUsed(_) => false,
+        _ => true,
+    }
+}
+
+/// The session at a glance.
+pub(crate) fn info(state: &State) -> SessionInfo {
+    info_with(state, figures(state))
+}
+
+/// The same, if the figures are known.
+pub(crate) fn info_with(state: &State, figures: Figures) -> SessionInfo {
+    let (log, view) = (&state.log, &state.view);
+    let Figures { status, background, waiting_for, has_process, queued, cost_usd, messages: _ } = figures;
+    let stored = SessionInfo::with(&state.row, &state.kept);
+    let mode = view.session.permission_mode.clone().filter(|_| log.has_process());
+    SessionInfo {
+        name: stored.name.or_else(|| view.session.title.as_deref().and_then(first_words)),
+        title: title(state),
+        model: stored.model.or_else(|| view.session.model.clone()),
+        permission_mode: mode.or_else(|| state.kept.spec.permission_mode.clone()),
+        status,
+        background,
+        waiting_for,
+        has_process,
+        queued,
+        cost_usd,
         max_cost_usd: state.kept.spec.max_cost_usd,
         cli_session_id: cli_session(state),
         newest_seq: log.newest(),
@@ -68,18 +120,15 @@ fn title(state: &State) -> Option<String> {
             _ => None,
         })
     };
-    view.session.title.clone().or_else(|| state.kept.title.clone()).or_else(first_message)
+    let own = view.session.title.as_deref().and_then(first_words);
+    own.or_else(|| state.kept.title.clone()).or_else(first_message)
 }
 
-/// The first line with text, shortened.
-fn first_words(text: &str) -> Option<String> {
+/// The first line with text, shortened, with what could hide or reorder something made visible.
+pub(crate) fn first_words(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let mut letters = line.chars();
-    let mut words: String = letters.by_ref().take(MAX_TITLE).collect();
-    if letters.next().is_some() {
-        words.push('…');
-    }
-    Some(words)
+    let shown = weir_transcript::reveal(line);
+    Some(shorten(&shown, MAX_TITLE).into_owned())
 }
 
 /// Whether the session ended with its process, because nothing of it is kept.
@@ -98,9 +147,13 @@ fn last_error(state: &State, status: SessionStatus) -> Option<String> {
 }
 
 /// Whether two glances show the same, but for what changes with every event.
-pub(crate) fn is_same(a: &SessionInfo, b: &SessionInfo) -> bool {
-    let b = SessionInfo { newest_seq: a.newest_seq, updated_at: a.updated_at, ..b.clone() };
-    *a == b
+pub(crate) fn is_same(new: &mut SessionInfo, old: &SessionInfo) -> bool {
+    // Set to the same meanwhile, which costs less than a copy.
+    let newest_seq = std::mem::replace(&mut new.newest_seq, old.newest_seq);
+    let updated_at = std::mem::replace(&mut new.updated_at, old.updated_at);
+    let is_same = *new == *old;
+    (new.newest_seq, new.updated_at) = (newest_seq, updated_at);
+    is_same
 }
 
 /// The update for the store, if anything has changed. Marks it as stored.

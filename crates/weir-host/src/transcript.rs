@@ -44,7 +44,7 @@ fn page(
 }
 
 /// A page from the log, beginning at the newest checkpoint that has its first entry or comes before it. Blocks. No more
-/// of the conversation is in memory than the page and what the fold keeps.
+/// of the session is in memory than the page and what the fold keeps.
 pub(crate) fn from_log(
     core: &Core,
     id: &SessionId,

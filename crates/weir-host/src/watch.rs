@@ -1,8 +1,9 @@
 //! Watching a session: a greeting, then what is there, then what comes, without a gap and without repetition.
 
+use std::pin::Pin;
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::{Instant, Sleep};
 use weir_base::time::now_ms;
 use weir_store::{Cursor, Resume};
 
@@ -62,7 +63,7 @@ pub struct Watch {
     pub(crate) inlet: Inlet,
     /// The greeting, and what the log had. Comes before what waits in the inlet.
     pub(crate) opening: crate::replay::Opening,
-    pub(crate) heartbeat: Option<tokio::time::Interval>,
+    pub(crate) heartbeat: Option<Heartbeat>,
     pub(crate) is_over: bool,
     pub(crate) _guard: ViewerGuard,
 }
@@ -103,15 +104,15 @@ impl Watch {
     async fn next_live(&mut self) -> Option<Frame> {
         let taken = match &mut self.heartbeat {
             None => self.inlet.next().await,
-            Some(interval) => tokio::select! {
+            Some(heartbeat) => tokio::select! {
                 biased;
-                taken = self.inlet.next() => taken,
-                _ = interval.tick() => return Some(heartbeat()),
+                taken = self.inlet.next() => {
+                    heartbeat.since = Instant::now();
+                    taken
+                }
+                frame = heartbeat.next() => return Some(frame),
             },
         };
-        if let Some(interval) = &mut self.heartbeat {
-            interval.reset();
-        }
         Some(match taken {
             Taken::Frame(frame) => frame,
             Taken::End(reason) => {
@@ -122,11 +123,38 @@ impl Watch {
     }
 }
 
-pub(crate) fn ticking(every: Option<Duration>) -> Option<tokio::time::Interval> {
-    let every = every.filter(|every| !every.is_zero())?;
-    let mut interval = tokio::time::interval_at(Instant::now() + every, every);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    Some(interval)
+/// Says from time to time that nothing has happened.
+#[derive(Debug)]
+pub(crate) struct Heartbeat {
+    every: Duration,
+    /// When something was told last.
+    since: Instant,
+    /// Rings at most this late. Not set again with every frame: that would cost more than the frame.
+    alarm: Pin<Box<Sleep>>,
+}
+
+impl Heartbeat {
+    /// None if there are to be no heartbeats.
+    pub(crate) fn new(every: Option<Duration>) -> Option<Self> {
+        let every = every.filter(|every| !every.is_zero())?;
+        Some(Self { every, since: Instant::now(), alarm: Box::pin(tokio::time::sleep(every)) })
+    }
+
+    /// The next heartbeat. Cancel safe.
+    async fn next(&mut self) -> Frame {
+        loop {
+            self.alarm.as_mut().await;
+            let now = Instant::now();
+            let is_due = self.since + self.every <= now;
+            if is_due {
+                self.since = now;
+            }
+            self.alarm.as_mut().reset(self.since + self.every);
+            if is_due {
+                return heartbeat();
+            }
+        }
+    }
 }
 
 /// The greeting. `resume` tells whether the viewer's cursor was of use.

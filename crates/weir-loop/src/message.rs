@@ -1,5 +1,7 @@
 //! Commit messages, with the receipt as a trailer. Pure.
 
+use weir_base::text::{fit, one_line};
+
 use crate::outcome::Failure;
 use crate::state::TaskRecord;
 
@@ -49,16 +51,7 @@ pub fn given_up(record: &TaskRecord, failure: &Failure, run_id: &str) -> String 
 }
 
 fn subject(title: &str) -> String {
-    let line = one_line(title);
-    if line.chars().count() <= MAX_SUBJECT {
-        return line;
-    }
-    let cut: String = line.chars().take(MAX_SUBJECT - 1).collect();
-    format!("{}…", cut.trim_end())
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    fit(&one_line(title), MAX_SUBJECT).into_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Builds the agent's prompt within a size limit. Pure.
 
+use weir_base::text;
+
 use crate::config::{Config, PromptLimits};
 use crate::outcome::Failure;
 use crate::tasks::Task;
@@ -129,11 +131,7 @@ pub fn cut_start(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();
     }
-    let mut from = text.len() - room.saturating_sub(MARK.len()).min(text.len());
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let rest = text.get(from..).unwrap_or_default();
+    let rest = text::tail(text, room.saturating_sub(MARK.len()));
     // Starts at a full line, unless the line is very long.
     let rest = match rest.find('\n') {
         Some(end) if end + 1 < rest.len() && end < 400 => rest.get(end + 1..).unwrap_or_default(),
@@ -147,11 +145,7 @@ fn cut_end(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();
     }
-    let mut to = room.saturating_sub(MARK.len());
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
-    format!("{}{MARK}", text.get(..to).unwrap_or_default())
+    format!("{}{MARK}", text::head(text, room.saturating_sub(MARK.len())))
 }
 
 #[cfg(test)]

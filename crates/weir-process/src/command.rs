@@ -18,7 +18,8 @@ use crate::exit::{Exit, StopOptions};
 use crate::launch::SpawnError;
 use crate::mark::{self, LimitMark, Mark};
 use crate::registry::Record;
-use crate::sandbox::{self, Sandbox, SandboxError};
+use crate::sandbox::Sandbox;
+use crate::spawning::{fenced, is_name, resolved, sandbox_failed, set_cwd};
 use crate::tree::{self, ProcessId, Tree};
 use crate::watcher;
 
@@ -241,17 +242,13 @@ impl PlainCommand {
         let program = self.absolute_program(path);
         let mut command = match &self.sandbox {
             None => Command::new(program),
-            Some(sandbox) => self.fenced(sandbox, program, path)?,
+            Some(sandbox) => fenced(sandbox, &program, resolved(self.cwd.as_deref()), path, &[])?,
         };
         command.args(&self.args);
         command.env_clear().envs(theirs);
         command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
         if let Some(cwd) = &self.cwd {
-            let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
-            if !std::fs::metadata(cwd).map_err(directory)?.is_dir() {
-                return Err(directory(io::ErrorKind::NotADirectory.into()));
-            }
-            command.current_dir(cwd);
+            set_cwd(&mut command, cwd)?;
         }
         command.stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -259,34 +256,11 @@ impl PlainCommand {
         Ok(command)
     }
 
-    /// The command that creates the sandbox and starts the program in it.
-    #[expect(clippy::disallowed_methods, reason = "this crate starts processes")]
-    fn fenced(
-        &self,
-        sandbox: &Sandbox,
-        program: PathBuf,
-        search_path: Option<&OsStr>,
-    ) -> Result<Command, SpawnError> {
-        let failed = |source| SpawnError::Sandbox { source };
-        if !cfg!(target_os = "linux") {
-            return Err(failed(SandboxError::NoSystem));
-        }
-        let cannot = |error: io::Error| failed(SandboxError::NotWorking { reason: error.to_string() });
-        let cwd = match &self.cwd {
-            Some(cwd) => cwd.canonicalize().map_err(cannot)?,
-            None => std::env::current_dir().map_err(cannot)?,
-        };
-        let needed = sandbox::needed_by(&program, search_path);
-        let mut command = Command::new(&sandbox.program);
-        command.args(sandbox.arguments(&cwd, &needed)).arg(program);
-        Ok(command)
-    }
-
     /// A relative path with a slash is relative to the command's working directory, as it would be in a shell
     /// there. A bare name is looked up here: a child whose `PATH` we set could only be spawned by copying this
     /// process, which costs more than the command itself.
     fn absolute_program(&self, path: Option<&OsStr>) -> PathBuf {
-        let is_name = self.program.components().count() == 1 && self.program.parent() == Some(Path::new(""));
+        let is_name = is_name(&self.program);
         match (&self.cwd, path) {
             (Some(cwd), _) if !is_name => cwd.join(&self.program),
             // If it is not found there, the system reports that.
@@ -302,8 +276,7 @@ impl PlainCommand {
     fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.clone();
         if let Some(sandbox) = &self.sandbox {
-            let reason = format!("{}: {source}", sandbox.program.display());
-            return SpawnError::Sandbox { source: SandboxError::NotWorking { reason } };
+            return sandbox_failed(sandbox, &source);
         }
         match source.kind() {
             io::ErrorKind::NotFound => SpawnError::NoSuchCommand { program },

@@ -18,8 +18,9 @@ use crate::log::{self, LogError, LogOptions, LogPaths};
 use crate::mark::{self, LimitMark, Mark};
 use crate::output::Output;
 use crate::registry::{Record, RegistryError};
-use crate::sandbox::{self, Sandbox, SandboxError};
+use crate::sandbox::{Sandbox, SandboxError};
 use crate::secrets::Secrets;
+use crate::spawning::{fenced, is_name, no_sandbox, resolved, sandbox_failed, set_cwd};
 use crate::stderr::{self, Stderr};
 use crate::stream::{Sink, Source};
 use crate::tree::{self, ProcessId, Tree};
@@ -247,46 +248,29 @@ impl Launch {
             // By its handle, so that a link that has changed since it was opened does not lead elsewhere.
             command.current_dir(directory.by_handle().unwrap_or_else(|| directory.path().to_owned()));
         } else if let Some(cwd) = &self.cwd {
-            let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
-            let metadata = std::fs::metadata(cwd).map_err(directory)?;
-            if !metadata.is_dir() {
-                return Err(directory(io::ErrorKind::NotADirectory.into()));
-            }
-            command.current_dir(cwd);
+            set_cwd(&mut command, cwd)?;
         }
         platform::set_apart(&mut command);
         Ok(command)
     }
 
     /// The command that creates the sandbox and starts the program in it.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place where a CLI is started")]
     fn fenced(&self, sandbox: &Sandbox, search_path: Option<&OsString>) -> Result<Command, SpawnError> {
-        let program = self.absolute_program();
-        let failed = |source| SpawnError::Sandbox { source };
-        if !cfg!(target_os = "linux") {
-            return Err(failed(SandboxError::NoSystem));
-        }
-        let cannot = |error: io::Error| failed(SandboxError::NotWorking { reason: error.to_string() });
-        let cwd = match (&self.directory, &self.cwd) {
-            (Some(directory), _) => directory.path().to_owned(),
-            (None, Some(cwd)) => cwd.canonicalize().map_err(cannot)?,
-            (None, None) => std::env::current_dir().map_err(cannot)?,
-        };
         for folder in sandbox.kept() {
-            std::fs::create_dir_all(folder).map_err(cannot)?;
+            std::fs::create_dir_all(folder).map_err(no_sandbox)?;
         }
-        let mut more = sandbox::needed_by(&program, search_path.map(OsString::as_os_str));
-        more.extend(self.needs.iter().cloned());
-        let mut command = Command::new(&sandbox.program);
-        command.args(sandbox.arguments(&cwd, &more)).arg(program);
-        Ok(command)
+        let cwd = match &self.directory {
+            Some(directory) => Ok(directory.path().to_owned()),
+            None => resolved(self.cwd.as_deref()),
+        };
+        let search_path = search_path.map(OsString::as_os_str);
+        fenced(sandbox, &self.absolute_program(), cwd, search_path, &self.needs)
     }
 
     /// A relative path is relative to our working directory, not the child's.
     fn absolute_program(&self) -> PathBuf {
-        let is_name = self.program.components().count() == 1 && self.program.parent() == Some(Path::new(""));
         match std::path::absolute(&self.program) {
-            Ok(absolute) if !is_name => absolute,
+            Ok(absolute) if !is_name(&self.program) => absolute,
             Ok(_) | Err(_) => self.program.clone(),
         }
     }
@@ -294,8 +278,7 @@ impl Launch {
     fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.clone();
         if let Some(sandbox) = &self.sandbox {
-            let reason = format!("{}: {source}", sandbox.program.display());
-            return SpawnError::Sandbox { source: SandboxError::NotWorking { reason } };
+            return sandbox_failed(sandbox, &source);
         }
         match source.kind() {
             // The interpreter of a script can also be missing.

@@ -48,6 +48,7 @@ mod reaper;
 mod registry;
 mod sandbox;
 mod secrets;
+mod spawning;
 mod stderr;
 mod stream;
 mod tree;

@@ -160,14 +160,10 @@ impl Problem {
     }
 }
 
-/// Attached to each error response, for the log.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ProblemCode(pub(crate) &'static str);
-
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         // A map of strings and plain values always serializes.
-        let Details { status, code, retry_after, .. } = *self.0;
+        let Details { status, retry_after, .. } = *self.0;
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
@@ -180,7 +176,8 @@ impl IntoResponse for Problem {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        response.extensions_mut().insert(ProblemCode(code));
+        // For the log, and for those who write it in another format.
+        response.extensions_mut().insert(self);
         response
     }
 }

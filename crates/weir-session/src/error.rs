@@ -100,7 +100,7 @@ pub enum SessionError {
     /// The answer is not the requested value.
     #[error("the answer is not a value of the requested type: {reason}")]
     Unstructured {
-        /// Why.
+        /// What does not fit.
         reason: String,
     },
     /// The CLI answered a control request in a form that Weir does not know.

@@ -24,6 +24,9 @@ pub enum Effort {
 }
 
 impl Effort {
+    /// All of them, the least first.
+    pub const ALL: [Self; 5] = [Self::Low, Self::Medium, Self::High, Self::XHigh, Self::Max];
+
     /// Its name for the CLI.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn levels_have_the_same_name_everywhere() {
-        for effort in [Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max] {
+        for effort in Effort::ALL {
             assert_eq!(serde_json::json!(effort), effort.as_str());
         }
         for thinking in [Thinking::Adaptive, Thinking::Disabled] {

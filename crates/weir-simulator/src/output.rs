@@ -107,7 +107,7 @@ impl Output {
         }
     }
 
-    /// Writes to standard error. If there is no reader, that is no reason to stop.
+    /// Writes to standard error. If there is no reader, that is not a reason to stop.
     pub(crate) fn error(&self, text: &str) {
         let sink = &mut *lock(&self.err);
         drop(sink.write_all(text.as_bytes()).and_then(|()| sink.flush()));

@@ -143,9 +143,9 @@ fn timed<T>(what: &str, call: impl Fn() -> Result<T, StoreError>) -> Outcome<T> 
 }
 
 fn large(store: &SqliteStore) -> Outcome<()> {
-    let conversations = (0..100).map(|_| create(store)).collect::<Result<Vec<_>, _>>()?;
+    let sessions = (0..100).map(|_| create(store)).collect::<Result<Vec<_>, _>>()?;
     let one = create(store)?;
-    for (place, id) in conversations.iter().enumerate() {
+    for (place, id) in sessions.iter().enumerate() {
         let events = (0..500).map(|number| event(place as u64 * 500 + number)).collect();
         store.append(Append::new(id.clone(), events)).wait()?;
     }
@@ -164,7 +164,7 @@ fn large(store: &SqliteStore) -> Outcome<()> {
         timed(what, || store.search(SearchQuery::new(text)).wait())?;
     }
     timed("search: a word in one session of 50,000 events", || {
-        store.search(SearchQuery { conversation: Some(one.clone()), ..SearchQuery::new("parser ") }).wait()
+        store.search(SearchQuery { session: Some(one.clone()), ..SearchQuery::new("parser ") }).wait()
     })?;
     timed("the newest 500 events", || store.read(ReadQuery::newest(one.clone())).wait())?;
     timed("500 events from the middle", || store.read(ReadQuery::after(one.clone(), 25_000)).wait())?;
@@ -176,7 +176,7 @@ fn large(store: &SqliteStore) -> Outcome<()> {
     println!("  {:<58} {:>9.2} ms", "deleting 50,000 events", start.elapsed().as_secs_f64() * 1e3);
     let mut slowest = Duration::ZERO;
     for number in 0..100 {
-        let id = conversations.first().ok_or(StoreError::Closed)?.clone();
+        let id = sessions.first().ok_or(StoreError::Closed)?.clone();
         let start = Instant::now();
         store.append(Append::new(id, vec![silent(number)])).wait()?;
         slowest = slowest.max(start.elapsed());

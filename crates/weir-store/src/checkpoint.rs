@@ -23,7 +23,7 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointQuery {
     /// The session.
-    pub conversation: SessionId,
+    pub session: SessionId,
     /// The format version.
     pub version: String,
     /// Only checkpoints at or before this event.
@@ -34,8 +34,8 @@ pub struct CheckpointQuery {
 
 impl CheckpointQuery {
     /// The newest checkpoint of this version.
-    pub fn newest(conversation: SessionId, version: impl Into<String>) -> Self {
-        Self { conversation, version: version.into(), seq_at_most: u64::MAX, mark_at_most: u64::MAX }
+    pub fn newest(session: SessionId, version: impl Into<String>) -> Self {
+        Self { session, version: version.into(), seq_at_most: u64::MAX, mark_at_most: u64::MAX }
     }
 
     pub(crate) fn matches(&self, checkpoint: &Checkpoint) -> bool {

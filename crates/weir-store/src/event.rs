@@ -57,7 +57,7 @@ impl NewEvent {
     /// The text as it is indexed: bounded, and without the characters that mark a hit.
     pub(crate) fn indexed_text(&self) -> Option<Cow<'_, str>> {
         let text = self.search_text.as_deref()?;
-        let text = text.get(..text.floor_char_boundary(MAX_SEARCH_TEXT)).unwrap_or(text);
+        let text = weir_base::text::head(text, MAX_SEARCH_TEXT);
         // Most texts have none. 0xC2 begins the control characters that are not ASCII, among others.
         let may_be_control = |byte: u8| byte < b' ' && byte != b'\n' || byte == 0x7f || byte == 0xc2;
         let clean = if text.bytes().any(may_be_control) {
@@ -74,7 +74,7 @@ impl NewEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Append {
     /// The session.
-    pub conversation: SessionId,
+    pub session: SessionId,
     /// The events, in order.
     pub events: Vec<NewEvent>,
     /// Refuse unless this is the number of the newest event. Keeps out a second writer, and anything sent after a
@@ -89,14 +89,8 @@ pub struct Append {
 
 impl Append {
     /// Only events.
-    pub fn new(conversation: SessionId, events: Vec<NewEvent>) -> Self {
-        Self {
-            conversation,
-            events,
-            expected_newest: None,
-            update: SessionUpdate::default(),
-            essential: false,
-        }
+    pub fn new(session: SessionId, events: Vec<NewEvent>) -> Self {
+        Self { session, events, expected_newest: None, update: SessionUpdate::default(), essential: false }
     }
 
     /// Approximate memory it takes while it waits.

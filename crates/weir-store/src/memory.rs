@@ -32,7 +32,7 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct State {
-    conversations: BTreeMap<SessionId, Log>,
+    sessions: BTreeMap<SessionId, Log>,
     revision: u64,
 }
 
@@ -167,12 +167,12 @@ impl MemoryStore {
 
 impl State {
     fn log(&self, id: &SessionId) -> Result<&Log, StoreError> {
-        self.conversations.get(id).ok_or_else(|| StoreError::NotFound(id.clone()))
+        self.sessions.get(id).ok_or_else(|| StoreError::NotFound(id.clone()))
     }
 
     fn check_key(&self, changed: &StoredSession) -> Result<(), StoreError> {
         let Some(key) = changed.key.as_ref().filter(|_| !changed.archived) else { return Ok(()) };
-        let mut others = self.conversations.values().map(|log| &log.facts);
+        let mut others = self.sessions.values().map(|log| &log.facts);
         match others
             .find(|other| other.id != changed.id && !other.archived && other.key.as_ref() == Some(key))
         {
@@ -187,13 +187,13 @@ impl State {
     }
 
     fn create(&mut self, new: NewStoredSession) -> Result<StoredSession, StoreError> {
-        let mut facts = new.into_conversation()?;
-        if self.conversations.contains_key(&facts.id) {
+        let mut facts = new.into_stored()?;
+        if self.sessions.contains_key(&facts.id) {
             return Err(StoreError::IdInUse(facts.id));
         }
         self.check_key(&facts)?;
         facts.revision = self.next_revision();
-        self.conversations.insert(facts.id.clone(), Log::new(facts.clone()));
+        self.sessions.insert(facts.id.clone(), Log::new(facts.clone()));
         Ok(facts)
     }
 
@@ -204,7 +204,7 @@ impl State {
         budget: Option<usize>,
     ) -> Result<Appended, StoreError> {
         append.check()?;
-        let log = self.log(&append.conversation)?;
+        let log = self.log(&append.session)?;
         let mut facts = log.facts.clone();
         let no_update = append.update.is_empty();
         append.update.apply(&mut facts)?;
@@ -239,7 +239,7 @@ impl State {
             return Ok(Appended { placed, newest, check });
         }
         facts.revision = self.next_revision();
-        if let Some(log) = self.conversations.get_mut(&append.conversation) {
+        if let Some(log) = self.sessions.get_mut(&append.session) {
             log.facts = facts;
             log.push(fresh);
             budget.into_iter().for_each(|budget| log.shrink(budget));
@@ -258,7 +258,7 @@ impl State {
             terms.as_ref().is_some_and(|terms| texts.into_iter().any(|text| matches(terms, text)))
         };
         let mut found: Vec<_> = self
-            .conversations
+            .sessions
             .values()
             .filter(|log| {
                 let facts = &log.facts;
@@ -286,11 +286,11 @@ impl State {
         }
         let more = found.len() > query.limit;
         found.truncate(query.limit);
-        SessionPage { conversations: found, more }
+        SessionPage { sessions: found, more }
     }
 
     fn read(&self, query: &ReadQuery) -> Result<EventPage, StoreError> {
-        let log = self.log(&query.conversation)?;
+        let log = self.log(&query.session)?;
         let fits = |kept: &&Kept| query.label.as_ref().is_none_or(|label| kept.labels.contains(label));
         let all = log.events.iter().filter(fits).map(|kept| &kept.event);
         let mut wanted: Box<dyn Iterator<Item = &Event>> = match query.range {
@@ -312,16 +312,14 @@ impl State {
 
     fn search(&self, query: &SearchQuery) -> Vec<Hit> {
         let terms = Terms::parse(&query.text);
-        let logs = self
-            .conversations
-            .values()
-            .filter(|log| query.conversation.as_ref().is_none_or(|id| *id == log.facts.id));
+        let logs =
+            self.sessions.values().filter(|log| query.session.as_ref().is_none_or(|id| *id == log.facts.id));
         let mut hits: Vec<_> = logs
             .flat_map(|log| log.events.iter().map(move |event| (&log.facts, event)))
             .filter_map(|(facts, kept)| Some((facts, &kept.event, kept.text.as_ref()?)))
             .filter(|(_, _, text)| matches(&terms, text))
             .map(|(facts, event, text)| Hit {
-                conversation: facts.id.clone(),
+                session: facts.id.clone(),
                 title: facts.title.clone(),
                 seq: event.seq,
                 at: event.at,
@@ -365,9 +363,9 @@ impl Store for MemoryStore {
 
     fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
         let state = self.lock();
-        let all = state.conversations.values().map(|log| &log.facts);
+        let all = state.sessions.values().map(|log| &log.facts);
         let found = match &lookup {
-            Lookup::Id(id) => state.conversations.get(id).map(|log| &log.facts),
+            Lookup::Id(id) => state.sessions.get(id).map(|log| &log.facts),
             Lookup::Key(key) => {
                 all.into_iter().find(|facts| !facts.archived && facts.key.as_ref() == Some(key))
             }
@@ -385,7 +383,7 @@ impl Store for MemoryStore {
 
     fn delete(&self, id: SessionId) -> Reply<bool> {
         let mut state = self.lock();
-        let existed = state.conversations.remove(&id).is_some();
+        let existed = state.sessions.remove(&id).is_some();
         if existed {
             let revision = state.next_revision();
             drop(state);
@@ -400,7 +398,7 @@ impl Store for MemoryStore {
     }
 
     fn append(&self, append: Append) -> Reply<Appended> {
-        let id = append.conversation.clone();
+        let id = append.session.clone();
         let mut state = self.lock();
         let appended = state.append(append, self.check, self.budget);
         let revision = state.revision;
@@ -416,31 +414,30 @@ impl Store for MemoryStore {
         Reply::ready(self.lock().read(&query))
     }
 
-    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>> {
+    fn event(&self, session: SessionId, seq: u64) -> Reply<Option<Event>> {
         let state = self.lock();
         let found = state
-            .log(&conversation)
+            .log(&session)
             .map(|log| log.events.iter().find(|kept| kept.event.seq == seq).map(|kept| kept.event.clone()));
         Reply::ready(found)
     }
 
-    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>> {
+    fn by_client(&self, session: SessionId, client_id: String) -> Reply<Option<u64>> {
         let state = self.lock();
-        Reply::ready(state.log(&conversation).map(|log| log.by_client(&client_id)))
+        Reply::ready(state.log(&session).map(|log| log.by_client(&client_id)))
     }
 
-    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>> {
+    fn check_at(&self, session: SessionId, seq: u64) -> Reply<Option<Check>> {
         let state = self.lock();
         // A reader can continue after the newest event that was dropped, but not before it.
-        let found =
-            state.log(&conversation).map(|log| (log.dropped().max(1)..=log.facts.newest).contains(&seq));
+        let found = state.log(&session).map(|log| (log.dropped().max(1)..=log.facts.newest).contains(&seq));
         Reply::ready(found.map(|is_there| is_there.then_some(self.check)))
     }
 
-    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()> {
+    fn save_checkpoint(&self, session: SessionId, checkpoint: Checkpoint) -> Reply<()> {
         let mut state = self.lock();
-        let Some(log) = state.conversations.get_mut(&conversation) else {
-            return Reply::ready(Err(StoreError::NotFound(conversation)));
+        let Some(log) = state.sessions.get_mut(&session) else {
+            return Reply::ready(Err(StoreError::NotFound(session)));
         };
         log.keep_checkpoint(checkpoint);
         self.budget.into_iter().for_each(|budget| log.shrink(budget));
@@ -449,7 +446,7 @@ impl Store for MemoryStore {
 
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
         let state = self.lock();
-        let Some(log) = state.conversations.get(&query.conversation) else { return Reply::ready(Ok(None)) };
+        let Some(log) = state.sessions.get(&query.session) else { return Reply::ready(Ok(None)) };
         let newest = log.checkpoints.iter().rfind(|kept| query.matches(kept));
         // Nothing older is left to begin with.
         let oldest = || {
@@ -463,11 +460,11 @@ impl Store for MemoryStore {
         Reply::ready(Ok(self.lock().search(&query)))
     }
 
-    fn subscribe(&self, conversation: SessionId) -> Reply<Tail> {
-        let tail = self.tails.subscribe(&conversation);
-        let newest = self.lock().log(&conversation).map(|log| log.facts.newest);
+    fn subscribe(&self, session: SessionId) -> Reply<Tail> {
+        let tail = self.tails.subscribe(&session);
+        let newest = self.lock().log(&session).map(|log| log.facts.newest);
         Reply::ready(newest.map(|newest| {
-            self.tails.set(&conversation, TailState::Newest(newest));
+            self.tails.set(&session, TailState::Newest(newest));
             tail
         }))
     }
@@ -477,7 +474,7 @@ impl Store for MemoryStore {
     }
 
     fn usage(&self) -> Reply<Usage> {
-        let used = self.lock().conversations.values().map(|log| log.size as u64).sum();
+        let used = self.lock().sessions.values().map(|log| log.size as u64).sum();
         Reply::ready(Ok(Usage { used, ..Usage::default() }))
     }
 

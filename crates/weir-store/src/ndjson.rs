@@ -28,14 +28,14 @@ pub enum ExportError {
 /// If the log cannot be read or the output cannot be written.
 pub fn export_lines(
     store: &dyn Store,
-    conversation: &SessionId,
+    session: &SessionId,
     mut wanted: impl FnMut(&Event) -> bool,
     output: &mut dyn Write,
 ) -> Result<u64, ExportError> {
     let mut lines = 0;
     let mut seen = 0;
     loop {
-        let page = store.read(ReadQuery::after(conversation.clone(), seen)).wait()?;
+        let page = store.read(ReadQuery::after(session.clone(), seen)).wait()?;
         for event in page.events.iter().filter(|event| wanted(event)) {
             output.write_all(&event.payload)?;
             if !event.payload.ends_with(b"\n") {

@@ -76,7 +76,7 @@ pub enum ListOrder {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionPage {
     /// The sessions, in the requested order. The next page starts at the revision of the last one.
-    pub conversations: Vec<StoredSession>,
+    pub sessions: Vec<StoredSession>,
     /// Whether there are more.
     pub more: bool,
 }
@@ -85,7 +85,7 @@ pub struct SessionPage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadQuery {
     /// The session.
-    pub conversation: SessionId,
+    pub session: SessionId,
     /// Which part of its log, and in which direction.
     pub range: EventRange,
     /// At most this many events.
@@ -98,22 +98,22 @@ pub struct ReadQuery {
 
 impl ReadQuery {
     /// Oldest first, after this event; zero is the beginning.
-    pub fn after(conversation: SessionId, seq: u64) -> Self {
-        Self::of(conversation, EventRange::After(seq))
+    pub fn after(session: SessionId, seq: u64) -> Self {
+        Self::of(session, EventRange::After(seq))
     }
 
     /// The newest events, newest first.
-    pub fn newest(conversation: SessionId) -> Self {
-        Self::of(conversation, EventRange::Before(u64::MAX))
+    pub fn newest(session: SessionId) -> Self {
+        Self::of(session, EventRange::Before(u64::MAX))
     }
 
     /// Newest first, before this event.
-    pub fn before(conversation: SessionId, seq: u64) -> Self {
-        Self::of(conversation, EventRange::Before(seq))
+    pub fn before(session: SessionId, seq: u64) -> Self {
+        Self::of(session, EventRange::Before(seq))
     }
 
-    fn of(conversation: SessionId, range: EventRange) -> Self {
-        Self { conversation, range, max_events: 500, max_bytes: 1 << 20, label: None }
+    fn of(session: SessionId, range: EventRange) -> Self {
+        Self { session, range, max_events: 500, max_bytes: 1 << 20, label: None }
     }
 }
 
@@ -144,7 +144,7 @@ pub struct SearchQuery {
     /// letters on), and text in double quotes must match as a phrase. No other character is special.
     pub text: String,
     /// Only in this session.
-    pub conversation: Option<SessionId>,
+    pub session: Option<SessionId>,
     /// At most this many.
     pub limit: usize,
     /// Skip this many of the best hits.
@@ -154,7 +154,7 @@ pub struct SearchQuery {
 impl SearchQuery {
     /// The best twenty hits in all sessions.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), conversation: None, limit: 20, offset: 0 }
+        Self { text: text.into(), session: None, limit: 20, offset: 0 }
     }
 }
 
@@ -162,7 +162,7 @@ impl SearchQuery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     /// Its session.
-    pub conversation: SessionId,
+    pub session: SessionId,
     /// The session's title.
     pub title: Option<String>,
     /// Its number.

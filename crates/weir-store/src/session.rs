@@ -104,7 +104,7 @@ pub struct StoredSession {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     /// The original session. It may have been deleted since.
-    pub conversation: SessionId,
+    pub session: SessionId,
     /// Its newest event at that time.
     pub seq: u64,
 }
@@ -128,8 +128,8 @@ impl NewStoredSession {
         Self { id, at, parent: None, facts: SessionUpdate::default() }
     }
 
-    pub(crate) fn into_conversation(self) -> Result<StoredSession, StoreError> {
-        let mut conversation = StoredSession {
+    pub(crate) fn into_stored(self) -> Result<StoredSession, StoreError> {
+        let mut session = StoredSession {
             id: self.id,
             key: None,
             title: None,
@@ -147,8 +147,8 @@ impl NewStoredSession {
             bytes: 0,
             revision: 0,
         };
-        self.facts.apply(&mut conversation)?;
-        Ok(conversation)
+        self.facts.apply(&mut session)?;
+        Ok(session)
     }
 }
 
@@ -184,24 +184,24 @@ impl SessionUpdate {
     }
 
     /// Changes the facts. The store checks separately that the key is free.
-    pub(crate) fn apply(self, conversation: &mut StoredSession) -> Result<(), StoreError> {
+    pub(crate) fn apply(self, stored: &mut StoredSession) -> Result<(), StoreError> {
         if self.cost_usd.is_some_and(|cost| !cost.is_finite()) {
             return Err(StoreError::Invalid("a cost must be a finite number".to_owned()));
         }
         if let Some(at) = self.at {
-            conversation.updated_at = conversation.updated_at.max(at);
+            stored.updated_at = stored.updated_at.max(at);
         }
-        replace(&mut conversation.key, self.key);
-        replace(&mut conversation.title, self.title);
-        replace(&mut conversation.cwd, self.cwd.map(Some));
-        replace(&mut conversation.model, self.model.map(Some));
-        replace(&mut conversation.status, self.status);
-        replace(&mut conversation.cost_usd, self.cost_usd.map(Some));
-        replace(&mut conversation.archived, self.archived);
-        replace(&mut conversation.settings, self.settings);
+        replace(&mut stored.key, self.key);
+        replace(&mut stored.title, self.title);
+        replace(&mut stored.cwd, self.cwd.map(Some));
+        replace(&mut stored.model, self.model.map(Some));
+        replace(&mut stored.status, self.status);
+        replace(&mut stored.cost_usd, self.cost_usd.map(Some));
+        replace(&mut stored.archived, self.archived);
+        replace(&mut stored.settings, self.settings);
         if let Some(session) = self.cli_session {
-            conversation.cli_sessions.retain(|earlier| *earlier != session);
-            conversation.cli_sessions.push(session);
+            stored.cli_sessions.retain(|earlier| *earlier != session);
+            stored.cli_sessions.push(session);
         }
         Ok(())
     }
@@ -232,18 +232,18 @@ mod tests {
     #[test]
     fn the_current_cli_session_is_the_last_one() {
         let new = NewStoredSession::new("c".parse().unwrap(), 5);
-        let mut conversation = new.into_conversation().unwrap();
+        let mut stored = new.into_stored().unwrap();
         for session in ["one", "two", "one"] {
             let update = SessionUpdate { cli_session: Some(session.to_owned()), ..Default::default() };
-            update.apply(&mut conversation).unwrap();
+            update.apply(&mut stored).unwrap();
         }
-        assert_eq!(conversation.cli_sessions, ["two", "one"]);
+        assert_eq!(stored.cli_sessions, ["two", "one"]);
     }
 
     #[test]
     fn a_cost_must_be_finite() {
         let mut new = NewStoredSession::new("c".parse().unwrap(), 5);
         new.facts.cost_usd = Some(f64::NAN);
-        assert!(new.into_conversation().is_err());
+        assert!(new.into_stored().is_err());
     }
 }

@@ -42,17 +42,17 @@ pub trait Store: Debug + Send + Sync {
     fn read(&self, query: ReadQuery) -> Reply<EventPage>;
 
     /// Reads one event.
-    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>>;
+    fn event(&self, session: SessionId, seq: u64) -> Reply<Option<Event>>;
 
     /// The number of the event with this client id, if any.
-    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>>;
+    fn by_client(&self, session: SessionId, client_id: String) -> Reply<Option<u64>>;
 
     /// The writer of an event, to compare with a [`crate::Cursor`]; `None` if the event does not exist or an older
     /// version wrote it.
-    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>>;
+    fn check_at(&self, session: SessionId, seq: u64) -> Reply<Option<Check>>;
 
     /// Saves the state a reader derived from a log. It changes nothing about the session.
-    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()>;
+    fn save_checkpoint(&self, session: SessionId, checkpoint: Checkpoint) -> Reply<()>;
 
     /// The newest matching checkpoint. In a store that drops old events, the oldest one where none matches: reading can
     /// begin nowhere before it.
@@ -62,7 +62,7 @@ pub trait Store: Debug + Send + Sync {
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>>;
 
     /// Follows a session's log. Subscribe first, then read.
-    fn subscribe(&self, conversation: SessionId) -> Reply<Tail>;
+    fn subscribe(&self, session: SessionId) -> Reply<Tail>;
 
     /// Whether there is space to write. Checks the disk, and waits for nothing else.
     fn space(&self) -> Space;

@@ -83,6 +83,11 @@ impl Place {
         leftovers(&self.home()).into_iter().map(|left| left.process).collect()
     }
 
+    /// The command lines of these processes.
+    pub fn commands(&self) -> Vec<String> {
+        leftovers(&self.home()).into_iter().map(|left| left.command).collect()
+    }
+
     /// Writes a file into the working directory, creating its parent folders.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Asking an editor what waits for a person. The first answer counts, whoever gives it; when somebody else was faster,
-//! the task ends and what the editor shows is withdrawn.
+//! Asking an editor what waits for a person. The first answer counts, wherever it comes from; if another client was
+//! faster, the task ends and what the editor shows is withdrawn.
 
 use std::sync::{Arc, Weak};
 
@@ -24,6 +24,8 @@ use crate::translate::{Features, form, question, shown, tool};
 pub(super) struct Asking {
     connection: Weak<Connection>,
     session: SessionId,
+    /// The session in which the editor shows it: a sub-agent may have its own.
+    shown_in: String,
     request: Request,
     editor: Editor,
     features: Features,
@@ -32,12 +34,19 @@ pub(super) struct Asking {
 impl Asking {
     pub(super) fn new(
         connection: &Arc<Connection>,
-        session: &SessionId,
+        (session, shown_in): (&SessionId, String),
         request: Request,
         editor: Editor,
         features: Features,
     ) -> Self {
-        Self { connection: Arc::downgrade(connection), session: session.clone(), request, editor, features }
+        Self {
+            connection: Arc::downgrade(connection),
+            session: session.clone(),
+            shown_in,
+            request,
+            editor,
+            features,
+        }
     }
 
     /// Asks and answers.
@@ -66,7 +75,7 @@ impl Asking {
         }
     }
 
-    /// What to do if the editor cannot be asked: denied where nobody else would answer, left to the others elsewhere.
+    /// What to do if the editor cannot be asked: denied where no one else would answer, left to the others elsewhere.
     fn unasked(&self) -> Option<Decision> {
         let connection = self.connection.upgrade()?;
         let gone = self.editor.is_incoming_closed();
@@ -149,7 +158,7 @@ impl Asking {
         choices: &[Choice],
     ) -> Result<RequestPermissionResponse, Error> {
         let options: Vec<PermissionOption> = choices.iter().map(|choice| choice.option.clone()).collect();
-        let request = RequestPermissionRequest::new(self.session.to_string(), call, options);
+        let request = RequestPermissionRequest::new(self.shown_in.clone(), call, options);
         self.editor.send_request(request).block_task().await
     }
 
@@ -163,7 +172,7 @@ impl Asking {
     }
 
     fn scope(&self) -> ElicitationSessionScope {
-        let scope = ElicitationSessionScope::new(self.session.to_string());
+        let scope = ElicitationSessionScope::new(self.shown_in.clone());
         match &self.request.tool {
             Some(tool) => scope.tool_call_id(tool.as_str()),
             None => scope,
@@ -176,13 +185,17 @@ impl Asking {
             return ToolCallUpdate::new(self.call_id(), ToolCallUpdateFields::new());
         };
         let name = &request.tool_name;
-        let subject = request.description.clone().or_else(|| subject(&request.input)).unwrap_or_default();
+        // Never the description, which is the agent's own word for what it does.
+        let subject = subject(&request.input).unwrap_or_default();
         let mut content = self.preview().await;
         if content.is_empty() {
             content = tool::proposed(name, &request.input);
         }
         if let Some(plan) = request.input.get("plan").and_then(serde_json::Value::as_str) {
             content.push(tool::text_content(shown(plan)));
+        }
+        if content.is_empty() {
+            content = tool::arguments(name, &request.input);
         }
         let reasons =
             [request.reason.clone(), request.blocked_path.clone().map(|path| format!("outside: {path}"))];

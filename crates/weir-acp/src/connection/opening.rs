@@ -90,6 +90,7 @@ impl Connection {
         self.may(Right::Drive)?;
         self.guard.may_begin(None).map_err(forbidden)?;
         let from = self.session(&request.session_id.0)?;
+        self.found(&from).await?;
         let forked = self.host.fork(&from, None, &self.guard.actor()).await;
         let info = forked.map_err(|error| host_error(&error))?;
         let id = self.session(&info.id)?;
@@ -111,7 +112,7 @@ impl Connection {
     ) -> Result<(SessionInfo, Option<Meta>), Error> {
         self.may(Right::Watch)?;
         let id = self.session(id)?;
-        self.exists(&id).await?;
+        self.found(&id).await?;
         let told = self.take_extras(&id, brought).await?;
         self.detach(&id);
         self.opened(&id, features, with_history, editor).await;
@@ -169,9 +170,9 @@ impl Connection {
         let (attached, flushes) = Attached::new(id.clone());
         let offer = self.guard.offer();
         let projection = if with_history {
-            Projection::from_the_beginning(features, offer)
+            Projection::from_the_beginning(id.clone(), features, offer)
         } else {
-            Projection::from_now(features, offer)
+            Projection::from_now(id.clone(), features, offer)
         };
         let (told, is_told) = oneshot::channel();
         let pump = Pump::new(self, &attached, editor.clone(), features, projection);
@@ -186,7 +187,7 @@ impl Connection {
 
     /// What the editor can choose for a session.
     fn choices(&self, info: &SessionInfo) -> (SessionModeState, Vec<SessionConfigOption>) {
-        let chosen = Chosen::new(info.permission_mode.as_deref(), info.model.as_deref());
+        let chosen = Chosen::of(info);
         let offer = self.guard.offer();
         (options::modes(&offer, &chosen), options::options(&offer, &chosen))
     }

@@ -100,7 +100,7 @@ impl Connection {
         finished.await
     }
 
-    /// Withdraws a message that no turn has begun for, or ends its turn. Turns of other people go on.
+    /// Withdraws a message that no turn has begun for, or ends its turn. Turns of other people continue.
     async fn end_turn_of(&self, id: &SessionId, message: &MessageId) {
         let actor = self.guard.actor();
         if self.host.cancel_message(id, message, &actor).await.is_ok() {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use agent_client_protocol::v1::schema::{SessionNotification, SessionUpdate};
+use agent_client_protocol::v1::schema::SessionNotification;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -18,6 +18,7 @@ use super::{Connection, Editor};
 use crate::guard::Right;
 use crate::outbox::Outbox;
 use crate::translate::Features;
+use crate::translate::children::{Updates, session_id};
 use crate::translate::projection::Projection;
 
 /// Entries that are read at a time where a gap is filled.
@@ -67,7 +68,7 @@ impl Pump {
             attached: Arc::downgrade(attached),
             id: attached.id.clone(),
             host: connection.host.clone(),
-            outbox: connection.outbox.clone(),
+            outbox: connection.outbox.of_session(attached.id.as_str()),
             editor,
             features,
             projection,
@@ -178,6 +179,7 @@ impl Pump {
     async fn snapshot(&mut self, snapshot: &SnapshotEvent) -> Result<(), Over> {
         let connection = self.connection.upgrade().ok_or(Over::Gone)?;
         if let Some((from, to)) = self.projection.gap(&snapshot.view) {
+            self.projection.expect(&snapshot.view.agents);
             self.fill(from, to).await.map_err(|_| Over::Gone)?;
         }
         let attached = self.attached.upgrade().ok_or(Over::Gone)?;
@@ -210,11 +212,12 @@ impl Pump {
         Ok(())
     }
 
-    fn tell(&self, updates: Vec<SessionUpdate>) {
-        for update in updates {
+    fn tell(&self, updates: Updates) {
+        for (agent, update) in updates {
+            let session = session_id(&self.id, agent.as_ref());
             self.outbox.put();
             // The editor may have gone, which ends this task.
-            let _ = self.editor.send_notification(SessionNotification::new(self.id.to_string(), update));
+            let _ = self.editor.send_notification(SessionNotification::new(session, update));
         }
     }
 
@@ -238,8 +241,13 @@ impl Pump {
             if !request.kind.is_for_a_person() || self.asked.contains_key(&request.id) {
                 continue;
             }
-            let asking =
-                Asking::new(connection, &self.id, request.clone(), self.editor.clone(), self.features);
+            let asking = Asking::new(
+                connection,
+                (&self.id, self.projection.session_of(request.parent.as_ref())),
+                request.clone(),
+                self.editor.clone(),
+                self.features,
+            );
             self.asked.insert(request.id.clone(), tokio::spawn(asking.run()).abort_handle());
         }
     }

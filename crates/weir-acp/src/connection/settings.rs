@@ -1,4 +1,4 @@
-//! Permission mode and model.
+//! Permission mode, model and effort.
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
@@ -10,7 +10,7 @@ use weir_host::{SessionId, SessionInfo};
 use super::Connection;
 use crate::guard::Right;
 use crate::translate::failure::{host_error, invalid};
-use crate::translate::options::{self, Chosen, DEFAULT_MODEL, MODE, MODEL};
+use crate::translate::options::{self, Chosen, DEFAULT, EFFORT, MODE, MODEL};
 
 impl Connection {
     pub(super) async fn set_mode(
@@ -33,9 +33,14 @@ impl Connection {
         let info = match &*request.config_id.0 {
             MODE => self.choose_mode(&id, &value.0).await?,
             MODEL => self.choose_model(&id, &value.0).await?,
-            other => return Err(invalid(format!("unknown option {other:?}; there are {MODE} and {MODEL}"))),
+            EFFORT => self.choose_effort(&id, &value.0).await?,
+            other => {
+                return Err(invalid(format!(
+                    "unknown option {other:?}; there are {MODE}, {MODEL} and {EFFORT}"
+                )));
+            }
         };
-        let chosen = Chosen::new(info.permission_mode.as_deref(), info.model.as_deref());
+        let chosen = Chosen::of(&info);
         Ok(SetSessionConfigOptionResponse::new(options::options(&self.guard.offer(), &chosen)))
     }
 
@@ -52,9 +57,17 @@ impl Connection {
 
     async fn choose_model(&self, id: &SessionId, model: &str) -> Result<SessionInfo, Error> {
         self.may(Right::Drive)?;
-        let chosen = (model != DEFAULT_MODEL).then(|| model.to_owned());
+        let chosen = (model != DEFAULT).then(|| model.to_owned());
         let set = self.host.set_model(id, chosen, &self.guard.actor()).await;
         self.guard.record("model", Some(id), Some(model.to_owned()));
+        set.map_err(|error| host_error(&error))
+    }
+
+    async fn choose_effort(&self, id: &SessionId, level: &str) -> Result<SessionInfo, Error> {
+        self.may(Right::Drive)?;
+        let effort = options::effort(level).map_err(invalid)?;
+        let set = self.host.set_effort(id, effort, &self.guard.actor()).await;
+        self.guard.record("effort", Some(id), Some(level.to_owned()));
         set.map_err(|error| host_error(&error))
     }
 }

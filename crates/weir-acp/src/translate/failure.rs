@@ -37,6 +37,11 @@ fn stop_reason(finished: &Finished, was_cancelled: bool) -> Result<StopReason, E
     if was_interrupted || was_cancelled {
         return Ok(StopReason::Cancelled);
     }
+    // The CLI reports this limit as an error of the API.
+    let api_error = finished.api_error.as_ref().and_then(|error| error.error.as_deref());
+    if api_error == Some("max_output_tokens") {
+        return Ok(StopReason::MaxTokens);
+    }
     if let Some(result) = result {
         match (result.subtype.as_str(), result.stop_reason.as_deref()) {
             ("error_max_turns", _) => return Ok(StopReason::MaxTurnRequests),

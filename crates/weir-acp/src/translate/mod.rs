@@ -1,5 +1,6 @@
 //! Between the host's values and the protocol's. No I/O, no clock.
 
+pub(crate) mod children;
 pub(crate) mod choices;
 pub(crate) mod diff;
 pub(crate) mod failure;
@@ -24,10 +25,12 @@ pub(crate) struct Features {
     pub(crate) forms: bool,
     /// Links that a person opens in answer to a question.
     pub(crate) links: bool,
-    /// Notices beside the conversation.
+    /// Notices that are not part of the conversation.
     pub(crate) notices: bool,
     /// When the history is replaced by a summary.
     pub(crate) compaction: bool,
+    /// Sub-agents as sessions of their own.
+    pub(crate) children: bool,
     /// The output of commands as terminals that the agent fills. Not a part of the protocol; some editors say that they
     /// can with `terminal_output` in the metadata of their capabilities.
     pub(crate) terminals: bool,
@@ -47,6 +50,7 @@ impl Features {
             links: elicitation.is_some_and(ElicitationCapabilities::supports_url),
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
+            children: capabilities.subagents.is_some(),
             terminals: says("terminal_output"),
         }
     }

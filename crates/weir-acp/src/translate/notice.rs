@@ -1,4 +1,4 @@
-//! What happens beside the conversation, for editors that show notices.
+//! What happens outside the conversation, for editors that show notices.
 
 use agent_client_protocol::v1::schema::{
     CompactionStatus, CompactionUpdate, Notice as EditorNotice, NoticeSeverity, SessionUpdate,

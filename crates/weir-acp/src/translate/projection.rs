@@ -13,12 +13,14 @@ use agent_client_protocol::v1::schema::{
     ToolCallUpdate, ToolKind,
 };
 use serde_json::{Value, json};
-use weir_host::SessionInfo;
+use weir_host::{SessionId, SessionInfo};
 use weir_transcript::{
-    BlockState, Change, Entry, EntryBody, EntryId, FileChange, Notice, ToolCall, ToolState, UserSource, View,
+    Agent, AgentState, BlockState, Change, Entry, EntryBody, EntryId, FileChange, Notice, ToolCall,
+    ToolState, UserSource, View,
 };
 use weir_wire::{MessageId, ToolUseId};
 
+use super::children::{Children, Updates};
 use super::status::Status;
 use super::{Features, notice, tool};
 use crate::guard::Offer;
@@ -36,7 +38,8 @@ pub(crate) struct Projection {
     /// what happens from now on.
     next: Option<u64>,
     sent: BTreeMap<EntryId, Sent>,
-    /// What sub-agents that run said last.
+    children: Children,
+    /// What sub-agents that run said last, where they have no session of their own.
     words: BTreeMap<ToolUseId, String>,
 }
 
@@ -53,9 +56,10 @@ enum Sent {
 
 impl Projection {
     /// For an editor that knows nothing: it gets the whole conversation.
-    pub(crate) fn from_the_beginning(features: Features, offer: Offer) -> Self {
+    pub(crate) fn from_the_beginning(session: SessionId, features: Features, offer: Offer) -> Self {
         Self {
             features,
+            children: Children::new(session, features.children),
             view: View::default(),
             status: Status::new(offer),
             next: Some(1),
@@ -65,8 +69,8 @@ impl Projection {
     }
 
     /// For an editor that knows the conversation, or does not want it.
-    pub(crate) fn from_now(features: Features, offer: Offer) -> Self {
-        Self { next: None, ..Self::from_the_beginning(features, offer) }
+    pub(crate) fn from_now(session: SessionId, features: Features, offer: Offer) -> Self {
+        Self { next: None, ..Self::from_the_beginning(session, features, offer) }
     }
 
     /// The view as it is now.
@@ -81,9 +85,19 @@ impl Projection {
         (next < first).then_some((next, first))
     }
 
+    /// The session in which something of this agent is asked.
+    pub(crate) fn session_of(&self, agent: Option<&ToolUseId>) -> String {
+        self.children.session_of(agent)
+    }
+
+    /// Takes the sub-agents to which older entries may belong.
+    pub(crate) fn expect(&mut self, agents: &[Agent]) {
+        self.view.agents = agents.to_vec();
+    }
+
     /// Takes older entries, which fill a gap.
-    pub(crate) fn older(&mut self, entries: &[Arc<Entry>], own: &HashSet<MessageId>) -> Vec<SessionUpdate> {
-        let mut updates = Vec::new();
+    pub(crate) fn older(&mut self, entries: &[Arc<Entry>], own: &HashSet<MessageId>) -> Updates {
+        let mut updates = Updates::default();
         for entry in entries {
             if self.next.is_some_and(|next| entry.id.0 >= next) {
                 self.next = Some(entry.id.0 + 1);
@@ -95,16 +109,17 @@ impl Projection {
     }
 
     /// Takes a whole view in place of what was known.
-    pub(crate) fn snapshot(
-        &mut self,
-        view: View,
-        info: &SessionInfo,
-        own: &HashSet<MessageId>,
-    ) -> Vec<SessionUpdate> {
+    pub(crate) fn snapshot(&mut self, view: View, info: &SessionInfo, own: &HashSet<MessageId>) -> Updates {
         self.view = view;
         let entries = self.view.entries.clone();
-        let mut updates = Vec::new();
-        if self.next.is_none() {
+        let mut updates = Updates::default();
+        let is_joining = self.next.is_none();
+        for agent in &self.view.agents {
+            if !is_joining || agent.state == AgentState::Running {
+                self.children.tell(agent, &mut updates);
+            }
+        }
+        if is_joining {
             for entry in &entries {
                 self.sent.insert(entry.id, known(entry));
             }
@@ -120,8 +135,8 @@ impl Projection {
     }
 
     /// Takes a change of the view.
-    pub(crate) fn change(&mut self, change: &Change<'_>, own: &HashSet<MessageId>) -> Vec<SessionUpdate> {
-        let mut updates = Vec::new();
+    pub(crate) fn change(&mut self, change: &Change<'_>, own: &HashSet<MessageId>) -> Updates {
+        let mut updates = Updates::default();
         self.view.apply(change);
         match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
@@ -134,6 +149,7 @@ impl Projection {
             | Change::ToolEnded { entry, .. } => self.sync_id(*entry, own, &mut updates),
             Change::FileChanged(file) => self.sync_id(file.entry, own, &mut updates),
             Change::Dropped { .. } => self.forget_dropped(),
+            Change::Agent(agent) => self.children.tell(agent, &mut updates),
             Change::Session(_) | Change::Todos(_) | Change::Cost(_) | Change::MessageUsed(_) => {
                 self.status.view(&self.view, &mut updates);
             }
@@ -144,8 +160,8 @@ impl Projection {
     }
 
     /// Takes the session's summary.
-    pub(crate) fn info(&mut self, info: &SessionInfo) -> Vec<SessionUpdate> {
-        let mut updates = Vec::new();
+    pub(crate) fn info(&mut self, info: &SessionInfo) -> Updates {
+        let mut updates = Updates::default();
         self.status.info(info, &mut updates);
         updates
     }
@@ -156,7 +172,7 @@ impl Projection {
         }
     }
 
-    fn sync_id(&mut self, id: EntryId, own: &HashSet<MessageId>, updates: &mut Vec<SessionUpdate>) {
+    fn sync_id(&mut self, id: EntryId, own: &HashSet<MessageId>, updates: &mut Updates) {
         let first = self.view.entries.first().map_or(0, |entry| entry.id.0);
         let place = id.0.checked_sub(first).and_then(|place| usize::try_from(place).ok());
         // Shared for the moment: nothing changes the view in between.
@@ -166,7 +182,7 @@ impl Projection {
     }
 
     /// Tells what the editor does not know of an entry.
-    fn sync(&mut self, entry: &Entry, own: &HashSet<MessageId>, updates: &mut Vec<SessionUpdate>) {
+    fn sync(&mut self, entry: &Entry, own: &HashSet<MessageId>, updates: &mut Updates) {
         let before = self.sent.get(&entry.id).copied();
         if before == Some(Sent::Done) {
             return;
@@ -178,6 +194,8 @@ impl Projection {
             }
             *next = (*next).max(entry.id.0 + 1);
         }
+        let home = self.children.home(&self.view, entry.parent.as_ref(), updates);
+        updates.at(home);
         let now = match &entry.body {
             EntryBody::User(user) => {
                 let is_ours = user.message.as_ref().is_some_and(|message| own.contains(message));
@@ -207,6 +225,7 @@ impl Projection {
             }
             _ => Sent::Done,
         };
+        updates.at(None);
         self.sent.insert(entry.id, now);
     }
 
@@ -218,10 +237,12 @@ impl Projection {
         (state, is_thought): (BlockState, bool),
         message: Option<String>,
         before: Option<Sent>,
-        updates: &mut Vec<SessionUpdate>,
+        updates: &mut Updates,
     ) -> Sent {
         let is_over = state != BlockState::Streaming;
-        if let Some(agent) = &entry.parent {
+        if let Some(agent) = &entry.parent
+            && !updates.is_at(agent)
+        {
             // The words of a sub-agent belong to its call.
             if is_over && !is_thought && !text.trim().is_empty() {
                 self.words.insert(agent.clone(), text.chars().take(MAX_WORDS).collect());
@@ -243,7 +264,7 @@ impl Projection {
     }
 
     /// Tells anew how the call of a sub-agent looks.
-    fn sync_call(&mut self, id: &ToolUseId, updates: &mut Vec<SessionUpdate>) {
+    fn sync_call(&mut self, id: &ToolUseId, updates: &mut Updates) {
         let found = self.view.entries.iter().rfind(|entry| match &entry.body {
             EntryBody::Tool(call) => call.id == *id,
             _ => false,
@@ -260,7 +281,7 @@ impl Projection {
         entry: &Entry,
         call: &ToolCall,
         before: Option<Sent>,
-        updates: &mut Vec<SessionUpdate>,
+        updates: &mut Updates,
     ) -> Sent {
         let is_over = call.state.is_settled();
         if is_over {

@@ -9,6 +9,7 @@ use weir_base::time::Utc;
 use weir_host::SessionInfo;
 use weir_transcript::{Todo, View};
 
+use super::children::Updates;
 use super::options::{self, Chosen};
 use crate::guard::Offer;
 
@@ -46,7 +47,7 @@ impl Status {
     }
 
     /// Tells what is new in the view.
-    pub(crate) fn view(&mut self, view: &View, updates: &mut Vec<SessionUpdate>) {
+    pub(crate) fn view(&mut self, view: &View, updates: &mut Updates) {
         let todos = view.todos.iter().find(|list| list.agent.is_none());
         let todos = todos.map(|list| list.items.clone()).unwrap_or_default();
         if self.todos != todos {
@@ -70,14 +71,14 @@ impl Status {
     }
 
     /// Tells what is new in the summary.
-    pub(crate) fn info(&mut self, info: &SessionInfo, updates: &mut Vec<SessionUpdate>) {
+    pub(crate) fn info(&mut self, info: &SessionInfo, updates: &mut Updates) {
         let title = info.name.clone().or_else(|| info.title.clone());
         if title.is_some() && self.title != title {
             let update = SessionInfoUpdate::new().title(title.clone()).updated_at(timestamp(info.updated_at));
             updates.push(SessionUpdate::SessionInfoUpdate(update));
             self.title = title;
         }
-        let now = Chosen::new(info.permission_mode.as_deref(), info.model.as_deref());
+        let now = Chosen::of(info);
         let set_mode = Some(now.mode.clone());
         let mode = match &self.chosen {
             Some(before) if self.set_mode == set_mode => before.mode.clone(),
@@ -86,7 +87,7 @@ impl Status {
             Some(_) => now.mode,
         };
         self.set_mode = set_mode;
-        let now = Chosen { mode, model: now.model };
+        let now = Chosen { mode, ..now };
         if self.chosen.is_none() {
             // The response to the request that opened the session says so too.
             self.chosen = Some(now);
@@ -95,7 +96,7 @@ impl Status {
         }
     }
 
-    fn choose(&mut self, now: &Chosen, updates: &mut Vec<SessionUpdate>) {
+    fn choose(&mut self, now: &Chosen, updates: &mut Updates) {
         let Some(before) = self.chosen.replace(now.clone()) else { return };
         if before == *now {
             return;
@@ -109,7 +110,7 @@ impl Status {
     }
 
     /// The tokens that the last answer of the main agent had before it, and what everything has cost.
-    fn used(&mut self, view: &View, updates: &mut Vec<SessionUpdate>) {
+    fn used(&mut self, view: &View, updates: &mut Updates) {
         let Some(last) = view.usages.iter().rfind(|usage| usage.parent.is_none()) else { return };
         let tokens = last.usage;
         let used = tokens.input_tokens

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use weir_host::{Actor, Decision};
 use weir_testkit::soon;
 
+use crate::peer::text_of;
 use crate::place::{Place, end, id_of, script};
 
 fn write(place: &Place, name: &str) -> String {
@@ -52,6 +53,27 @@ async fn only_an_allowing_answer_allows() {
     editor.respond_with_error(&ask["id"], -32601).await;
     assert_eq!(editor.response(asked).await.unwrap()["stopReason"], "end_turn");
     assert!(!place.directory().join("unsupported").exists());
+    end(&host).await;
+}
+
+/// The description of a call is the agent's own word for it.
+#[tokio::test]
+async fn a_command_is_shown_as_it_is_and_complete() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut editor = place.editor(&host).await;
+    let session = place.session(&mut editor).await;
+    let command = format!("ls {}\n\n\n\n\n\nrm -rf important", "x".repeat(300));
+    let input = json!({"command": command, "description": "Lists files"});
+    let steps = json!([{"tool": "Bash", "input": input}, {"text": "done"}]);
+    let asked = editor.prompt(&session, &script(&steps)).await;
+    let ask = editor.asked("session/request_permission").await;
+    let call = &ask["params"]["toolCall"];
+    assert!(call["title"].as_str().unwrap().starts_with("`ls x"), "{call}");
+    let shown = call["content"][0]["content"]["text"].as_str().unwrap();
+    assert!(shown.contains("blank lines⟩\nrm -rf important"), "{shown}");
+    editor.respond(&ask["id"], selected("reject")).await;
+    editor.response(asked).await.unwrap();
     end(&host).await;
 }
 
@@ -109,6 +131,66 @@ async fn a_question_is_a_form_or_a_list_of_options() {
     end(&host).await;
 }
 
+/// A prompt in which an MCP server asks the person for something.
+fn elicitation(request: &Value) -> String {
+    script(&json!([{"text": "ordered", "misbehave": {"elicit": request}}]))
+}
+
+/// What the MCP server got, as the simulated CLI reports it.
+fn got(updates: &[Value]) -> Value {
+    let said = text_of(updates, "agent_message_chunk");
+    let answer = said.split("The server got ").nth(1).unwrap_or_else(|| panic!("no answer: {said}"));
+    serde_json::Deserializer::from_str(answer).into_iter().next().unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn what_an_mcp_server_asks_is_a_form_a_link_or_a_list_of_options() {
+    let place = Place::new();
+    let host = place.host().await;
+    let form = json!({
+        "mcp_server_name": "shop", "message": "Your order", "mode": "form",
+        "requested_schema": {"type": "object", "properties": {"gift": {"type": "boolean", "title": "As a gift"}}, "required": ["gift"]},
+    });
+    let link = json!({"mcp_server_name": "shop", "message": "Sign in", "mode": "url", "url": "https://example.org/sign-in", "elicitation_id": "e1"});
+    let mut able = place.editor_with(&host, json!({"elicitation": {"form": {}, "url": {}}})).await;
+    let session = place.session(&mut able).await;
+
+    let asked = able.prompt(&session, &elicitation(&form)).await;
+    let ask = able.asked("elicitation/create").await;
+    assert_eq!(ask["params"]["requestedSchema"]["properties"]["gift"]["type"], "boolean", "{ask}");
+    assert_eq!(ask["params"]["message"], "Your order", "{ask}");
+    able.respond(&ask["id"], json!({"action": "accept", "content": {"gift": true}})).await;
+    able.response(asked).await.unwrap();
+    assert_eq!(got(&able.updates()), json!({"action": "accept", "content": {"gift": true}}));
+
+    let asked = able.prompt(&session, &elicitation(&link)).await;
+    let ask = able.asked("elicitation/create").await;
+    assert_eq!(ask["params"]["url"], "https://example.org/sign-in", "{ask}");
+    able.respond(&ask["id"], json!({"action": "decline"})).await;
+    able.response(asked).await.unwrap();
+    assert_eq!(got(&able.updates()), json!({"action": "decline"}));
+
+    let mut unable = place.editor(&host).await;
+    let session = place.session(&mut unable).await;
+    let asked = unable.prompt(&session, &elicitation(&form)).await;
+    let ask = unable.asked("session/request_permission").await;
+    let names: Vec<&str> =
+        ask["params"]["options"].as_array().unwrap().iter().map(|o| o["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Yes", "No", "Decline to answer"], "{ask}");
+    unable.respond(&ask["id"], selected("answer_1")).await;
+    unable.response(asked).await.unwrap();
+    assert_eq!(got(&unable.updates()), json!({"action": "accept", "content": {"gift": false}}));
+
+    let asked = unable.prompt(&session, &elicitation(&link)).await;
+    let ask = unable.asked("session/request_permission").await;
+    assert!(ask["params"]["toolCall"]["title"].as_str().unwrap().contains("https://example.org"), "{ask}");
+    // Nonsense is never an agreement.
+    unable.respond(&ask["id"], json!({"outcome": {"outcome": "selected", "optionId": "yes"}})).await;
+    unable.response(asked).await.unwrap();
+    assert_eq!(got(&unable.updates()), json!({"action": "decline"}));
+    end(&host).await;
+}
+
 #[tokio::test]
 async fn the_first_answer_wins_and_the_others_are_withdrawn() {
     let place = Place::new();
@@ -128,7 +210,7 @@ async fn the_first_answer_wins_and_the_others_are_withdrawn() {
     assert!(place.directory().join("a").exists());
     // Too late: it changes nothing, and the connection lives.
     one.respond(&first["id"], selected("reject")).await;
-    // Somebody who is no editor answers.
+    // A caller that is not an editor answers.
     let asked = one.prompt(&session, &write(&place, "b")).await;
     let (first, _) =
         (one.asked("session/request_permission").await, two.asked("session/request_permission").await);

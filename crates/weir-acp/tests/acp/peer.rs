@@ -1,6 +1,7 @@
 //! The other end of a connection with an agent, on the level of JSON-RPC messages: it can do what no client library lets
 //! one do.
 
+use std::any::Any;
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
@@ -11,10 +12,12 @@ use weir_testkit::soon;
 /// An editor that speaks JSON-RPC by hand.
 pub(crate) struct Peer {
     output: Option<Box<dyn AsyncWrite + Send + Unpin>>,
-    incoming: mpsc::UnboundedReceiver<Value>,
+    incoming: mpsc::UnboundedReceiver<String>,
     /// What came while something else was waited for, in order.
     pub(crate) seen: VecDeque<Value>,
     next_id: u64,
+    /// What lives as long as the connection, such as the agent's process.
+    _kept: Option<Box<dyn Any + Send>>,
 }
 
 impl Peer {
@@ -26,13 +29,17 @@ impl Peer {
         tokio::spawn(async move {
             let mut lines = BufReader::new(input).lines();
             while let Ok(Some(line)) = lines.next_line().await {
-                let message = serde_json::from_str(&line).expect("only JSON is written");
-                if sender.send(message).is_err() {
+                if sender.send(line).is_err() {
                     return;
                 }
             }
         });
-        Self { output: Some(Box::new(output)), incoming, seen: VecDeque::new(), next_id: 0 }
+        Self { output: Some(Box::new(output)), incoming, seen: VecDeque::new(), next_id: 0, _kept: None }
+    }
+
+    /// Keeps something as long as the connection lives.
+    pub(crate) fn keeping(self, kept: impl Any + Send) -> Self {
+        Self { _kept: Some(Box::new(kept)), ..self }
     }
 
     /// Writes bytes as they are.
@@ -76,7 +83,10 @@ impl Peer {
 
     /// The next message, whatever it is; none at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        soon(self.incoming.recv()).await
+        let line = soon(self.incoming.recv()).await?;
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        assert_eq!(message["jsonrpc"], "2.0", "the agent wrote what is not a message: {line}");
+        Some(message)
     }
 
     /// Waits for a message; what comes before is kept in `seen`.

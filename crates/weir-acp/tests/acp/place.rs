@@ -65,6 +65,7 @@ impl Place {
         };
         let mut options = HostOptions::new(Arc::new(store), recipe).root(self.directory());
         options.state_directory = Some(self.path("state"));
+        options.cli_config = Some(self.home().join(".claude"));
         Host::open(options).await.unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! What an editor is told about the agent, and sessions as a whole: list, fork, close, delete, mode and model.
 
 use serde_json::{Value, json};
-use weir_testkit::soon;
+use weir_testkit::{soon, until_some};
 
 use crate::peer::text_of;
 use crate::place::{Place, end, id_of, says};
@@ -74,6 +74,38 @@ async fn sessions_are_listed_by_folder_and_page_by_page() {
 }
 
 #[tokio::test]
+async fn sessions_of_a_terminal_are_listed_and_continued_under_their_id() {
+    let place = Place::new();
+    // Weir's own is forgotten, the CLI's is kept: what a terminal leaves.
+    let host = place.host().await;
+    let mut editor = place.editor(&host).await;
+    let session = place.session(&mut editor).await;
+    editor.ask(&session, &says("said in a terminal")).await.unwrap();
+    let past = host.info(&id_of(&session)).await.unwrap().cli_session_id.unwrap();
+    host.delete(&id_of(&session)).await.unwrap();
+    let mut editor = place.editor(&host).await;
+    let page = editor.call("session/list", json!({"cwd": place.work()})).await.unwrap();
+    let listed = &page["sessions"][0];
+    assert_eq!(listed["sessionId"], json!(past), "{page}");
+    assert_eq!((&listed["cwd"], &listed["_meta"]["weir"]["status"]), (&json!(place.work()), &json!("past")));
+    assert!(listed["updatedAt"].as_str().unwrap().contains('T'), "{listed}");
+    let elsewhere = editor.call("session/list", json!({"cwd": place.path("home")})).await.unwrap();
+    assert_eq!(elsewhere["sessions"], json!([]));
+
+    let load = json!({"sessionId": past, "cwd": place.work(), "mcpServers": []});
+    soon(editor.call("session/load", load.clone())).await.unwrap();
+    assert_eq!(text_of(&editor.updates(), "agent_message_chunk"), "said in a terminal");
+    assert_eq!(editor.ask(&past, &says("said in the editor")).await.unwrap()["stopReason"], "end_turn");
+    let page = editor.call("session/list", json!({})).await.unwrap();
+    assert_eq!(page["sessions"].as_array().unwrap().len(), 1, "{page}");
+    assert_eq!(page["sessions"][0]["_meta"]["weir"]["status"], "idle");
+    let mut other = place.editor(&host).await;
+    soon(other.call("session/load", load)).await.unwrap();
+    assert_eq!(text_of(&other.updates(), "agent_message_chunk"), "said in a terminalsaid in the editor");
+    end(&host).await;
+}
+
+#[tokio::test]
 async fn a_fork_has_the_history_and_a_deleted_session_is_gone() {
     let place = Place::new();
     let host = place.host().await;
@@ -116,7 +148,9 @@ async fn mode_and_model_are_chosen_from_what_is_offered() {
     assert_eq!((option("model"), option("mode")), (json!("opus"), json!("acceptEdits")));
     let info = host.info(&id_of(&session)).await.unwrap();
     assert_eq!((info.model.as_deref(), info.permission_mode.as_deref()), (Some("opus"), Some("acceptEdits")));
-    for (option, value) in [("model", "--dangerous"), ("colour", "red"), ("mode", "bypassPermissions")] {
+    for (option, value) in
+        [("model", "--dangerous"), ("colour", "red"), ("mode", "bypassPermissions"), ("effort", "extreme")]
+    {
         let bad = editor.call("session/set_config_option", set(option, value)).await.unwrap_err();
         assert_eq!(bad["code"], -32602, "{option} {bad}");
     }
@@ -125,6 +159,41 @@ async fn mode_and_model_are_chosen_from_what_is_offered() {
     soon(other.call("session/resume", json!({"sessionId": session, "cwd": place.work()}))).await.unwrap();
     editor.call("session/set_mode", json!({"sessionId": session, "modeId": "plan"})).await.unwrap();
     assert_eq!(other.update("current_mode_update").await["currentModeId"], "plan");
+    end(&host).await;
+}
+
+#[tokio::test]
+async fn the_effort_is_an_option_that_the_next_process_is_started_with() {
+    let place = Place::new();
+    let host = place.host().await;
+    let (mut editor, mut other) = (place.editor(&host).await, place.editor(&host).await);
+    let session = place.session(&mut editor).await;
+    soon(other.call("session/resume", json!({"sessionId": session, "cwd": place.work()}))).await.unwrap();
+    editor.ask(&session, &says("before")).await.unwrap();
+    let option = |options: &Value| -> Value {
+        options.as_array().unwrap().iter().find(|option| option["id"] == "effort").unwrap().clone()
+    };
+    for (level, argument) in [("high", Some("high")), ("max", Some("max")), ("default", None)] {
+        let set = json!({"sessionId": session, "configId": "effort", "value": level});
+        let chosen = editor.call("session/set_config_option", set).await.unwrap();
+        let effort = option(&chosen["configOptions"]);
+        assert_eq!((&effort["category"], &effort["currentValue"]), (&json!("thought_level"), &json!(level)));
+        let is_told = |message: &Value| {
+            let update = &message["params"]["update"];
+            update["sessionUpdate"] == "config_option_update"
+                && option(&update["configOptions"])["currentValue"] == level
+        };
+        other.until("the new effort", is_told).await;
+        assert_eq!(editor.ask(&session, &says(level)).await.unwrap()["stopReason"], "end_turn");
+        let commands = until_some("the end of the process before", || {
+            let found = place.commands();
+            (found.len() == 1).then_some(found)
+        });
+        let commands = commands.await;
+        let given = commands[0].split(' ').find_map(|word| word.strip_prefix("--effort="));
+        assert_eq!(given, argument, "{commands:?}");
+    }
+    assert_eq!(host.info(&id_of(&session)).await.unwrap().effort, None);
     end(&host).await;
 }
 

@@ -214,6 +214,61 @@ async fn the_calls_of_a_sub_agent_name_its_call() {
 }
 
 #[tokio::test]
+async fn a_sub_agent_is_a_session_of_its_own_for_editors_that_understand_these() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut editor = place.editor_with(&host, json!({"subagents": {}})).await;
+    let session = place.session(&mut editor).await;
+    let file = place.directory().join("made.txt");
+    let inner = script(&json!([
+        {"text": "I write.", "tool": "Write", "input": {"file_path": file, "content": "x\n"}},
+        {"text": "Written."},
+    ]));
+    let task = json!({"description": "Writing", "prompt": inner, "subagent_type": "general-purpose", "run_in_background": false});
+    let asked =
+        editor.prompt(&session, &script(&json!([{"tool": "Task", "input": task}, {"text": "done"}]))).await;
+    let ask = editor.asked("session/request_permission").await;
+    let child = ask["params"]["sessionId"].as_str().unwrap().to_owned();
+    assert!(child.starts_with(&format!("{session}.")), "{ask}");
+    editor.respond(&ask["id"], json!({"outcome": {"outcome": "selected", "optionId": "allow"}})).await;
+    assert_eq!(editor.response(asked).await.unwrap()["stopReason"], "end_turn");
+    assert!(file.exists());
+    let of = |id: &str| -> Vec<Value> {
+        let messages = editor.seen.iter().filter(|message| message["params"]["sessionId"] == *id);
+        messages.map(|message| message["params"]["update"].clone()).collect()
+    };
+    let (own, childs) = (of(&session), of(&child));
+    assert_eq!(text_of(&own, "agent_message_chunk"), "done");
+    assert_eq!(text_of(&childs, "agent_message_chunk"), "I write.Written.");
+    let announced: Vec<&Value> =
+        own.iter().filter(|update| update["sessionUpdate"] == "subagent_update").collect();
+    assert_eq!((&announced[0]["sessionId"], &announced[0]["title"]), (&json!(child), &json!("Writing")));
+    assert_eq!(announced[0]["state"]["state"], "running", "{announced:?}");
+    assert_eq!(announced.last().unwrap()["state"]["stopReason"], "end_turn", "{announced:?}");
+    assert_eq!(childs[0]["sessionUpdate"], "session_message", "{childs:?}");
+    let calls = |updates: &[Value]| updates.iter().filter(|u| u["sessionUpdate"] == "tool_call").count();
+    assert_eq!((calls(&own), calls(&childs)), (1, 1));
+    // Nothing can be asked of it.
+    for method in ["session/prompt", "session/load", "session/delete", "session/close"] {
+        let params = json!({"sessionId": child, "cwd": place.work(), "mcpServers": [], "prompt": [{"type": "text", "text": "x"}]});
+        assert_eq!(editor.call(method, params).await.unwrap_err()["code"], -32002, "{method}");
+    }
+    // Another editor that loads the session sees the same.
+    let mut other = place.editor_with(&host, json!({"subagents": {}})).await;
+    let load = json!({"sessionId": session, "cwd": place.work(), "mcpServers": []});
+    soon(other.call("session/load", load)).await.unwrap();
+    let replayed: Vec<Value> = other
+        .seen
+        .iter()
+        .filter(|message| message["params"]["sessionId"] == json!(child))
+        .map(|message| message["params"]["update"].clone())
+        .collect();
+    assert_eq!(text_of(&replayed, "agent_message_chunk"), "I write.Written.");
+    assert_eq!(calls(&replayed), 1);
+    end(&host).await;
+}
+
+#[tokio::test]
 async fn text_from_an_editor_reads_no_file_and_runs_no_command() {
     let place = Place::new();
     let host = place.host().await;

@@ -41,10 +41,10 @@ impl Backend {
         Self { settings, hosting: Mutex::new(None) }
     }
 
-    /// Connects with whoever has the sessions.
+    /// Connects to the program that has the sessions.
     ///
     /// # Errors
-    /// Why there is nobody, for the person.
+    /// Why there is none, for the person.
     pub(super) async fn connect(&self) -> Result<AgentStreams, String> {
         let connected = self.connected().await;
         connected.map_err(|error| {
@@ -55,6 +55,9 @@ impl Backend {
     }
 
     async fn connected(&self) -> anyhow::Result<AgentStreams> {
+        if let Some(server) = &self.settings.server {
+            return Ok(server.connect());
+        }
         let mut hosting = self.hosting.lock().await;
         let started = tokio::time::Instant::now();
         loop {
@@ -82,7 +85,7 @@ impl Backend {
     }
 
     async fn host(&self, lock: Lock) -> anyhow::Result<Hosting> {
-        let Settings { engine, offer } = &self.settings;
+        let Settings { engine, offer, .. } = &self.settings;
         let extras = extras(engine).context("cannot keep the editor's MCP servers")?;
         let host = engine.open_with(with_extras(engine.clone(), extras.clone())).await?;
         let alone = AcpAgent::new(host.clone(), Arc::new(Owner::new(offer.clone()))).extras(extras.clone());

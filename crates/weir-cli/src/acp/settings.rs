@@ -1,29 +1,30 @@
 //! Turns command-line options into settings of `weir acp`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use weir_acp::Offer;
-use weir_host::Retention;
-use weir_process::Transport;
+use anyhow::Context as _;
+use weir_acp::{Dial, Offer};
 use weir_server::ServerSettings;
+use weir_session::PoolOptions;
 
 use crate::conversation::environment;
-use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
+use crate::engine::Engine;
 use crate::exit::UsageError;
 use crate::fence::Fence;
-use crate::folders;
 use crate::opts::AcpOpts;
 use crate::serve::data_directory;
-use crate::trust;
 
 /// Settings of `weir acp`, for the case that it hosts sessions itself.
 pub(crate) struct Settings {
+    /// The server that has the sessions instead.
+    pub(super) server: Option<Dial>,
     pub(super) engine: Engine,
     pub(super) offer: Offer,
 }
 
 impl Settings {
     pub(super) fn resolve(opts: AcpOpts) -> anyhow::Result<Self> {
+        let server = opts.server.map(|address| dial(&address, opts.token_file.as_deref())).transpose()?;
         let data_directory = data_directory(opts.data)?;
         let roots = roots(opts.root)?;
         let (environment, secrets) = environment(&opts.env, &[])?;
@@ -45,29 +46,32 @@ impl Settings {
             }
             offer.commands.push(name);
         }
+        let mut pool = PoolOptions::default();
+        pool.max_processes = usize::from(opts.max_processes);
+        pool.idle = Some(opts.idle);
         let engine = Engine {
-            trust: Some(trust::file_in(&data_directory)),
             fence,
-            data_directory,
-            roots,
-            tools: None,
             program: opts.claude,
-            leading_args: Vec::new(),
-            environment,
             secrets,
             log_directory: opts.log_dir,
-            transport: Transport::Pipe,
-            probe_cache: folders::probe_cache(),
-            max_processes: usize::from(opts.max_processes),
+            pool,
             spares: opts.spares.map_or_else(crate::machine::spares, usize::from),
-            max_awaiting: MAX_AWAITING,
-            crowded_wait: CROWDED_WAIT,
-            idle: opts.idle,
             ask_timeout: opts.ask_timeout,
-            retention: Retention::default(),
+            ..Engine::new(data_directory, roots, environment)
         };
-        Ok(Self { engine, offer })
+        Ok(Self { server, engine, offer })
     }
+}
+
+/// The server at this address, with the token of the file or of the environment.
+fn dial(address: &str, token_file: Option<&Path>) -> anyhow::Result<Dial> {
+    let token = match token_file {
+        Some(file) => {
+            Some(std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?)
+        }
+        None => std::env::var("WEIR_TOKEN").ok().filter(|token| !token.is_empty()),
+    };
+    Dial::new(address, token.as_deref()).map_err(|error| UsageError(format!("--server: {error}")).into())
 }
 
 /// What editors can choose from where a server with these settings has the sessions.
@@ -89,7 +93,7 @@ fn roots(given: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
         return Ok(given.into_iter().map(resolve).collect::<Result<_, _>>()?);
     }
     let home = std::env::home_dir();
-    // Editors that are started by a desktop begin at the root of all files, which nobody has chosen.
+    // Editors that are started by a desktop begin at the root of all files, which no one has chosen.
     let current = std::env::current_dir().ok().filter(|folder| folder.parent().is_some());
     let mut roots: Vec<PathBuf> =
         home.into_iter().chain(current).filter_map(|root| resolve(root).ok()).collect();

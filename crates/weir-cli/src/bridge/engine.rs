@@ -1,17 +1,13 @@
-//! The host of a standalone bridge.
+//! What a standalone bridge works with: its folder, the CLI, and the engine of its sessions.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use weir_bridge::config::Config;
-use weir_host::{Host, HostOptions, SessionSettings};
 use weir_process::{Environment, ProbeCache};
-use weir_session::SessionOptions;
-use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 
-use crate::fence::Fence;
+use crate::engine::Engine;
 use crate::folders;
 
 /// How much later than the chat the host gives up on a request.
@@ -41,51 +37,19 @@ pub(super) async fn cli_in_words(claude: Option<&Path>) -> anyhow::Result<String
     Ok(format!("the CLI is {}, version {}", found.path.display(), capabilities.version()))
 }
 
-/// Opens a host that keeps its sessions in this folder.
-pub(super) async fn open(
+/// The engine of a bridge that keeps its sessions in this folder.
+pub(super) fn engine(
     folder: &Path,
     claude: Option<PathBuf>,
     roots: Vec<PathBuf>,
     ask_timeout: Duration,
     environment: Environment,
-    fence: Option<Fence>,
-) -> anyhow::Result<Host> {
-    if let Some(fence) = &fence {
-        // If the requested sandbox is not available, the bridge does not start without it.
-        fence.check().await?;
+) -> Engine {
+    Engine {
+        program: claude,
+        trust: folders::data().map(|data| crate::trust::file_in(&data)),
+        // The chat's own timeout comes first. This one is for requests that no chat can show.
+        ask_timeout: Some(ask_timeout + EXTRA_WAIT),
+        ..Engine::new(folder.to_owned(), roots, environment)
     }
-    let sqlite = SqliteOptions {
-        durability: Durability::Process,
-        reserve: DEFAULT_RESERVE,
-        ..SqliteOptions::default()
-    };
-    let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
-    let probe_cache = folders::probe_cache();
-    let fenced = roots.clone();
-    let recipe = move |settings: &SessionSettings| {
-        let mut options = session(claude.clone(), probe_cache.clone(), environment.clone());
-        options.sandbox = fence.as_ref().map(|fence| fence.around_root_of(&settings.cwd, &fenced));
-        options
-    };
-    let mut options = HostOptions::new(Arc::new(store), recipe);
-    for root in roots {
-        options = options.root(root);
-    }
-    options.state_directory = Some(folder.join("state"));
-    options.trust = folders::data().map(|data| crate::trust::file_in(&data));
-    // The chat's own timeout comes first. This one is for requests that no chat can show.
-    options.ask_timeout = Some(ask_timeout + EXTRA_WAIT);
-    Ok(Host::open(options).await?)
-}
-
-fn session(
-    claude: Option<PathBuf>,
-    probe_cache: Option<Arc<ProbeCache>>,
-    environment: Environment,
-) -> SessionOptions {
-    let mut options = SessionOptions::new();
-    options.environment = environment;
-    options.program = claude;
-    options.probe_cache = probe_cache;
-    options
 }

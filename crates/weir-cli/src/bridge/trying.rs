@@ -17,30 +17,34 @@ use weir_bridge::terminal::{PERSON, TerminalChannel};
 use weir_host::Host;
 use weir_process::Environment;
 
-use super::engine;
+use super::engine::engine;
 use crate::exit::{Exit, UsageError, tell};
 use crate::opts::{BridgeTryOpts, QueueOpt};
+use crate::screen::size;
 use crate::signals::Signals;
+use crate::simulated;
 
 const CHANNEL: &str = "terminal";
 /// How long running turns may take to end by themselves.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often to check, after the end of the input, whether a session waits for a person.
-const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs until the input ends and everything is answered, or until it is stopped.
 pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
     let cwd = std::fs::canonicalize(&opts.cwd)
         .map_err(|error| UsageError(format!("--cwd {}: {error}", opts.cwd.display())))?;
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-    let claude = if opts.simulated { Some(simulated(folder.path())?) } else { opts.claude.clone() };
+    let claude = if opts.simulated {
+        Some(simulated::link_in(folder.path()).context("cannot link the simulated CLI")?)
+    } else {
+        opts.claude.clone()
+    };
     let settings = settings(&opts, &cwd);
     let patience = Duration::from_millis(u64::try_from(settings.ask_timeout_ms).unwrap_or_default());
     let environment = Environment::inherit();
-    let host = engine::open(folder.path(), claude, vec![cwd.clone()], patience, environment, None).await?;
+    let host = engine(folder.path(), claude, vec![cwd.clone()], patience, environment).open().await?;
     let is_terminal = std::io::stdout().is_terminal();
     let (sender, lines) = mpsc::channel(16);
-    let columns = is_terminal.then(columns);
+    let columns = is_terminal.then(|| size().0);
     let pictures = std::env::temp_dir().join(format!("weir-pictures-{}", std::process::id()));
     let terminal =
         Arc::new(TerminalChannel::new(lines, Box::new(std::io::stdout()), columns).pictures(pictures));
@@ -79,8 +83,12 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
 
 /// Completes when a session waits for a person's decision.
 async fn person_is_awaited(host: &Host) {
+    let mut changes = host.watch_all();
     while host.metrics().awaiting_person == 0 {
-        tokio::time::sleep(CHECK_INTERVAL).await;
+        if changes.next().await.is_none() {
+            // The host is being shut down.
+            std::future::pending::<()>().await;
+        }
     }
 }
 
@@ -119,26 +127,4 @@ fn read_lines(sender: mpsc::Sender<String>) {
             line.clear();
         }
     });
-}
-
-/// The width of the terminal.
-fn columns() -> usize {
-    #[cfg(unix)]
-    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
-        && size.ws_col > 0
-    {
-        return usize::from(size.ws_col);
-    }
-    80
-}
-
-/// Links this program under the name that makes it act as the simulated CLI.
-fn simulated(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
-    let own = std::env::current_exe().context("cannot find this program")?;
-    let link = folder.join(format!("simulated-claude{}", std::env::consts::EXE_SUFFIX));
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(own, &link).context("cannot link the simulated CLI")?;
-    #[cfg(not(unix))]
-    std::fs::copy(own, &link).context("cannot copy the simulated CLI")?;
-    Ok(link)
 }

@@ -7,6 +7,7 @@ use weir_bridge::config::Config;
 
 use super::running::Prepared;
 use super::{channels, engine};
+use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::fence::Fence;
 use crate::opts::{BridgeConfigOpts, BridgeRunOpts};
@@ -70,7 +71,8 @@ pub(super) async fn work(opts: BridgeRunOpts) -> anyhow::Result<Exit> {
         fence.keep_out(&roots, [opts.config.as_path()])?;
     }
     let patience = bridge.ask_timeout();
-    let host = engine::open(bridge.folder(), claude, roots, patience, environment, fence).await?;
+    let engine = engine::engine(bridge.folder(), claude, roots, patience, environment);
+    let host = Engine { fence, ..engine }.open().await?;
     let mut signals = Signals::new();
     let mut bridge = bridge.start(host.clone())?;
     let failed = tokio::select! {

@@ -1,12 +1,11 @@
 //! The folder of a demo: a home, a data folder, and a small project to work on.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tempfile::TempDir;
-use weir_process::{Environment, Secrets};
+use weir_process::Environment;
 
-use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
+use crate::engine::Engine;
 use crate::exit::tell;
 
 /// The project.
@@ -75,25 +74,10 @@ impl Place {
             .set("HOME", self.path().join("home"))
             .set("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1");
         Ok(Engine {
-            data_directory: self.data(),
-            roots: vec![self.workspace()],
-            trust: Some(crate::trust::file_in(&self.data())),
-            fence: None,
-            tools: None,
             program: Some(std::env::current_exe()?),
-            leading_args: vec![crate::SIMULATED.into()],
-            environment,
-            secrets: Secrets::new(),
-            log_directory: None,
-            transport: weir_process::Transport::Pipe,
+            leading_args: vec![crate::simulated::NAME.into()],
             probe_cache: None,
-            max_processes: 8,
-            spares: 0,
-            max_awaiting: MAX_AWAITING,
-            crowded_wait: CROWDED_WAIT,
-            idle: Duration::from_secs(600),
-            ask_timeout: None,
-            retention: weir_host::Retention::default(),
+            ..Engine::new(self.data(), vec![self.workspace()], environment)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Tests Weir itself on a simulated CLI: one turn with a tool, from the start of the process to its end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use weir_process::{Environment, LogOptions};
@@ -37,7 +37,8 @@ pub(super) async fn check(report: &mut Report) {
 
 async fn run() -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| format!("cannot create a temporary folder: {error}"))?;
-    let program = simulated(folder.path()).map_err(|error| format!("cannot link the program: {error}"))?;
+    let program = crate::simulated::link_in(folder.path())
+        .map_err(|error| format!("cannot link the program: {error}"))?;
     let mut options = SessionOptions::new().program(program).cwd(folder.path()).allowed_tools(["Bash"]);
     options.environment = Environment::only(["PATH", "TMPDIR", "SystemRoot"]).set("HOME", folder.path());
     options.state_directory = Some(folder.path().join("state"));
@@ -68,16 +69,4 @@ async fn wait_until_clean(state: &Path) -> Result<(), String> {
     };
     let left = tokio::time::timeout(CLEANUP, is_empty).await;
     left.map_err(|_| format!("{} locks and {} processes are left", count("locks"), count("processes")))
-}
-
-/// Links this program under the name that makes it act as the simulated CLI.
-fn simulated(folder: &Path) -> std::io::Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    let name = format!("{}{}", crate::SIMULATED, std::env::consts::EXE_SUFFIX);
-    let program = folder.join(name);
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(&this, &program)?;
-    #[cfg(not(unix))]
-    std::fs::copy(&this, &program)?;
-    Ok(program)
 }

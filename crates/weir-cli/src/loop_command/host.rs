@@ -16,19 +16,17 @@ use weir_loop::agent::{HostAgent, LoopSessions};
 use weir_loop::shell::{Folders, Handles};
 use weir_process::Lock;
 use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
+use weir_session::PoolOptions;
 
 use super::process::Process;
 use crate::bridge::{Prepared, RunningBridge};
-use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
+use crate::engine::Engine;
 use crate::exit::{UsageError, tell};
 use crate::opts::LoopListenOpts;
 use crate::serve;
 
 /// When the server stops, the run is over and no turn has to finish.
 const DRAIN: Duration = Duration::ZERO;
-
-/// How long an idle process that does not belong to the loop is kept.
-const IDLE: Duration = Duration::from_secs(600);
 
 /// Extra processes, for sessions that people start on the page.
 const EXTRA_PROCESSES: usize = 4;
@@ -83,26 +81,15 @@ pub(super) async fn open(
     let roots = std::iter::once(places.workspace.clone()).chain(roots).collect();
     let bridge = bridge.map(serve::lock_bridge).transpose()?;
     let sessions = LoopSessions::default();
+    let mut pool = PoolOptions::default();
+    pool.max_processes = parallel + EXTRA_PROCESSES;
     let engine = Engine {
-        data_directory: data.clone(),
-        roots,
-        trust: Some(crate::trust::file_in(&data)),
         fence: process.fence.clone(),
-        tools: None,
         program: process.program.clone(),
-        leading_args: Vec::new(),
-        environment: process.environment.clone(),
         secrets: process.secrets.clone(),
-        log_directory: None,
-        transport: weir_process::Transport::Pipe,
         probe_cache: process.probe_cache.clone(),
-        max_processes: parallel + EXTRA_PROCESSES,
-        spares: 0,
-        max_awaiting: MAX_AWAITING,
-        crowded_wait: CROWDED_WAIT,
-        idle: IDLE,
-        ask_timeout: None,
-        retention: weir_host::Retention::default(),
+        pool,
+        ..Engine::new(data.clone(), roots, process.environment.clone())
     };
     let loop_sessions = sessions.clone();
     let host = engine.open_with(move |settings| loop_sessions.options(settings)).await?;

@@ -11,7 +11,7 @@ use crate::screen::{Style, dollars, one_line};
 
 /// Joins several lines into one: CLI output often begins with a heading.
 fn flat(text: &str, max_length: usize) -> String {
-    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "), max_length)
+    one_line(&weir_base::text::one_line(text), max_length)
 }
 
 /// The line for an event, if it is worth one.

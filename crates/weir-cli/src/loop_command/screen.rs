@@ -14,7 +14,7 @@ use weir_process::Secrets;
 
 use super::frame::{Activities, Frame};
 use super::lines::line;
-use crate::screen::{Style, columns};
+use crate::screen::{Style, columns, size};
 
 /// How often a terminal is repainted when nothing happens, because times keep changing.
 const REPAINT: Duration = Duration::from_millis(500);
@@ -197,17 +197,6 @@ impl Inner {
 pub(super) fn erase(lines: &[usize], width: usize) -> String {
     let rows: usize = lines.iter().map(|columns| columns.div_ceil(width.max(1)).max(1)).sum();
     if rows == 0 { String::new() } else { format!("\x1b[{rows}A\r\x1b[J") }
-}
-
-/// Columns and rows of the terminal.
-pub(super) fn size() -> (usize, usize) {
-    #[cfg(unix)]
-    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
-        && size.ws_col > 0
-    {
-        return (usize::from(size.ws_col), usize::from(size.ws_row));
-    }
-    (80, 24)
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use weir_process::Lock;
 
 use super::Place;
 use super::frame::{Activities, Frame};
-use super::screen::{erase, size};
+use super::screen::erase;
 use crate::exit::{Exit, UsageError};
-use crate::screen::{Style, clip, columns};
+use crate::screen::{Style, clip, columns, size};
 
 /// How often a watched run is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);

@@ -10,12 +10,20 @@ use super::{DataOpts, SandboxOpts, values};
 /// Lets an editor work with sessions: speaks the Agent Client Protocol on standard input and output
 ///
 /// An editor starts it. It uses the sessions of a `weir serve` or another `weir acp` that runs on the same data folder, or
-/// else hosts them itself, and then shares them with editors that start later. Nothing but the protocol is written to the
-/// standard output.
+/// else hosts them itself, and then shares them with editors that start later. With --server it uses those of a server
+/// elsewhere. Nothing but the protocol is written to the standard output.
 #[derive(Debug, Args)]
 pub(crate) struct AcpOpts {
     #[command(flatten)]
     pub(crate) data: DataOpts,
+
+    /// Use the sessions of the `weir serve` at this address; all other options are then without effect
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+
+    /// The file with the token for --server; without it, the environment variable WEIR_TOKEN has the token
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) token_file: Option<PathBuf>,
 
     /// A folder in which sessions may work; may be repeated; your home folder by default
     #[arg(long, value_name = "DIR")]

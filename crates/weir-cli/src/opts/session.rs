@@ -60,7 +60,7 @@ pub(crate) struct PermissionOpts {
     pub(crate) interpret: bool,
 }
 
-/// Options that are files or come from files. Only for the command line: whoever types it may read and run them.
+/// Options that are files or come from files. Only for the command line: the person who types it may read and run them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Agents and settings")]
 pub(crate) struct FileOpts {
@@ -116,7 +116,7 @@ pub(crate) struct ConversationOpts {
     #[arg(long, value_name = "ID", value_parser = values::session)]
     pub(crate) resume: Option<String>,
 
-    /// Resume the newest session of the folder, whoever started it
+    /// Resume the newest session of the folder, no matter who started it
     #[arg(long)]
     pub(crate) r#continue: bool,
 

@@ -12,6 +12,7 @@ use std::io::{self, BufWriter, Read, Write};
 
 use anyhow::Context as _;
 use weir_base::money::dollars;
+use weir_base::text::plural;
 use weir_transcript::{Fold, FoldOptions, HostEvent, SummaryBuilder};
 use weir_wire::{Body, Decoder, Frame, Framer};
 
@@ -195,7 +196,6 @@ impl<'s, W: Write> Replay<'s, W> {
 
     fn tell_counts(&self) {
         let odd = &self.fold.view().oddities;
-        let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let cost = match self.fold.view().cost.usd {
             Some(usd) => dollars(usd),
             None => "cost unknown".into(),

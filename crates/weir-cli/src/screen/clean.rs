@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use weir_base::text;
+
 /// The text without characters that control a terminal. Line feeds and tabs stay; a carriage return before a
 /// line feed is dropped; others are replaced by visible symbols.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
@@ -26,13 +28,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 /// The first line of the text, cleaned and cut to a maximum length.
 pub(crate) fn one_line(text: &str, max_length: usize) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default();
-    let line = clean(line).replace('\t', " ");
-    if line.chars().count() <= max_length {
-        return line;
-    }
-    let mut cut: String = line.chars().take(max_length.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
+    text::fit(&clean(line).replace('\t', " "), max_length).into_owned()
 }
 
 /// Whether it is a control character, or changes the direction of the surrounding text.

@@ -1,8 +1,8 @@
 //! A coloured diff, cut to a readable length.
 
 use super::clean::clean;
+use super::plural;
 use super::style::Style;
-use super::words::plural;
 
 /// The first `max_lines` lines of a unified diff, without the file names.
 pub(crate) fn coloured(diff: &str, max_lines: usize, style: Style) -> Vec<String> {

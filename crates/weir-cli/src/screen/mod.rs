@@ -25,5 +25,6 @@ pub(crate) use story::story;
 pub(crate) use style::Style;
 pub(crate) use table::Table;
 pub(crate) use text::{TextPrinter, TextSink};
-pub(crate) use width::width;
-pub(crate) use words::{ago, cost_of, date, dollars, plural, seconds, short_path};
+pub(crate) use weir_base::text::plural;
+pub(crate) use width::{size, width};
+pub(crate) use words::{ago, cost_of, date, dollars, seconds, short_path};

@@ -44,10 +44,8 @@ fn line(cells: &[String], widths: &[usize], max_width: Option<usize>) -> String 
     }
     let line = line.trim_end();
     match max_width {
-        Some(max_width) if line.chars().count() > max_width => {
-            line.chars().take(max_width.saturating_sub(1)).chain(['…']).collect()
-        }
-        _ => line.to_owned(),
+        Some(max_width) => weir_base::text::fit(line, max_width).into_owned(),
+        None => line.to_owned(),
     }
 }
 

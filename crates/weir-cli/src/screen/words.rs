@@ -6,11 +6,6 @@ use std::time::Duration;
 use weir_base::money;
 use weir_base::time::{Utc, duration_text};
 
-/// `1 tool call`, `2 tool calls`.
-pub(crate) fn plural(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// A duration for people.
 pub(crate) fn seconds(time: Duration) -> String {
     duration_text(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
@@ -75,8 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_amounts() {
-        assert_eq!((plural(1, "turn"), plural(0, "turn")), ("1 turn".to_owned(), "0 turns".to_owned()));
+    fn amounts() {
         assert_eq!((dollars(Some(0.5)), dollars(None)), ("$0.50".to_owned(), "cost unknown".to_owned()));
     }
 }

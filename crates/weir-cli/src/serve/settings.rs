@@ -6,6 +6,7 @@ use weir_host::Retention;
 use weir_server::{
     Certificate, ConnectionLimits, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry, ToolPolicy,
 };
+use weir_session::PoolOptions;
 
 use crate::bridge::Prepared;
 use crate::conversation::environment;
@@ -14,7 +15,6 @@ use crate::exit::UsageError;
 use crate::fence::Fence;
 use crate::folders;
 use crate::opts::{DataOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
-use crate::trust;
 
 /// Settings of `weir serve`.
 pub(crate) struct Settings {
@@ -78,26 +78,23 @@ impl Settings {
             drain: opts.listen.drain,
             settings,
         };
+        let mut pool = PoolOptions::default();
+        pool.max_processes = usize::from(opts.max_processes);
+        pool.max_awaiting = usize::from(opts.max_awaiting);
+        pool.idle = Some(opts.idle);
         let engine = Engine {
-            trust: Some(trust::file_in(&data_directory)),
             fence,
-            data_directory,
-            roots,
             tools: opts.tools,
             program: opts.claude,
-            leading_args: Vec::new(),
-            environment,
             secrets,
             log_directory: opts.log_dir,
             transport: opts.transport.into(),
-            probe_cache: folders::probe_cache(),
-            max_processes: usize::from(opts.max_processes),
+            pool,
             spares: opts.spares.map_or_else(crate::machine::spares, usize::from),
-            max_awaiting: usize::from(opts.max_awaiting),
-            crowded_wait: opts.crowded_wait,
-            idle: opts.idle,
+            crowded_wait: Some(opts.crowded_wait),
             ask_timeout: opts.ask_timeout,
             retention: Retention { keep_for: opts.keep_for, keep_bytes: opts.keep_size },
+            ..Engine::new(data_directory, roots, environment)
         };
         Ok(Self { engine, serve, telemetry, print_openapi: opts.print_openapi, bridge })
     }

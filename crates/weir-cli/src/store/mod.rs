@@ -94,7 +94,7 @@ fn check(place: &Place) -> anyhow::Result<Exit> {
 }
 
 fn contents(report: &FileReport) -> String {
-    format!("{} sessions, {} events, {}", report.conversations, report.events, size(report.bytes))
+    format!("{} sessions, {} events, {}", report.sessions, report.events, size(report.bytes))
 }
 
 fn compacted(place: &Place) -> anyhow::Result<Exit> {
@@ -114,7 +114,7 @@ fn compacted(place: &Place) -> anyhow::Result<Exit> {
 
 fn backup(place: &Place, target: &Path) -> anyhow::Result<Exit> {
     let done = back_up(&place.file, target)?;
-    let (sessions, events) = (done.conversations, done.events);
+    let (sessions, events) = (done.sessions, done.events);
     let words =
         format!("{} has {sessions} sessions, {events} events, {}", target.display(), size(done.bytes));
     place.print(&json!({"ok": true, "file": target, "result": done}), &words)?;

@@ -14,7 +14,12 @@ pub(crate) struct Editor {
 impl Editor {
     /// Starts `weir acp` on the data folder of servers of these tests, and says hello.
     pub(crate) fn start(place: &Place, more: &[&str]) -> Self {
-        let data = place.path("data").display().to_string();
+        Self::start_in(place, "data", more)
+    }
+
+    /// The same with another data folder.
+    pub(crate) fn start_in(place: &Place, data: &str, more: &[&str]) -> Self {
+        let data = place.path(data).display().to_string();
         let root = place.workspace().display().to_string();
         let mut args = vec!["acp", "--data-dir", &data, "--root", &root];
         args.extend(more);

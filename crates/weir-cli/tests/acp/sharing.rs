@@ -93,6 +93,41 @@ fn an_editor_works_with_the_sessions_of_a_server_and_survives_its_kill() {
 }
 
 #[test]
+fn an_editor_works_with_the_sessions_of_a_server_elsewhere() {
+    let mut served = Served::start();
+    let (_, token) = served.token("ann", "driver");
+    let file = served.place.path("token");
+    std::fs::write(&file, format!("{token}\n")).unwrap();
+    let address = format!("http://{}{}", served.client.address, served.client.base);
+    let args = ["--server", &address, "--token-file", &file.display().to_string()];
+    let mut editor = Editor::start_in(&served.place, "elsewhere", &args);
+    let session = editor.session(&served.place);
+    assert_eq!(editor.ask(&session, &says("from afar"))["result"]["stopReason"], "end_turn");
+    assert_eq!(editor.heard(), "from afar");
+    assert_eq!(served.info(&session)["origin"], "acp");
+    let made = served.place.workspace().join("made");
+    let write = json!([{"tool": "Write", "input": {"file_path": made, "content": "x"}}, {"text": "done"}]);
+    let asked = editor.prompt(&session, &format!("@@{write}"));
+    let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow"}});
+    editor.answer("session/request_permission", &allow);
+    assert_eq!(editor.response(asked)["result"]["stopReason"], "end_turn");
+    assert!(made.exists());
+    // Nothing is hosted here, and a server that has gone is an error and not silence.
+    assert!(!served.place.path("elsewhere").exists());
+    let asked = editor.prompt(&session, r#"@@[{"text":"one two three","wdelay":60}]"#);
+    editor.wait("a piece", |message| {
+        message["params"]["update"]["content"]["text"].as_str().is_some_and(|text| text.starts_with("one"))
+    });
+    served.signal(Signal::KILL);
+    assert_eq!(editor.response(asked)["error"]["code"], -32603);
+    let _ = served.finish();
+    let error = editor.ask(&session, &says("nobody there"));
+    assert!(error["error"]["message"].as_str().unwrap().contains("cannot be reached"), "{error}");
+    editor.close().expect(0);
+    served.place.wait_until_empty();
+}
+
+#[test]
 fn an_editor_whose_server_is_gone_for_good_has_the_sessions_itself() {
     let mut served = Served::start();
     let mut editor = Editor::start(&served.place, &[]);

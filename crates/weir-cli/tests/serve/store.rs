@@ -20,7 +20,7 @@ fn a_backup_of_a_running_server_is_restored() {
     served.wait_for_status(&kept, "idle");
     let backup = served.place.path("backup.db").display().to_string();
     let done = store(&served.place, &["backup", &backup, "--json"]).expect(0).json();
-    assert_eq!(done["result"]["conversations"], 1);
+    assert_eq!(done["result"]["sessions"], 1);
     let again = store(&served.place, &["backup", &backup]).expect(1);
     assert!(again.stderr.contains("already exists"), "{}", again.stderr);
     let checked = store(&served.place, &["check", "--json"]).expect(0).json();

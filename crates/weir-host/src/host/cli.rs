@@ -50,7 +50,7 @@ pub enum CliState {
 pub(crate) type LastReport = tokio::sync::Mutex<Option<(Instant, CliReport)>>;
 
 impl Host {
-    /// Whether the CLI can be used, in words for a person. It is started for that if nobody has asked for a while; callers
+    /// Whether the CLI can be used, in words for a person. It is started for that if no one has asked for a while; callers
     /// at the same time get the same report.
     ///
     /// # Errors

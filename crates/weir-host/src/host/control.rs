@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use weir_process::LogPaths;
-use weir_session::{Decision, SessionError};
+use weir_session::{Decision, Effort, SessionError};
 use weir_store::{SessionId, SessionUpdate};
 use weir_transcript::{HostEvent, RequestState};
 use weir_wire::{MessageId, RequestId, TaskId};
@@ -271,6 +271,33 @@ impl Host {
         // The store cannot remove a model; an empty string means none.
         let update = SessionUpdate { model: Some(model.unwrap_or_default()), ..Default::default() };
         self.change(id, update).await
+    }
+
+    /// Sets how thoroughly the model works, from the next turn on; none for the CLI's default. The process is replaced
+    /// as soon as nothing runs in it.
+    ///
+    /// # Errors
+    /// If there is no such session, or another process would know nothing of what was said.
+    pub async fn set_effort(
+        &self,
+        id: &SessionId,
+        effort: Option<Effort>,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        let live = self.live(id).await?;
+        {
+            let mut state = live.lock();
+            let is_other = state.kept.spec.effort != effort;
+            if is_other && state.kept.spec.no_session_persistence && !state.view.turns.is_empty() {
+                return Err(HostError::NotKept);
+            }
+            state.needs_other_process |= is_other;
+            state.kept.spec.effort = effort;
+        }
+        live.note("effort", by);
+        live.refresh();
+        live.kick();
+        Ok(SessionInfo::clone(&live.info()))
     }
 
     /// Switches to another permission mode.

@@ -49,8 +49,8 @@ impl Host {
     /// Bringing a session into memory closes what its log leaves open; then it can go again.
     async fn close_what_was_open(&self) -> Result<(), HostError> {
         let store = &self.core.options.store;
-        for conversation in with_status(&**store, FORKING).await? {
-            store.delete(conversation).await?;
+        for session in with_status(&**store, FORKING).await? {
+            store.delete(session).await?;
         }
         for status in SessionStatus::ALL.into_iter().filter(|status| status.is_busy()) {
             for id in with_status(&**store, status.as_str()).await? {
@@ -65,7 +65,7 @@ impl Host {
     }
 }
 
-/// All conversations with this status. Collected first: looking at one changes the order.
+/// All sessions with this status. Collected first: looking at one changes the order.
 async fn with_status(store: &dyn Store, status: &str) -> Result<Vec<weir_store::SessionId>, HostError> {
     let mut found = Vec::new();
     let mut order = ListOrder::Newest;
@@ -77,8 +77,8 @@ async fn with_status(store: &dyn Store, status: &str) -> Result<Vec<weir_store::
             ..ListQuery::default()
         };
         let page = store.list(query).await?;
-        found.extend(page.conversations.iter().map(|conversation| conversation.id.clone()));
-        match page.conversations.last() {
+        found.extend(page.sessions.iter().map(|session| session.id.clone()));
+        match page.sessions.last() {
             Some(last) if page.more => order = ListOrder::NewestBefore(last.revision),
             _ => return Ok(found),
         }

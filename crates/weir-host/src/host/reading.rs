@@ -16,7 +16,7 @@ use crate::transcript;
 const MAX_ENTRIES: usize = 1000;
 
 impl Host {
-    /// Entries of the conversation, newest first, before this one.
+    /// Entries of the session, newest first, before this one.
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be read.

@@ -15,7 +15,7 @@ use crate::message_watch::MessageWatch;
 use crate::replay::{Opening, Replay};
 use crate::settings::Actor;
 use crate::viewer;
-use crate::watch::{Format, Watch, WatchQuery, hello, ticking};
+use crate::watch::{Format, Heartbeat, Watch, WatchQuery, hello};
 
 impl Host {
     /// The current view, including text that is being written. It has the newest entries; the rest is paged.
@@ -118,7 +118,7 @@ impl Host {
         Ok(Watch {
             inlet,
             opening,
-            heartbeat: ticking(query.heartbeat),
+            heartbeat: Heartbeat::new(query.heartbeat),
             is_over: false,
             _guard: ViewerGuard::new(live),
         })

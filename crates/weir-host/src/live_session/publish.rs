@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use weir_store::SessionUpdate;
 use weir_transcript::Oddities;
+use weir_wire::TurnId;
 
 use super::{LiveSession, State};
 use crate::core::Lease;
@@ -24,8 +25,8 @@ use crate::watch::Format;
 use crate::watch_event::{Frame, MessagesEvent, WatchEvent};
 
 impl LiveSession {
-    /// Publishes a batch that the store has taken.
-    fn publish(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) {
+    /// Publishes a batch that the store has taken. Returns the turns that have begun in it without a message.
+    fn publish(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) -> Vec<TurnId> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let mut watched = Watched::default();
@@ -38,10 +39,12 @@ impl LiveSession {
         let mut done = Done { seq: state.log.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
         let before = state.view.oddities;
+        let was_at_work = state.view.status.is_in_turn() || state.log.messages.is_any_in_flight();
         let mut newest_at = 0;
         if let Some(appended) = placed.filter(|appended| appended.placed.iter().any(|place| place.new)) {
             state.log.set_check(Some(appended.check));
         }
+        let mut has_news = false;
         let (steps, mut changes) = batch.steps.take();
         for (number, step) in steps.enumerate() {
             let mut changes = changes.by_ref().take(step.changes);
@@ -58,6 +61,7 @@ impl LiveSession {
                 None => previews += 1,
             }
             newest_at = newest_at.max(step.at);
+            has_news |= !matches!(step.item, Some(Item::Line(_) | Item::Preview(_)) | None);
             let (item, place) = (
                 step.item.as_ref(),
                 Place { at: step.at, seq: place.map(|place| place.seq), size: step.size },
@@ -65,6 +69,7 @@ impl LiveSession {
             state.log.begin(place, item, &mut frames);
             for change in changes {
                 state.view.apply(&change);
+                has_news |= summary::is_told_by(&change);
                 state.log.change(place, &state.view, &change, &mut frames);
                 frames.view_change(|| change);
             }
@@ -84,17 +89,21 @@ impl LiveSession {
             counters.appends.record(batch.sent.elapsed().as_secs_f64());
         }
         state.row.updated_at = state.row.updated_at.max(newest_at);
-        let (ended, first_texts) = state.log.take_tally();
-        summary::count_turns(&ended, counters);
-        self.charge_unasked(state, &ended);
-        first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
+        let tally = state.log.take_tally();
+        summary::count_turns(&tally.ended, counters);
+        // A turn that runs charges for its agents itself.
+        if tally.has_cut_off_agents && !was_at_work {
+            self.charge_cut_off_agents(state);
+        }
+        tally.first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
         let odd = state.view.oddities;
         let malformed = |odd: Oddities| odd.mismatches + odd.not_json + odd.oversize;
         count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
         count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
         self.offer(state, frames);
-        if events > 0 || placed.is_some() {
-            // Transient lines do not change the summary.
+        // An append without events has changed something else. Transient lines do not change the summary.
+        has_news |= placed.is_some() && events == 0;
+        if has_news || events > 0 && summary::figures(state) != state.told {
             self.tell_facts(state);
         }
         self.keep_checkpoint(state);
@@ -102,6 +111,7 @@ impl LiveSession {
         if let Some(waiter) = batch.waiter.take() {
             waiter.done(done);
         }
+        tally.unasked
     }
 
     /// Requests a checkpoint once enough events have arrived. It is made from the log, because the state here may have
@@ -163,7 +173,9 @@ impl LiveSession {
 
     /// Publishes the session's summary to the store, its viewers and the viewers of all sessions, if it has changed.
     pub(super) fn tell_facts(&self, state: &mut State) {
-        let info = summary::info(state);
+        let figures = summary::figures(state);
+        let before = std::mem::replace(&mut state.told, figures);
+        let mut info = summary::info_with(state, figures);
         let waits = info.status == SessionStatus::Waiting;
         if waits && state.waiting_since.is_none() {
             state.waiting_since = Some(Instant::now());
@@ -176,16 +188,14 @@ impl LiveSession {
             // The write happens even if its reply is dropped. If it fails, so does the next event.
             drop(self.core.options.store.update(self.id.clone(), update));
         }
-        if !summary::is_same(&info, &state.info) {
+        if !summary::is_same(&mut info, &state.info) {
             state.info = Arc::new(info);
             self.core.hub.tell(&state.info);
             let frame =
                 Frame::new(None, WatchEvent::Session(Arc::clone(&state.info)), size_of::<SessionInfo>());
             self.offer_frames(state, Format::View, &[frame]);
         }
-        let revision = state.log.messages.revision();
-        if revision != state.told_messages {
-            state.told_messages = revision;
+        if figures.messages != before.messages {
             let messages: Vec<_> = state.log.messages.queued().map(Record::info).collect();
             let size = messages.iter().map(|message| size_of_val(message) + message.text.len()).sum();
             let frame = Frame::new(None, WatchEvent::Messages(MessagesEvent { messages }), size);
@@ -204,9 +214,14 @@ pub(super) async fn publish(live: Weak<LiveSession>, mut batches: mpsc::Unbounde
         let Some(live) = live.upgrade() else { return };
         match reply.map_err(HostError::from).and_then(|placed| live.in_order(placed)) {
             Ok(placed) => {
-                live.publish(&mut batch, placed.as_ref());
+                for turn in live.publish(&mut batch, placed.as_ref()) {
+                    Lease::of(&live).bill_unasked(turn);
+                }
                 live.recorder.shown(&batch);
-                live.changed();
+                if placed.is_some() {
+                    // Text that is being written changes nothing that is waited for.
+                    live.changed();
+                }
                 // Dropping the lease also releases the session, if nothing is left to do.
                 Lease::of(&live).kick();
             }

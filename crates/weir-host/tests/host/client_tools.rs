@@ -42,7 +42,7 @@ async fn stream(host: &Host, id: &SessionId, message: String, format: Format) ->
     soon(sent).await.unwrap().1.unwrap()
 }
 
-/// The next frame of this name.
+/// The next frame with this name.
 async fn next(watch: &mut MessageWatch, name: &str) -> Frame {
     loop {
         let frame = soon(watch.next()).await.unwrap_or_else(|| panic!("no {name} came"));

@@ -42,7 +42,7 @@ impl Faulty {
     /// The sessions whose checkpoints are waited for.
     pub(crate) fn waiting(&self) -> Vec<SessionId> {
         let held = self.held.lock().unwrap();
-        held.iter().flatten().map(|held| held.query.conversation.clone()).collect()
+        held.iter().flatten().map(|held| held.query.session.clone()).collect()
     }
 
     /// Answers the waiting requests. Later ones wait again.
@@ -102,20 +102,20 @@ impl Store for Faulty {
         self.inner.read(query)
     }
 
-    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>> {
-        self.inner.event(conversation, seq)
+    fn event(&self, session: SessionId, seq: u64) -> Reply<Option<Event>> {
+        self.inner.event(session, seq)
     }
 
-    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>> {
-        self.inner.by_client(conversation, client_id)
+    fn by_client(&self, session: SessionId, client_id: String) -> Reply<Option<u64>> {
+        self.inner.by_client(session, client_id)
     }
 
-    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>> {
-        self.inner.check_at(conversation, seq)
+    fn check_at(&self, session: SessionId, seq: u64) -> Reply<Option<Check>> {
+        self.inner.check_at(session, seq)
     }
 
-    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()> {
-        self.full().unwrap_or_else(|| self.inner.save_checkpoint(conversation, checkpoint))
+    fn save_checkpoint(&self, session: SessionId, checkpoint: Checkpoint) -> Reply<()> {
+        self.full().unwrap_or_else(|| self.inner.save_checkpoint(session, checkpoint))
     }
 
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
@@ -139,8 +139,8 @@ impl Store for Faulty {
         self.inner.usage()
     }
 
-    fn subscribe(&self, conversation: SessionId) -> Reply<Tail> {
-        self.inner.subscribe(conversation)
+    fn subscribe(&self, session: SessionId) -> Reply<Tail> {
+        self.inner.subscribe(session)
     }
 
     fn subscribe_all(&self) -> Reply<Tail> {

@@ -209,7 +209,7 @@ pub(crate) fn json(frame: &Frame) -> Value {
     value.unwrap()
 }
 
-/// Takes frames until one of this name.
+/// Takes frames until one with this name.
 pub(crate) async fn frames_until(watch: &mut Watch, event: &str) -> Vec<Frame> {
     let mut frames = Vec::new();
     loop {

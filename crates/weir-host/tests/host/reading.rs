@@ -52,7 +52,7 @@ async fn pages_of_the_transcript_are_the_whole_without_gaps() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
-/// A log of recorded conversations, one after another, as long as wanted.
+/// A log of recorded sessions, one after another, as long as wanted.
 async fn fill(store: &dyn Store, id: &SessionId, events: usize) {
     let mut lines = Vec::new();
     for name in ["tools", "two-turns", "subagents-parallel", "write-overwrite-edit", "ask-user-question"] {
@@ -123,7 +123,7 @@ async fn an_old_page_tells_how_a_long_turn_ended() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
-/// A call that runs while so much else happens that its entry is dropped; then its result, or none.
+/// A call that runs while other things happen, until its entry is dropped; then its result, or none.
 fn long_call(result: Option<&str>) -> Vec<NewEvent> {
     let said = |id: &str, block: serde_json::Value| json!({"type": "assistant", "session_id": "s", "message": {"id": id, "role": "assistant", "content": [block]}});
     let mut lines =
@@ -250,6 +250,6 @@ async fn the_log_and_exports_have_everything() {
     let none = host.tool_output(&id, &"toolu_none".into()).await;
     assert!(matches!(none, Err(HostError::NoSuchTool)));
     let hits = host.search(SearchQuery::new("unmistakable")).await.unwrap();
-    assert!(hits.iter().any(|hit| hit.conversation == id && hit.kind == "line"), "{hits:?}");
+    assert!(hits.iter().any(|hit| hit.session == id && hit.kind == "line"), "{hits:?}");
     soon(host.shut_down(Duration::ZERO)).await;
 }

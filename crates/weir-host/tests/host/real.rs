@@ -1,4 +1,4 @@
-//! One conversation on the real CLIs: a tool with its permission, an end, a resume, a fork. They have to be installed:
+//! One session on the real CLIs: a tool with its permission, an end, a resume, a fork. They have to be installed:
 //! `scripts/setup-real-cli.sh`. `WEIR_SKIP_REAL_CLI=1` leaves this out, and says so.
 
 use std::sync::Arc;
@@ -89,7 +89,7 @@ async fn a_real_cli_that_waits_for_a_person_blocks_no_other_session() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
-/// The real CLI keeps nothing of such a session, tells what each message used, and a stop in mid-turn is no failure.
+/// The real CLI keeps nothing of such a session, tells what each message used, and a stop in mid-turn is not a failure.
 #[tokio::test]
 async fn a_real_cli_keeps_nothing_of_a_session_that_is_not_to_be_kept() {
     let mut clis = RealCli::required();

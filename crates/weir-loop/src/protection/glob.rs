@@ -58,7 +58,7 @@ fn covers(parts: &[&str], names: &[&str]) -> bool {
 fn is_match(part: &str, name: &str) -> bool {
     let (part, name): (Vec<char>, Vec<char>) = (part.chars().collect(), name.chars().collect());
     let (mut at, mut seen) = (0, 0);
-    // Where to go on after the last star, if what follows it does not match.
+    // Where to continue after the last star, if what follows it does not match.
     let mut star: Option<(usize, usize)> = None;
     while seen < name.len() {
         let step = match part.get(at) {

@@ -49,10 +49,7 @@ fn row(svg: &mut String, top: usize, record: &TaskRecord, max_cost: f64, max_tim
         Some(Outcome::Stopped) | None => "open",
         Some(_) => "failed",
     };
-    let mut title: String = record.task.title.chars().take(MAX_TITLE).collect();
-    if title.len() < record.task.title.len() {
-        title = format!("{}…", title.trim_end());
-    }
+    let title = weir_base::text::shorten(&record.task.title, MAX_TITLE);
     let middle = top + 17;
     let known = record.attempts.iter().any(|attempt| attempt.cost_usd.is_some());
     let cost_text = if known { dollars(cost) } else { "unknown".to_owned() };

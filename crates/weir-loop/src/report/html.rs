@@ -94,7 +94,12 @@ fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
     }
     writeln!(out, "<h2>Session setup</h2><ul>")?;
     for (words, sessions) in all {
-        writeln!(out, "<li>{}: {}</li>", super::count(sessions as u64, "session"), escape(&words))?;
+        writeln!(
+            out,
+            "<li>{}: {}</li>",
+            weir_base::text::plural(sessions as u64, "session"),
+            escape(&words)
+        )?;
     }
     writeln!(out, "</ul>")
 }
@@ -125,7 +130,7 @@ fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
     let receipt = record.receipt.as_ref();
     let change = receipt.map(|receipt| {
         let (files, added, removed) = receipt.diff;
-        format!("{}, +{added} −{removed}", super::count(files, "file"))
+        format!("{}, +{added} −{removed}", weir_base::text::plural(files, "file"))
     });
     let time = if record.attempts.is_empty() { String::new() } else { duration_text(record.took_ms()) };
     let attempts = if record.attempts.is_empty() { String::new() } else { record.attempts.len().to_string() };

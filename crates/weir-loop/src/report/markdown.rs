@@ -66,7 +66,7 @@ fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
     }
     writeln!(out, "\n## Session setup\n")?;
     for (words, sessions) in all {
-        writeln!(out, "- {}: {}", super::count(sessions as u64, "session"), cell(&words))?;
+        writeln!(out, "- {}: {}", weir_base::text::plural(sessions as u64, "session"), cell(&words))?;
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
     let receipt = record.receipt.as_ref();
     let change = receipt.map(|receipt| {
         let (files, added, removed) = receipt.diff;
-        format!("{}, +{added} -{removed}", super::count(files, "file"))
+        format!("{}, +{added} -{removed}", weir_base::text::plural(files, "file"))
     });
     let commit = receipt.and_then(|receipt| receipt.commit.get(..10)).unwrap_or_default();
     let time = if record.attempts.is_empty() { String::new() } else { duration_text(record.took_ms()) };
@@ -128,5 +128,5 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
 
 /// Escapes text for a table or a heading.
 fn cell(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
+    weir_base::text::one_line(text).replace('|', "\\|").replace('<', "&lt;")
 }

@@ -138,11 +138,6 @@ fn cost_notes(run: &RunState) -> String {
     notes
 }
 
-/// `1 file`, `2 files`.
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 /// The cost of a task, or that it is unknown.
 fn dollars(record: &TaskRecord) -> String {
     let known = record.attempts.iter().any(|attempt| attempt.cost_usd.is_some());

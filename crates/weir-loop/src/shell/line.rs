@@ -43,7 +43,7 @@ pub(super) async fn catch_up(context: &Context, line: Option<Line>) -> Result<(L
         if let Some(change) = touched.filter(|_| context.sandbox.is_none()) {
             // Without a sandbox, a session could have made this commit.
             let text = format!(
-                "{name} has commits of somebody else that change {}, which says how work is checked: this run does not take \
+                "{name} has commits by someone else that change {}, which says how work is checked: this run does not take \
                  them in; `weir loop merge` does",
                 change.path.display()
             );

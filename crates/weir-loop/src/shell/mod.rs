@@ -12,7 +12,7 @@
 //! folder, and only the store of objects in common with the person's. So no hook, filter, flag or exclusion that a session
 //! has set up takes part when Weir reads the files of a place and makes a commit of them.
 //!
-//! The commits of a run form a **line** (`line`), whose end is in the journal: not a reference, which somebody else can
+//! The commits of a run form a **line** (`line`), whose end is in the journal: not a reference, which someone else can
 //! move. Each task is based on that end. After a task, the person's branch is brought to it (`git::publish`) by
 //! compare-and-swap, with all files that are checked out or with none, and no file that the person has saved is lost
 //! (`git::swap`). If that is not safe now, the commits wait, and the next task continues on the line. What the person has

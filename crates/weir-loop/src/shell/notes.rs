@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use weir_base::text;
+
 use crate::state::write_atomically;
 
 /// Maximum size of the file, in bytes. Beyond that the oldest notes are dropped.
@@ -42,22 +44,14 @@ fn learned(answer: &str) -> Option<String> {
     lines.next()?;
     let note: Vec<&str> = lines.take_while(|line| !is_heading(line)).collect();
     let note = note.join("\n").trim().to_owned();
-    let mut end = note.len().min(MAX_NOTE);
-    while !note.is_char_boundary(end) {
-        end -= 1;
-    }
-    note.get(..end).filter(|note| !note.is_empty()).map(str::to_owned)
+    Some(text::head(&note, MAX_NOTE).to_owned()).filter(|note| !note.is_empty())
 }
 
 fn shorten(text: &str) -> String {
     if text.len() <= MAX_FILE {
         return text.to_owned();
     }
-    let mut from = text.len() - MAX_FILE;
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let rest = text.get(from..).unwrap_or_default();
+    let rest = text::tail(text, MAX_FILE);
     let whole = rest.find("\n## ").and_then(|start| rest.get(start..)).unwrap_or(rest);
     format!("# What was learned\n{whole}")
 }

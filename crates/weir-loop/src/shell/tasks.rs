@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::git::{Git, GitError, replace_expected};
 use crate::tasks::{Edit, Source, Task, TaskError, TaskId, TaskList, mark_done};
 
-/// How often a mark is tried while somebody else writes the file.
+/// How often a mark is tried while another program writes the file.
 const MAX_TRIES: usize = 20;
 
 /// The task list cannot be used.
@@ -109,7 +109,7 @@ impl ListFile {
         })
     }
 
-    /// Notes that the file has been changed by Weir to this content. If it has another one, somebody else has changed it
+    /// Notes that the file has been changed by Weir to this content. If it has another one, someone else has changed it
     /// as well, and it is read again.
     pub(super) fn note_expected(&self, expected: Option<u64>) {
         let now = read_source(&self.path).ok().map(|source| fingerprint(&source));

@@ -60,12 +60,12 @@ pub(crate) async fn search(
     if !(1..=MAX_RESULTS).contains(&limit) {
         return Err(Problem::bad_request("limit", format!("limit must be 1 to {MAX_RESULTS}")));
     }
-    let conversation = who.session.as_deref().map(session_id).transpose()?;
+    let session = who.session.as_deref().map(session_id).transpose()?;
     // Several hits may be in one session, of which the best is enough.
-    let query = SearchQuery { conversation, limit: limit * HITS_PER_RESULT, ..SearchQuery::new(params.text) };
+    let query = SearchQuery { session, limit: limit * HITS_PER_RESULT, ..SearchQuery::new(params.text) };
     let mut results: Vec<SearchResult> = Vec::new();
     for hit in app.host().search(query).await? {
-        let id = hit.conversation.to_string();
+        let id = hit.session.to_string();
         if results.len() >= limit {
             break;
         }
@@ -73,7 +73,7 @@ pub(crate) async fn search(
             continue;
         }
         // It may have been deleted since.
-        let Ok(session) = app.host().info(&hit.conversation).await else { continue };
+        let Ok(session) = app.host().info(&hit.session).await else { continue };
         results.push(SearchResult { session, at: hit.at, snippet: parts(&hit.snippet) });
     }
     answer::ok(SearchResults { results })

@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 
 use super::headers;
 use super::origin::{Refusal, RequestOrigin, judge};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::Problem;
 use crate::state::App;
 
 /// The address a request came from.
@@ -40,7 +40,7 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     let mut response = next.run(request).instrument(span.clone()).await;
     let (status, took) = (response.status(), started.elapsed());
     span.in_scope(|| {
-        let code = response.extensions().get::<ProblemCode>().map(|code| code.0);
+        let code = response.extensions().get::<Problem>().map(Problem::code);
         let ms = took.as_secs_f64() * 1000.0;
         if status.is_server_error() {
             tracing::warn!(status = status.as_u16(), ms, code, "answered");

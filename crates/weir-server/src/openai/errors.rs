@@ -1,16 +1,16 @@
 //! Errors in OpenAI's format, wherever they come from.
 
 use axum::body::to_bytes;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use weir_host::HostError;
 use weir_openai::OpenAiError;
 
 use crate::api::json;
-use crate::problem::{MEDIA_TYPE, Problem};
+use crate::problem::Problem;
 
-/// Maximum size of a problem that is converted.
-const MAX_PROBLEM: usize = 64 << 10;
+/// Maximum size of a refusal that is converted.
+const MAX_REFUSAL: usize = 64 << 10;
 
 /// An error as a response.
 pub(super) fn response(error: &OpenAiError) -> Response {
@@ -22,21 +22,18 @@ pub(super) fn response(error: &OpenAiError) -> Response {
     response
 }
 
-/// Converts problems of the guards to OpenAI's format.
+/// Converts problems of the guards to OpenAI's format, and refusals that a library has put into words.
 pub(super) async fn in_openai_shape(response: Response) -> Response {
-    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let status = response.status().as_u16();
-    if kind != Some(MEDIA_TYPE)
-        && !(response.status().is_client_error() && kind.is_none_or(|kind| kind.starts_with("text/")))
-    {
-        return response;
-    }
     let (parts, body) = response.into_parts();
-    let body = to_bytes(body, MAX_PROBLEM).await.unwrap_or_default();
-    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
-    let text = String::from_utf8_lossy(&body);
-    let member = |name: &str| problem.get(name).and_then(serde_json::Value::as_str);
-    let error = of_status(status, member("code"), member("detail").unwrap_or(&text));
+    let status = parts.status.as_u16();
+    let error = match parts.extensions.get::<Problem>() {
+        Some(problem) => of_status(status, Some(problem.code()), problem.detail()),
+        None if parts.status.is_client_error() && is_text(&parts.headers) => {
+            let body = to_bytes(body, MAX_REFUSAL).await.unwrap_or_default();
+            of_status(status, None, &String::from_utf8_lossy(&body))
+        }
+        None => return Response::from_parts(parts, body),
+    };
     let mut shaped = json(parts.status, &error.body()).into_response();
     for name in [header::RETRY_AFTER, header::WWW_AUTHENTICATE, header::ALLOW] {
         if let Some(value) = parts.headers.get(&name) {
@@ -44,6 +41,11 @@ pub(super) async fn in_openai_shape(response: Response) -> Response {
         }
     }
     shaped
+}
+
+fn is_text(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_none_or(|kind| kind.starts_with("text/"))
 }
 
 fn of_status(status: u16, code: Option<&str>, detail: &str) -> OpenAiError {

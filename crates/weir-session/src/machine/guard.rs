@@ -26,7 +26,7 @@ pub(super) fn registration() -> HookRegistration {
     }
 }
 
-/// Why a call is refused; `None` if it may go on, which allows nothing that the CLI would ask about.
+/// Why a call is refused; `None` if it may continue, which allows nothing that the CLI would ask about.
 pub(super) fn objection(call: &Value, view: &View) -> Option<String> {
     let argument = |name: &str| call.pointer(&format!("/tool_input/{name}")).and_then(Value::as_str);
     let tool = call.get("tool_name").and_then(Value::as_str)?;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir_base::text::head;
+
 use super::Call;
 use super::outcome::{Outcome, Shape};
 use super::shell::{self, Ended};
@@ -87,7 +89,7 @@ fn finished(
 
 fn success(sim: &Sim, agent: &Agent, call: &Call, output: &str) -> Outcome {
     let mut structured = object! {
-        "stdout" => if sim.profile.is_old() { output } else { beginning(output, MAX_OUTPUT) },
+        "stdout" => if sim.profile.is_old() { output } else { head(output, MAX_OUTPUT) },
         "stderr" => "",
         "interrupted" => false,
         "isImage" => false,
@@ -102,7 +104,7 @@ fn success(sim: &Sim, agent: &Agent, call: &Call, output: &str) -> Outcome {
         let path = folder.join(format!("{name}.txt"));
         // On a failing disk the model gets a path that leads nowhere, as with the real CLI.
         drop(std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, output)));
-        let preview = beginning(output, PREVIEW);
+        let preview = head(output, PREVIEW);
         let preview = preview.rfind('\n').and_then(|end| preview.get(..end)).unwrap_or(preview);
         content = format!(
             "<persisted-output>\nOutput too large ({}). Full output saved to: {}\n\nPreview (first 2KB):\n{preview}\n...\n</persisted-output>",
@@ -124,15 +126,6 @@ fn success(sim: &Sim, agent: &Agent, call: &Call, output: &str) -> Outcome {
 fn size(bytes: usize) -> String {
     let kilobytes = bytes as f64 / 1024.0;
     if kilobytes < 1024.0 { format!("{kilobytes:.1}KB") } else { format!("{:.1}MB", kilobytes / 1024.0) }
-}
-
-/// The first bytes of a text, cut at a character boundary.
-fn beginning(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
 }
 
 fn in_background(sim: &Arc<Sim>, agent: &Agent, call: &Call, command: &str) -> Outcome {
@@ -236,16 +229,5 @@ impl Outputs {
         };
         let stdout = read(&self.stdout);
         (stdout, if self.stderr == self.stdout { String::new() } else { read(&self.stderr) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::beginning;
-
-    #[test]
-    fn the_beginning_ends_at_a_character_boundary() {
-        assert_eq!(beginning("aé", 2), "a");
-        assert_eq!(beginning("aé", 9), "aé");
     }
 }

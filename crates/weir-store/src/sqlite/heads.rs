@@ -6,12 +6,16 @@
 //! nothing if the growing log is already the last one there. Counting happens in a quiet moment, at the latest when
 //! the facts are read or something else changes.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::queue::transaction;
 use super::rows::{place, seq_of, signed, unsigned};
 use super::schema::SEQ_BITS;
 use super::task::Done;
+use crate::session::SessionId;
 
 /// The end of a log, as needed for an append.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +27,79 @@ pub(super) struct Head {
     pub(super) is_last_behind: bool,
     /// Who wrote the newest event.
     pub(super) mark: Option<i64>,
+    /// It has texts that are not in the search index, and that is recorded.
+    pub(super) has_unindexed: bool,
+}
+
+/// A state of the file: it changes with every write, of this connection or of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// Changes when another connection writes.
+    version: i64,
+    /// How many rows this connection has changed, also in transactions that were rolled back.
+    changes: u64,
+}
+
+impl Stamp {
+    /// The current state, inside a transaction that writes.
+    pub(super) fn now(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut version = connection.prepare_cached("PRAGMA data_version")?;
+        Ok(Self { version: version.query_row([], |row| row.get(0))?, changes: connection.total_changes() })
+    }
+
+    /// The state after further writes of this connection in the same transaction.
+    pub(super) fn later(self, connection: &Connection) -> Self {
+        Self { changes: connection.total_changes(), ..self }
+    }
+}
+
+/// A log that has grown.
+#[derive(Debug)]
+pub(super) struct Grown {
+    pub(super) before: Stamp,
+    pub(super) after: Stamp,
+    pub(super) head: Head,
+}
+
+/// The heads of logs that have grown, valid as long as nothing else is written: looking one up in the file takes as long
+/// as writing an event.
+#[derive(Debug, Default)]
+pub(super) struct KnownHeads(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The state of the file that the heads belong to.
+    stamp: Option<Stamp>,
+    heads: HashMap<SessionId, Head>,
+}
+
+/// More sessions than this do not grow at the same time.
+const MAX_KNOWN: usize = 1024;
+
+impl KnownHeads {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // At worst something is missing.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The end of a log, if it is known for this state of the file.
+    pub(super) fn get(&self, id: &SessionId, now: Stamp) -> Option<Head> {
+        let known = self.lock();
+        known.heads.get(id).filter(|_| known.stamp == Some(now)).copied()
+    }
+
+    /// A log has grown, and that is committed.
+    pub(super) fn note(&self, id: SessionId, grown: &Grown) {
+        let mut known = self.lock();
+        if known.stamp != Some(grown.before) || known.heads.len() >= MAX_KNOWN {
+            known.heads.clear();
+        }
+        known.stamp = Some(grown.after);
+        for head in known.heads.values_mut() {
+            head.is_last_behind = false;
+        }
+        known.heads.insert(id, grown.head);
+    }
 }
 
 pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option<Head>> {
@@ -31,7 +108,8 @@ pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option
             "SELECT number, (SELECT place FROM event WHERE place BETWEEN number << ?2 AND (number << ?2) | ((1 << ?2) - 1) \
                ORDER BY place DESC LIMIT 1), \
              number = (SELECT number FROM behind ORDER BY turn DESC LIMIT 1), \
-             (SELECT mark FROM run WHERE conversation = number ORDER BY first DESC LIMIT 1) \
+             (SELECT mark FROM run WHERE conversation = number ORDER BY first DESC LIMIT 1), \
+             EXISTS (SELECT 1 FROM unindexed WHERE conversation = number) \
              FROM conversation WHERE id = ?1",
         )?
         .query_row(params![id, SEQ_BITS], |row| {
@@ -40,6 +118,7 @@ pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option
                 newest: row.get::<_, Option<i64>>(1)?.map_or(0, seq_of),
                 is_last_behind: row.get::<_, Option<bool>>(2)?.unwrap_or(false),
                 mark: row.get(3)?,
+                has_unindexed: row.get(4)?,
             })
         })
         .optional()
@@ -120,7 +199,8 @@ mod tests {
 
     fn append(connection: &Connection, id: &str, at: i64, payload: &str) {
         let events = vec![NewEvent::new(at, "line", payload.as_bytes().to_vec())];
-        write::append(connection, &Append::new(id.parse().unwrap(), events), Check::random()).unwrap();
+        let append = Append::new(id.parse().unwrap(), events);
+        write::append(connection, &append, Check::random(), &KnownHeads::default()).unwrap();
     }
 
     fn facts(connection: &Connection) -> Vec<(String, i64, i64, i64)> {
@@ -158,6 +238,48 @@ mod tests {
         settle(&connection).unwrap();
         settle(&connection).unwrap();
         assert_eq!(facts(&connection), [("one".to_owned(), 3, 10, 8), ("two".to_owned(), 3, 9, 10)]);
+    }
+
+    #[test]
+    fn heads_are_known_until_something_else_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database { path: folder.path().join("weir.db") };
+        let connection = database.open_writer(&SqliteOptions::default()).unwrap();
+        for id in ["one", "two"] {
+            write::create(&connection, &NewStoredSession::new(id.parse().unwrap(), 5)).unwrap();
+        }
+        let (known, check) = (KnownHeads::default(), Check::random());
+        let append = |connection: &Connection, id: &str| {
+            let event = NewEvent::new(1, "line", b"1".to_vec());
+            let append = Append::new(id.parse().unwrap(), vec![event]);
+            write::append(connection, &append, check, &known).unwrap()
+        };
+        let grow = |id: &str| {
+            let (appended, notice) =
+                transaction(&connection, |connection| Ok(append(connection, id))).unwrap();
+            known.note(id.parse().unwrap(), &notice.unwrap().grown.unwrap());
+            appended.newest
+        };
+        let head = |id: &str| {
+            let now = transaction(&connection, Stamp::now).unwrap();
+            known.get(&id.parse().unwrap(), now).map(|head| (head.newest, head.is_last_behind))
+        };
+        assert_eq!((grow("one"), head("one")), (1, Some((1, true))));
+        assert_eq!((grow("two"), head("two"), head("one")), (1, Some((1, true)), Some((1, false))));
+        assert_eq!((grow("one"), head("one"), head("two")), (2, Some((2, true)), Some((1, false))));
+
+        let undone = transaction(&connection, |connection| {
+            append(connection, "one");
+            Err::<(), _>(rusqlite::Error::QueryReturnedNoRows)
+        });
+        assert!(undone.is_err());
+        assert_eq!((head("one"), grow("one"), head("one")), (None, 3, Some((3, true))));
+
+        let other = database.open_writer(&SqliteOptions::default()).unwrap();
+        transaction(&other, |other| Ok(append(other, "one"))).unwrap();
+        assert_eq!((head("one"), grow("one")), (None, 5));
+        transaction(&connection, settle).unwrap();
+        assert_eq!((head("one"), grow("one"), head("one")), (None, 6, Some((6, true))));
     }
 
     #[test]

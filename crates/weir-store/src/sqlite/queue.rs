@@ -11,6 +11,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::disk::Disk;
+use super::heads::KnownHeads;
 use super::health::Health;
 use super::open::{Database, LOCK_WAIT};
 use super::task::{Done, Task, Write};
@@ -65,6 +66,7 @@ pub(super) struct Queue {
     disk: Arc<Disk>,
     health: Health,
     tails: Arc<Tails>,
+    heads: Arc<KnownHeads>,
 }
 
 #[derive(Default)]
@@ -105,11 +107,16 @@ impl Queue {
             database,
             disk,
             tails: Arc::new(Tails::new()),
+            heads: Arc::default(),
         }
     }
 
     pub(super) fn tails(&self) -> &Arc<Tails> {
         &self.tails
+    }
+
+    pub(super) fn heads(&self) -> &Arc<KnownHeads> {
+        &self.heads
     }
 
     pub(super) fn database(&self) -> &Database {
@@ -189,7 +196,7 @@ impl Queue {
                 if self.lock().note(weight, self.disk.wal_limit() / 2) {
                     self.changed.notify_one();
                 }
-                return write.acknowledge(&self.tails);
+                return write.acknowledge(self);
             }
             Err(error) => error,
         };
@@ -433,7 +440,7 @@ mod tests {
         let Found::Batch(batch) = queue.take(&connection) else { panic!("closed") };
         for mut write in batch {
             transaction(&connection, |connection| write.run(connection)).unwrap();
-            write.acknowledge(queue.tails());
+            write.acknowledge(&queue);
         }
         assert_eq!(reply.wait().unwrap(), 0);
     }

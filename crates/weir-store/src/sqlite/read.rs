@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::heads;
-use super::rows::{self, CONVERSATION, find_conversation, place, seq_of, signed, unsigned};
+use super::rows::{self, COLUMNS, find_session, place, seq_of, signed, unsigned};
 use super::runs;
 use super::write::Failure;
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
@@ -21,9 +21,9 @@ const SNIPPET_WORDS: i64 = 24;
 
 pub(super) fn find(connection: &Connection, lookup: &Lookup) -> rusqlite::Result<Option<StoredSession>> {
     let found = match lookup {
-        Lookup::Id(id) => find_conversation(connection, "id = ?1", [id.as_str()]),
-        Lookup::Key(key) => find_conversation(connection, "key = ?1 AND archived = 0", [key]),
-        Lookup::CliSession(session) => find_conversation(
+        Lookup::Id(id) => find_session(connection, "id = ?1", [id.as_str()]),
+        Lookup::Key(key) => find_session(connection, "key = ?1 AND archived = 0", [key]),
+        Lookup::CliSession(session) => find_session(
             connection,
             "number IN (SELECT conversation FROM cli_session WHERE session = ?1) ORDER BY revision DESC LIMIT 1",
             [session],
@@ -51,7 +51,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
         None => "OR (?7 IS NOT NULL AND ?8 IS NULL)",
     };
     let sql = format!(
-        "SELECT {CONVERSATION} FROM conversation WHERE (?1 IS NULL OR archived = ?1) \
+        "SELECT {COLUMNS} FROM conversation WHERE (?1 IS NULL OR archived = ?1) \
          AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR cwd = ?3) \
          AND (?4 IS NULL OR title LIKE ?4 ESCAPE '\\' OR key LIKE ?4 ESCAPE '\\' OR cwd LIKE ?4 ESCAPE '\\' \
            {in_events}) \
@@ -61,12 +61,12 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
     let mut statement = connection.prepare_cached(&sql)?;
     let found = statement.query_map(
         params![archived, query.status, query.cwd, text, place, max_rows, words, super::schema::SEQ_BITS],
-        rows::conversation,
+        rows::session,
     )?;
-    let mut conversations = found.map(|row| Ok(row?.1)).collect::<rusqlite::Result<Vec<_>>>()?;
-    let more = conversations.len() > query.limit;
-    conversations.truncate(query.limit);
-    Ok(SessionPage { conversations, more })
+    let mut sessions = found.map(|row| Ok(row?.1)).collect::<rusqlite::Result<Vec<_>>>()?;
+    let more = sessions.len() > query.limit;
+    sessions.truncate(query.limit);
+    Ok(SessionPage { sessions, more })
 }
 
 pub(super) fn checkpoint(
@@ -82,7 +82,7 @@ pub(super) fn checkpoint(
         )?
         .query_row(
             params![
-                query.conversation.as_str(),
+                query.session.as_str(),
                 query.version,
                 bound(query.seq_at_most),
                 bound(query.mark_at_most)
@@ -143,8 +143,8 @@ pub(super) fn epoch(connection: &Connection) -> rusqlite::Result<String> {
 pub(super) fn events(connection: &Connection, query: &ReadQuery) -> Result<EventPage, Failure> {
     // One snapshot for the three statements: nothing is deleted or added between them.
     let connection = connection.unchecked_transaction()?;
-    let Some((number, newest)) = head(&connection, &query.conversation)? else {
-        return Err(StoreError::NotFound(query.conversation.clone()).into());
+    let Some((number, newest)) = head(&connection, &query.session)? else {
+        return Err(StoreError::NotFound(query.session.clone()).into());
     };
     let (first, last, order) = match query.range {
         EventRange::After(seq) => (seq.saturating_add(1), u64::MAX, ""),
@@ -265,7 +265,7 @@ pub(super) fn check_at(connection: &Connection, id: &SessionId, seq: u64) -> Res
 
 pub(super) fn search(connection: &Connection, query: &SearchQuery) -> Result<Vec<Hit>, Failure> {
     let Some(expression) = Terms::parse(&query.text).expression() else { return Ok(Vec::new()) };
-    let bounds = match &query.conversation {
+    let bounds = match &query.session {
         None => (0, i64::MAX),
         Some(id) => match head(connection, id)? {
             Some((number, _)) => (place(number, 0), place(number, u64::MAX)),
@@ -296,7 +296,7 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery) -> Result<Vec
         ],
         |row| {
             Ok(Hit {
-                conversation: rows::id(row.get(0)?)?,
+                session: rows::id(row.get(0)?)?,
                 title: row.get(1)?,
                 seq: seq_of(row.get(2)?),
                 at: row.get(3)?,

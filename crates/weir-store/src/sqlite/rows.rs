@@ -7,19 +7,19 @@ use super::schema::SEQ_BITS;
 use crate::event::Event;
 use crate::session::{Parent, SessionId, StoredSession};
 
-/// The columns that [`conversation`] reads from the table `conversation`. The end of the log is looked up in the log.
-pub(super) const CONVERSATION: &str = "number, id, key, title, cwd, model, status, parent, parent_seq, cost_usd, \
+/// The columns that [`session`] reads from the table `conversation`. The end of the log is looked up in the log.
+pub(super) const COLUMNS: &str = "number, id, key, title, cwd, model, status, parent, parent_seq, cost_usd, \
      archived, settings, created_at, updated_at, bytes, revision, \
      (SELECT json_group_array(session ORDER BY place) FROM cli_session WHERE conversation = number) AS cli_sessions, \
      (SELECT place FROM event WHERE place BETWEEN number << 36 AND (number << 36) | ((1 << 36) - 1) \
        ORDER BY place DESC LIMIT 1) AS newest";
 
 /// A session and the number by which other tables refer to it.
-pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, StoredSession)> {
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<(i64, StoredSession)> {
     let parent: Option<String> = row.get("parent")?;
     let parent_seq: Option<i64> = row.get("parent_seq")?;
     let parent = match parent.zip(parent_seq) {
-        Some((parent, seq)) => Some(Parent { conversation: id(parent)?, seq: unsigned(seq) }),
+        Some((parent, seq)) => Some(Parent { session: id(parent)?, seq: unsigned(seq) }),
         None => None,
     };
     let facts = StoredSession {
@@ -44,13 +44,13 @@ pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, StoredSessio
 }
 
 /// The session that matches the condition.
-pub(super) fn find_conversation(
+pub(super) fn find_session(
     connection: &Connection,
     condition: &str,
     params: impl Params,
 ) -> rusqlite::Result<Option<(i64, StoredSession)>> {
-    let sql = format!("SELECT {CONVERSATION} FROM conversation WHERE {condition}");
-    connection.prepare_cached(&sql)?.query_row(params, conversation).optional()
+    let sql = format!("SELECT {COLUMNS} FROM conversation WHERE {condition}");
+    connection.prepare_cached(&sql)?.query_row(params, session).optional()
 }
 
 /// An event, from the columns place, at, kind, client_id and payload. Its writer is stored elsewhere.
@@ -109,12 +109,12 @@ pub(super) fn signed(value: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONVERSATION, SEQ_BITS, place, seq_of};
+    use super::{COLUMNS, SEQ_BITS, place, seq_of};
 
     #[test]
     fn the_columns_use_the_bits_of_a_place() {
-        assert!(CONVERSATION.contains(&format!("number << {SEQ_BITS} AND")));
-        assert!(CONVERSATION.contains(&format!("(1 << {SEQ_BITS}) - 1")));
+        assert!(COLUMNS.contains(&format!("number << {SEQ_BITS} AND")));
+        assert!(COLUMNS.contains(&format!("(1 << {SEQ_BITS}) - 1")));
     }
 
     #[test]

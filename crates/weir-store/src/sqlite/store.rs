@@ -155,29 +155,29 @@ impl Store for SqliteStore {
         let texts = append.events.iter().filter(|event| event.search_text.is_some()).count();
         let weight = Weight { bytes: append.size(), texts, at_once: true, essential: append.essential };
         let check = self.check;
-        self.queue.send(weight, move |connection| write::append(connection, &append, check))
+        let known = Arc::clone(self.queue.heads());
+        self.queue.send(weight, move |connection| write::append(connection, &append, check, &known))
     }
 
     fn read(&self, query: ReadQuery) -> Reply<EventPage> {
         self.ask(move |connection| read::events(connection, &query))
     }
 
-    fn by_client(&self, conversation: SessionId, client_id: String) -> Reply<Option<u64>> {
-        self.ask(move |connection| read::by_client(connection, &conversation, &client_id))
+    fn by_client(&self, session: SessionId, client_id: String) -> Reply<Option<u64>> {
+        self.ask(move |connection| read::by_client(connection, &session, &client_id))
     }
 
-    fn event(&self, conversation: SessionId, seq: u64) -> Reply<Option<Event>> {
-        self.ask(move |connection| read::event(connection, &conversation, seq))
+    fn event(&self, session: SessionId, seq: u64) -> Reply<Option<Event>> {
+        self.ask(move |connection| read::event(connection, &session, seq))
     }
 
-    fn check_at(&self, conversation: SessionId, seq: u64) -> Reply<Option<Check>> {
-        self.ask(move |connection| read::check_at(connection, &conversation, seq))
+    fn check_at(&self, session: SessionId, seq: u64) -> Reply<Option<Check>> {
+        self.ask(move |connection| read::check_at(connection, &session, seq))
     }
 
-    fn save_checkpoint(&self, conversation: SessionId, checkpoint: Checkpoint) -> Reply<()> {
+    fn save_checkpoint(&self, session: SessionId, checkpoint: Checkpoint) -> Reply<()> {
         let weight = Weight { bytes: WITHOUT_EVENTS.bytes + checkpoint.data.len(), ..WITHOUT_EVENTS };
-        self.queue
-            .send(weight, move |connection| write::save_checkpoint(connection, &conversation, &checkpoint))
+        self.queue.send(weight, move |connection| write::save_checkpoint(connection, &session, &checkpoint))
     }
 
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
@@ -192,16 +192,16 @@ impl Store for SqliteStore {
         })
     }
 
-    fn subscribe(&self, conversation: SessionId) -> Reply<Tail> {
+    fn subscribe(&self, session: SessionId) -> Reply<Tail> {
         let tails = Arc::clone(&self.tails);
-        let tail = tails.subscribe(&conversation);
+        let tail = tails.subscribe(&session);
         self.queue.nudge();
-        self.ask(move |connection| match read::newest(connection, &conversation)? {
+        self.ask(move |connection| match read::newest(connection, &session)? {
             Some(newest) => {
-                tails.set(&conversation, TailState::Newest(newest));
+                tails.set(&session, TailState::Newest(newest));
                 Ok(tail)
             }
-            None => Err(StoreError::NotFound(conversation).into()),
+            None => Err(StoreError::NotFound(session).into()),
         })
     }
 

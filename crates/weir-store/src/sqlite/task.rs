@@ -2,19 +2,23 @@
 
 use rusqlite::Connection;
 
+use super::heads::Grown;
+use super::queue::Queue;
 use super::write::Failure;
 use crate::error::StoreError;
 use crate::reply::Promise;
 use crate::session::SessionId;
-use crate::tail::{TailState, Tails};
+use crate::tail::TailState;
 
 /// What viewers are told when a write is done.
 #[derive(Debug)]
 pub(super) struct Notice {
-    pub(super) conversation: SessionId,
+    pub(super) session: SessionId,
     pub(super) end: TailState,
     /// `None` if viewers were already told of this revision.
     pub(super) revision: Option<u64>,
+    /// For the next append, if nothing but events was written.
+    pub(super) grown: Option<Grown>,
 }
 
 /// The result of a write, and what viewers are told about it.
@@ -25,7 +29,7 @@ pub(super) trait Write: Send {
     /// Runs it. A refusal is kept for the reply and is not a failure.
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
     /// Notifies viewers and replies, after the commit.
-    fn acknowledge(self: Box<Self>, tails: &Tails);
+    fn acknowledge(self: Box<Self>, queue: &Queue);
     /// Replies that it was not done.
     fn fail(self: Box<Self>, error: StoreError);
     /// Whether it is done even if the disk is full.
@@ -59,13 +63,16 @@ where
         Ok(())
     }
 
-    fn acknowledge(self: Box<Self>, tails: &Tails) {
+    fn acknowledge(self: Box<Self>, queue: &Queue) {
         let answer = match self.outcome {
             Some(Ok((value, notice))) => {
                 if let Some(notice) = notice {
-                    tails.set(&notice.conversation, notice.end);
+                    queue.tails().set(&notice.session, notice.end);
                     if let Some(revision) = notice.revision {
-                        tails.set_revision(revision);
+                        queue.tails().set_revision(revision);
+                    }
+                    if let Some(grown) = &notice.grown {
+                        queue.heads().note(notice.session, grown);
                     }
                 }
                 Ok(value)

@@ -3,10 +3,10 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use super::heads;
+use super::heads::{self, Grown, Head, KnownHeads, Stamp};
 use super::index;
 use super::read;
-use super::rows::{find_conversation, place, seq_of_client, signed};
+use super::rows::{find_session, place, seq_of_client, signed};
 use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
 use crate::cursor::Check;
@@ -35,9 +35,9 @@ impl From<StoreError> for Failure {
 }
 
 pub(super) fn create(connection: &Connection, new: &NewStoredSession) -> Done<StoredSession> {
-    let mut facts = new.clone().into_conversation()?;
+    let mut facts = new.clone().into_stored()?;
     heads::settle(connection)?;
-    if find_conversation(connection, "id = ?1", [facts.id.as_str()])?.is_some() {
+    if find_session(connection, "id = ?1", [facts.id.as_str()])?.is_some() {
         return Err(StoreError::IdInUse(facts.id).into());
     }
     check_key(connection, &facts)?;
@@ -49,14 +49,18 @@ pub(super) fn create(connection: &Connection, new: &NewStoredSession) -> Done<St
         )?
         .execute(params![
             facts.id.as_str(),
-            facts.parent.as_ref().map(|parent| parent.conversation.as_str()),
+            facts.parent.as_ref().map(|parent| parent.session.as_str()),
             facts.parent.as_ref().map(|parent| signed(parent.seq)),
             facts.created_at,
             signed(facts.revision),
         ])?;
     write_facts(connection, connection.last_insert_rowid(), &facts, !facts.cli_sessions.is_empty())?;
-    let notice =
-        Notice { conversation: facts.id.clone(), end: TailState::Newest(0), revision: Some(facts.revision) };
+    let notice = Notice {
+        session: facts.id.clone(),
+        end: TailState::Newest(0),
+        revision: Some(facts.revision),
+        grown: None,
+    };
     Ok((facts, Some(notice)))
 }
 
@@ -71,13 +75,13 @@ pub(super) fn update(connection: &Connection, id: &SessionId, update: &SessionUp
     facts.revision = next_revision(connection)?;
     write_facts(connection, number, &facts, update.cli_session.is_some())?;
     let end = TailState::Newest(facts.newest);
-    let notice = Notice { conversation: id.clone(), end, revision: Some(facts.revision) };
+    let notice = Notice { session: id.clone(), end, revision: Some(facts.revision), grown: None };
     Ok((facts, Some(notice)))
 }
 
 pub(super) fn delete(connection: &Connection, id: &SessionId) -> Done<bool> {
     heads::settle(connection)?;
-    let Some((number, _)) = find_conversation(connection, "id = ?1", [id.as_str()])? else {
+    let Some((number, _)) = find_session(connection, "id = ?1", [id.as_str()])? else {
         return Ok((false, None));
     };
     let revision = next_revision(connection)?;
@@ -88,13 +92,24 @@ pub(super) fn delete(connection: &Connection, id: &SessionId) -> Done<bool> {
     connection
         .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'revision'")?
         .execute([signed(revision)])?;
-    Ok((true, Some(Notice { conversation: id.clone(), end: TailState::Deleted, revision: Some(revision) })))
+    let end = TailState::Deleted;
+    Ok((true, Some(Notice { session: id.clone(), end, revision: Some(revision), grown: None })))
 }
 
-pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> Done<Appended> {
+pub(super) fn append(
+    connection: &Connection,
+    append: &Append,
+    check: Check,
+    known: &KnownHeads,
+) -> Done<Appended> {
     append.check()?;
-    let id = &append.conversation;
-    let Some(head) = heads::head(connection, id.as_str())? else {
+    let id = &append.session;
+    let stamp = Stamp::now(connection)?;
+    let head = match known.get(id, stamp) {
+        Some(head) => Some(head),
+        None => heads::head(connection, id.as_str())?,
+    };
+    let Some(head) = head else {
         return Err(StoreError::NotFound(id.clone()).into());
     };
     let (number, before) = (head.number, head.newest);
@@ -105,7 +120,7 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
     // Looked up once: finding a prepared statement costs as much as a small insert.
     let mut insert = Insert::new(connection)?;
     for event in &append.events {
-        if let Some(seq) = known(connection, number, event)? {
+        if let Some(seq) = stored_before(connection, number, event)? {
             placed.push(Placed { seq, new: false });
             continue;
         }
@@ -116,7 +131,7 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
         insert.event(connection, number, newest, event)?;
         placed.push(Placed { seq: newest, new: true });
     }
-    if let Some(first) = insert.first_text {
+    if let Some(first) = insert.first_text.filter(|_| !head.has_unindexed) {
         index::fall_behind(connection, number, first)?;
     }
     if newest > before && head.mark != Some(check.to_stored()) {
@@ -127,6 +142,7 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
         ])?;
     }
     let appended = Appended { placed, newest, check };
+    let has_facts = facts.is_some();
     let revision = match facts {
         Some((mut facts, new_session)) => {
             heads::fall_behind(connection, number)?;
@@ -140,7 +156,18 @@ pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> 
         None if head.is_last_behind => None,
         None => Some(heads::fall_behind(connection, number)?),
     };
-    Ok((appended, Some(Notice { conversation: id.clone(), end: TailState::Newest(newest), revision })))
+    let grown = (!has_facts).then(|| Grown {
+        before: stamp,
+        after: stamp.later(connection),
+        head: Head {
+            number,
+            newest,
+            is_last_behind: true,
+            mark: Some(check.to_stored()),
+            has_unindexed: head.has_unindexed || insert.first_text.is_some(),
+        },
+    });
+    Ok((appended, Some(Notice { session: id.clone(), end: TailState::Newest(newest), revision, grown })))
 }
 
 pub(super) fn save_checkpoint(connection: &Connection, id: &SessionId, checkpoint: &Checkpoint) -> Done<()> {
@@ -172,13 +199,13 @@ fn updated_facts(connection: &Connection, append: &Append) -> Result<Option<(Sto
     if append.update.is_empty() {
         return Ok(None);
     }
-    let (_, mut facts) = existing(connection, &append.conversation)?;
+    let (_, mut facts) = existing(connection, &append.session)?;
     append.update.clone().apply(&mut facts)?;
     check_key(connection, &facts)?;
     Ok(Some((facts, append.update.cli_session.is_some())))
 }
 
-fn known(connection: &Connection, number: i64, event: &NewEvent) -> rusqlite::Result<Option<u64>> {
+fn stored_before(connection: &Connection, number: i64, event: &NewEvent) -> rusqlite::Result<Option<u64>> {
     let Some(client_id) = &event.client_id else { return Ok(None) };
     seq_of_client(connection, number, client_id)
 }
@@ -232,13 +259,13 @@ impl<'c> Insert<'c> {
 }
 
 fn existing(connection: &Connection, id: &SessionId) -> Result<(i64, StoredSession), Failure> {
-    let found = find_conversation(connection, "id = ?1", [id.as_str()])?;
+    let found = find_session(connection, "id = ?1", [id.as_str()])?;
     found.ok_or_else(|| StoreError::NotFound(id.clone()).into())
 }
 
 fn check_key(connection: &Connection, facts: &StoredSession) -> Result<(), Failure> {
     let Some(key) = facts.key.as_ref().filter(|_| !facts.archived) else { return Ok(()) };
-    let owner = find_conversation(connection, "key = ?1 AND archived = 0", [key])?;
+    let owner = find_session(connection, "key = ?1 AND archived = 0", [key])?;
     match owner {
         Some((_, owner)) if owner.id != facts.id => {
             Err(StoreError::KeyInUse { key: key.clone(), owner: owner.id }.into())

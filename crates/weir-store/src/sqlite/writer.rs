@@ -169,7 +169,7 @@ impl Writer {
         match done {
             Ok(()) => {
                 self.queue.health().note_success();
-                batch.into_iter().for_each(|write| write.acknowledge(self.queue.tails()));
+                batch.into_iter().for_each(|write| write.acknowledge(&self.queue));
             }
             Err(error) => {
                 let error = self.queue.database().error(error);

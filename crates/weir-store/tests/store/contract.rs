@@ -13,7 +13,7 @@ fn a_session_is_as_it_was_created() {
     on_each(|store| {
         let parent = create(store, "parent");
         let new = NewStoredSession {
-            parent: Some(Parent { conversation: parent, seq: 7 }),
+            parent: Some(Parent { session: parent, seq: 7 }),
             facts: SessionUpdate {
                 key: Some(Some("flow::node".to_owned())),
                 title: Some(Some("Fix the parser".to_owned())),
@@ -226,7 +226,7 @@ fn a_huge_event_is_kept_whole() {
 
 fn names(store: &dyn Store, query: ListQuery) -> (Vec<String>, bool) {
     let page = store.list(query).wait().unwrap();
-    (page.conversations.iter().map(|facts| facts.id.to_string()).collect(), page.more)
+    (page.sessions.iter().map(|facts| facts.id.to_string()).collect(), page.more)
 }
 
 #[test]
@@ -242,10 +242,10 @@ fn lists_by_last_change() {
 
         let first = store.list(ListQuery { limit: 2, ..Default::default() }).wait().unwrap();
         assert!(first.more);
-        let next = ListOrder::NewestBefore(first.conversations[1].revision);
+        let next = ListOrder::NewestBefore(first.sessions[1].revision);
         assert_eq!(names(store, ListQuery { order: next, ..Default::default() }), (vec!["a".into()], false));
 
-        let seen = first.conversations[0].revision;
+        let seen = first.sessions[0].revision;
         let since = ListQuery {
             order: ListOrder::ChangedAfter(seen),
             archived: Archived::With,

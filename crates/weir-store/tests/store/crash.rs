@@ -19,10 +19,10 @@ const WRITERS: u64 = 4;
 const ROUNDS: u64 = 12;
 
 /// The payload of event `seq` of a session: shows whether the event is complete.
-fn payload(conversation: &str, seq: u64) -> Vec<u8> {
+fn payload(session: &str, seq: u64) -> Vec<u8> {
     let mut random = Random::new(seq);
     let length = if random.below(50) == 0 { 200_000 } else { random.below(2_000) };
-    let mut text = format!("{conversation} {seq} ");
+    let mut text = format!("{session} {seq} ");
     while (text.len() as u64) < length {
         text.push(char::from(b'a' + u8::try_from(random.below(26)).unwrap()));
     }
@@ -50,10 +50,10 @@ fn child() {
 }
 
 fn write_forever(store: &dyn Store, writer: u64, seed: u64) {
-    let conversation = writer_id(writer);
-    let newest = match store.find(Lookup::Id(conversation.clone())).wait().unwrap() {
+    let session = writer_id(writer);
+    let newest = match store.find(Lookup::Id(session.clone())).wait().unwrap() {
         Some(facts) => facts.newest,
-        None => store.create(NewStoredSession::new(conversation.clone(), 1)).wait().unwrap().newest,
+        None => store.create(NewStoredSession::new(session.clone(), 1)).wait().unwrap().newest,
     };
     let mut random = Random::new(seed * WRITERS + writer);
     let mut next = newest + 1;
@@ -62,13 +62,13 @@ fn write_forever(store: &dyn Store, writer: u64, seed: u64) {
         let events = (next..next + count).map(|seq| NewEvent {
             client_id: Some(format!("m{seq}")),
             search_text: Some(format!("word{seq}")),
-            ..NewEvent::new(1, "line", payload(conversation.as_str(), seq))
+            ..NewEvent::new(1, "line", payload(session.as_str(), seq))
         });
-        let stored = store.append(Append::new(conversation.clone(), events.collect())).wait().unwrap();
+        let stored = store.append(Append::new(session.clone(), events.collect())).wait().unwrap();
         next += count;
         assert_eq!(stored.newest, next - 1);
         // One call, so that the line is complete or missing.
-        let line = format!("ack {conversation} {}\n", stored.newest);
+        let line = format!("ack {session} {}\n", stored.newest);
         if std::io::stdout().lock().write_all(line.as_bytes()).is_err() {
             return;
         }
@@ -98,8 +98,8 @@ fn what_was_acknowledged_survives_a_kill() {
         let mut random = Random::new(seed);
         let mut note = |line: String| {
             let Some((_, ack)) = line.split_once("ack ") else { return false };
-            let (conversation, seq) = ack.split_once(' ').unwrap();
-            acknowledged.insert(conversation.to_owned(), seq.parse().unwrap());
+            let (session, seq) = ack.split_once(' ').unwrap();
+            acknowledged.insert(session.to_owned(), seq.parse().unwrap());
             true
         };
         let mut left = random.below(120);
@@ -122,19 +122,14 @@ fn what_was_acknowledged_survives_a_kill() {
 fn check(folder: &Path, acknowledged: &HashMap<String, u64>) {
     let store = open(folder);
     store.check().wait().unwrap();
-    for (conversation, seq) in acknowledged {
-        let log = whole_log(&store, &id(conversation));
-        assert!(log.len() as u64 >= *seq, "{conversation}: {seq} acknowledged, {} there", log.len());
+    for (session, seq) in acknowledged {
+        let log = whole_log(&store, &id(session));
+        assert!(log.len() as u64 >= *seq, "{session}: {seq} acknowledged, {} there", log.len());
         for (place, stored) in log.iter().enumerate() {
-            assert!(
-                *stored == payload(conversation, place as u64 + 1),
-                "{conversation} {place} is incomplete"
-            );
+            assert!(*stored == payload(session, place as u64 + 1), "{session} {place} is incomplete");
         }
-        let last = SearchQuery {
-            conversation: Some(id(conversation)),
-            ..SearchQuery::new(format!("\"word{}\"", log.len()))
-        };
+        let last =
+            SearchQuery { session: Some(id(session)), ..SearchQuery::new(format!("\"word{}\"", log.len())) };
         assert_eq!(store.search(last).wait().unwrap().len(), usize::from(!log.is_empty()));
     }
 }

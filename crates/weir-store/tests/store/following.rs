@@ -101,7 +101,7 @@ fn all_sessions_can_be_followed() {
         create(store, "two");
         assert_ne!(block_on(tail.changed(seen)), TailState::Closed);
         let query = ListQuery { order: ListOrder::ChangedAfter(seen), ..Default::default() };
-        let changed = store.list(query).wait().unwrap().conversations;
+        let changed = store.list(query).wait().unwrap().sessions;
         assert!(changed.iter().map(|facts| facts.id.as_str()).eq(["one", "two"]));
     });
 }

@@ -47,7 +47,7 @@ fn a_sound_file_passes_the_check_during_writes() {
         }
     });
     let report = check_file(&path).unwrap();
-    assert_eq!((report.conversations, report.events, report.format), (2, 252, report.newest_format));
+    assert_eq!((report.sessions, report.events, report.format), (2, 252, report.newest_format));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_backup_during_writes_is_of_one_moment() {
             let target = folder.path().join(format!("backup-{number}"));
             let done = back_up(&path, &target).unwrap();
             assert_eq!(problems(&target), Vec::<String>::new());
-            assert!(done.events >= 52 && done.conversations == 2);
+            assert!(done.events >= 52 && done.sessions == 2);
         }
     });
     #[cfg(unix)]

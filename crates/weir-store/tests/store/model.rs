@@ -84,8 +84,8 @@ fn appends() -> impl Strategy<Value = Append> {
     let no_update = Just(SessionUpdate::default());
     let update = prop_oneof![3 => no_update, 1 => updates()];
     (ids(), prop::collection::vec(events(), 0..5), prop::option::weighted(0.2, 0..6_u64), update).prop_map(
-        |(conversation, events, expected_newest, update)| Append {
-            conversation,
+        |(session, events, expected_newest, update)| Append {
+            session,
             events,
             expected_newest,
             update,
@@ -99,8 +99,8 @@ fn reads() -> impl Strategy<Value = ReadQuery> {
     let range = prop_oneof![seq.clone().prop_map(EventRange::After), seq.prop_map(EventRange::Before)];
     let label = labels().prop_map(|labels| labels.into_iter().next());
     (ids(), range, 0..6_usize, 0..80_usize, label).prop_map(
-        |(conversation, range, max_events, max_bytes, label)| ReadQuery {
-            conversation,
+        |(session, range, max_events, max_bytes, label)| ReadQuery {
+            session,
             range,
             max_events,
             max_bytes,
@@ -127,8 +127,8 @@ fn calls() -> impl Strategy<Value = Call> {
         Just(Lookup::Key("k1".to_owned())),
         Just(Lookup::CliSession("s1".to_owned())),
     ];
-    let searches = (words(), prop::option::of(ids())).prop_map(|(text, conversation)| SearchQuery {
-        conversation,
+    let searches = (words(), prop::option::of(ids())).prop_map(|(text, session)| SearchQuery {
+        session,
         limit: 1_000,
         ..SearchQuery::new(text)
     });
@@ -158,7 +158,7 @@ fn without_revision(facts: StoredSession) -> StoredSession {
 
 fn list(store: &dyn Store, query: ListQuery, order: Order) -> Result<SessionPage, StoreError> {
     let all = ListQuery { archived: Archived::With, limit: 100, ..ListQuery::default() };
-    let all = store.list(all).wait()?.conversations;
+    let all = store.list(all).wait()?.sessions;
     let revision = |place: usize| all.get(place).map_or(0, |facts| facts.revision);
     let order = match order {
         Order::Newest => ListOrder::Newest,
@@ -166,7 +166,7 @@ fn list(store: &dyn Store, query: ListQuery, order: Order) -> Result<SessionPage
         Order::ChangedAfter(place) => ListOrder::ChangedAfter(revision(place)),
     };
     let mut page = store.list(ListQuery { order, ..query }).wait()?;
-    page.conversations = page.conversations.into_iter().map(without_revision).collect();
+    page.sessions = page.sessions.into_iter().map(without_revision).collect();
     Ok(page)
 }
 
@@ -192,8 +192,7 @@ fn answer(store: &dyn Store, call: Call) -> String {
         })),
         // The order and the snippets differ between stores.
         Call::Search(query) => describe(store.search(query).wait().map(|hits| {
-            let mut places: Vec<_> =
-                hits.into_iter().map(|hit| (hit.conversation, hit.title, hit.seq)).collect();
+            let mut places: Vec<_> = hits.into_iter().map(|hit| (hit.session, hit.title, hit.seq)).collect();
             places.sort();
             places
         })),

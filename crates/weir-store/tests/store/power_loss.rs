@@ -15,15 +15,15 @@ struct Seen {
 }
 
 /// Appends events, and returns what a viewer has seen after each.
-fn grow(store: &SqliteStore, conversation: &SessionId, name: &str, events: usize) -> Vec<Seen> {
+fn grow(store: &SqliteStore, session: &SessionId, name: &str, events: usize) -> Vec<Seen> {
     let mut seen = Vec::new();
     for number in 0..events {
-        let newest = append(store, conversation, &[&format!("{name} {number}")]);
-        let check = store.check_at(conversation.clone(), newest).wait().unwrap();
+        let newest = append(store, session, &[&format!("{name} {number}")]);
+        let check = store.check_at(session.clone(), newest).wait().unwrap();
         assert!(check.is_some());
         // As it is sent to a client.
         let text = Cursor::new(store.epoch(), newest, check).to_string();
-        seen.push(Seen { cursor: text.parse().unwrap(), log: whole_log(store, conversation) });
+        seen.push(Seen { cursor: text.parse().unwrap(), log: whole_log(store, session) });
     }
     seen
 }
@@ -46,9 +46,9 @@ fn hold_back(folder: &Path) -> rusqlite::Connection {
     reader
 }
 
-fn resume(store: &SqliteStore, conversation: &SessionId, cursor: &Cursor) -> Resume {
-    let newest = whole_log(store, conversation).len() as u64;
-    let check = store.check_at(conversation.clone(), cursor.seq).wait().unwrap();
+fn resume(store: &SqliteStore, session: &SessionId, cursor: &Cursor) -> Resume {
+    let newest = whole_log(store, session).len() as u64;
+    let check = store.check_at(session.clone(), cursor.seq).wait().unwrap();
     Cursor::resume(Some(cursor), store.epoch(), newest, check)
 }
 

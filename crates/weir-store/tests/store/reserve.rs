@@ -19,19 +19,19 @@ fn open(disk: &Path) -> Result<SqliteStore, StoreError> {
 }
 
 /// Appends until it is refused; returns the number of events.
-fn append_until_full(store: &dyn Store, conversation: &SessionId) -> u64 {
+fn append_until_full(store: &dyn Store, session: &SessionId) -> u64 {
     let text = "words ".repeat(3_000);
     loop {
-        match store.append(Append::new(conversation.clone(), vec![searchable(&text)])).wait() {
+        match store.append(Append::new(session.clone(), vec![searchable(&text)])).wait() {
             Ok(_) => {}
-            Err(StoreError::Full(_)) => return whole_log(store, conversation).len() as u64,
+            Err(StoreError::Full(_)) => return whole_log(store, session).len() as u64,
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-fn essential(conversation: &SessionId) -> Append {
-    Append { essential: true, ..Append::new(conversation.clone(), vec![event("the end")]) }
+fn essential(session: &SessionId) -> Append {
+    Append { essential: true, ..Append::new(session.clone(), vec![event("the end")]) }
 }
 
 fn is_full(store: &dyn Store) -> bool {
@@ -68,7 +68,7 @@ fn essential_writes_succeed_and_everything_else_is_refused() {
     assert!(store.update(two.clone(), archived).wait().unwrap().archived);
     // Everything can be read, and indexed texts are found.
     assert_eq!(whole_log(&store, &one).len() as u64, stored + 20);
-    assert_eq!(store.list(ListQuery::default()).wait().unwrap().conversations.len(), 1);
+    assert_eq!(store.list(ListQuery::default()).wait().unwrap().sessions.len(), 1);
     store.search(SearchQuery::new("words")).wait().unwrap();
     assert!(is_full(&store));
     empty(&disk);

@@ -6,7 +6,7 @@ use crate::support::{create, id, on_each, open_unsynced, searchable, turn_into_f
 
 fn found(store: &dyn Store, text: &str) -> Vec<(String, u64)> {
     let hits = store.search(SearchQuery::new(text)).wait().unwrap();
-    let mut places: Vec<_> = hits.into_iter().map(|hit| (hit.conversation.to_string(), hit.seq)).collect();
+    let mut places: Vec<_> = hits.into_iter().map(|hit| (hit.session.to_string(), hit.seq)).collect();
     places.sort();
     places
 }
@@ -16,11 +16,11 @@ fn fill(store: &dyn Store) {
         ("one", ["Fix the parser in foo_bar.rs", "The parser works now, isn't it?"]),
         ("two", ["Schöne Grüße from the parsing team", "DELETE FROM \"events\" WHERE x = 'y'"]),
     ] {
-        let conversation = create(store, name);
+        let session = create(store, name);
         let title = SessionUpdate { title: Some(Some(name.to_uppercase())), ..Default::default() };
-        store.update(conversation.clone(), title).wait().unwrap();
+        store.update(session.clone(), title).wait().unwrap();
         let events = texts.map(searchable).to_vec();
-        store.append(Append::new(conversation, events)).wait().unwrap();
+        store.append(Append::new(session, events)).wait().unwrap();
     }
 }
 
@@ -89,7 +89,7 @@ fn hits_have_a_location_and_a_snippet() {
     assert!(hits.is_empty(), "ß is a letter of its own");
     let hits = store.search(SearchQuery::new("schone parsing")).wait().unwrap();
     let [hit] = hits.as_slice() else { panic!("{hits:?}") };
-    assert_eq!((hit.conversation.as_str(), hit.title.as_deref(), hit.seq), ("two", Some("TWO"), 1));
+    assert_eq!((hit.session.as_str(), hit.title.as_deref(), hit.seq), ("two", Some("TWO"), 1));
     let marked: Vec<_> = hit.snippet.marks.iter().map(|mark| &hit.snippet.text[mark.clone()]).collect();
     assert_eq!(marked, ["Schöne", "parsing"]);
 }
@@ -119,7 +119,7 @@ fn sessions_are_listed_by_the_text_of_their_events() {
         let listed = |text: &str| {
             let query = ListQuery { text: Some(text.to_owned()), ..ListQuery::default() };
             let page = store.list(query).wait().unwrap();
-            page.conversations.iter().map(|facts| facts.id.to_string()).collect::<Vec<_>>()
+            page.sessions.iter().map(|facts| facts.id.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(listed("grüße"), ["two"]);
         assert_eq!(listed("pars"), ["two", "one"]);
@@ -133,7 +133,7 @@ fn sessions_are_listed_by_the_text_of_their_events() {
 fn one_session_can_be_searched() {
     on_each(|store| {
         fill(store);
-        let query = |name| SearchQuery { conversation: Some(id(name)), ..SearchQuery::new("pars") };
+        let query = |name| SearchQuery { session: Some(id(name)), ..SearchQuery::new("pars") };
         assert_eq!(store.search(query("one")).wait().unwrap().len(), 2);
         assert_eq!(store.search(query("two")).wait().unwrap().len(), 1);
         assert_eq!(store.search(query("none")).wait().unwrap().len(), 0);

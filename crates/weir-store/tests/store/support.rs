@@ -49,9 +49,9 @@ pub(crate) fn searchable(text: &str) -> NewEvent {
     NewEvent { search_text: Some(text.to_owned()), ..event(text) }
 }
 
-pub(crate) fn append(store: &dyn Store, conversation: &SessionId, payloads: &[&str]) -> u64 {
+pub(crate) fn append(store: &dyn Store, session: &SessionId, payloads: &[&str]) -> u64 {
     let events = payloads.iter().map(|payload| event(payload)).collect();
-    store.append(Append::new(conversation.clone(), events)).wait().unwrap().newest
+    store.append(Append::new(session.clone(), events)).wait().unwrap().newest
 }
 
 pub(crate) fn payloads(page: &EventPage) -> Vec<String> {
@@ -59,10 +59,10 @@ pub(crate) fn payloads(page: &EventPage) -> Vec<String> {
 }
 
 /// The whole log, page by page. Also checks that its numbers have no gaps.
-pub(crate) fn whole_log(store: &dyn Store, conversation: &SessionId) -> Vec<Vec<u8>> {
+pub(crate) fn whole_log(store: &dyn Store, session: &SessionId) -> Vec<Vec<u8>> {
     let mut log = Vec::new();
     loop {
-        let page = store.read(ReadQuery::after(conversation.clone(), log.len() as u64)).wait().unwrap();
+        let page = store.read(ReadQuery::after(session.clone(), log.len() as u64)).wait().unwrap();
         for event in page.events {
             assert_eq!(event.seq, log.len() as u64 + 1);
             log.push(event.payload);

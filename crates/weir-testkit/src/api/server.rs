@@ -151,7 +151,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         if state.stopped {
             return;
         }
-        // A client that is gone before it was accepted is no reason to stop.
+        // A client that is gone before it was accepted is not a reason to stop.
         let Ok(stream) = stream else { continue };
         let Ok(for_thread) = stream.try_clone() else { continue };
         state.next_connection += 1;

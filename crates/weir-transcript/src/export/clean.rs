@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use weir_base::text;
+
 /// Removes terminal sequences and control characters. If a line was overwritten with carriage returns, the last
 /// version is kept.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
@@ -49,16 +51,12 @@ fn skip_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 
 /// The text on one line.
 pub(super) fn one_line(text: &str) -> String {
-    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    text::one_line(&plain(text))
 }
 
 /// The text on one line, cut after `max` characters.
 pub(super) fn short(text: &str, max: usize) -> String {
-    let line = one_line(text);
-    match line.char_indices().nth(max) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    text::shorten(&one_line(text), max).into_owned()
 }
 
 /// A code fence that nothing in the text can close.

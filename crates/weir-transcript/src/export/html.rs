@@ -5,49 +5,26 @@ use std::fmt::{self, Write};
 use weir_base::html::escape;
 
 use super::clean::{one_line, plain};
+use super::format::Format;
 use super::outline::Item;
 use super::parts::{Finder, ToolParts, Totals};
 use super::rich_text::to_html;
-use super::walk::{Passage, walk};
 use super::words;
-use crate::view::{BlockState, Entry, EntryBody, Notice, ToolCall, ToolDetail, UserEntry, UserSource, View};
+use crate::view::{
+    BlockState, Entry, EntryBody, Notice, ToolCall, ToolDetail, Turn, UserEntry, UserSource, View,
+};
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing is loaded and nothing runs, even if something gets past the escaping.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
-    head(view, output)?;
-    part(view, walk(view), output)?;
-    foot(view, &Totals::of(&view.files), output)
-}
-
-/// Everything before the entries.
-pub(super) fn head(view: &View, output: &mut dyn Write) -> fmt::Result {
-    Writer::new(view, output).head()
-}
-
-/// A part of the session. The passages belong to this view.
-pub(super) fn part<'v>(view: &'v View, passages: Vec<Passage<'v>>, output: &mut dyn Write) -> fmt::Result {
-    Writer::new(view, output).passages(passages)
-}
-
-/// Everything after the entries.
-pub(super) fn foot(view: &View, files: &Totals, output: &mut dyn Write) -> fmt::Result {
-    Writer::new(view, output).foot(files)
-}
-
-struct Writer<'w, 'v> {
+pub(super) struct Writer<'w, 'v> {
     output: &'w mut dyn Write,
     view: &'v View,
     finder: Finder<'v>,
 }
 
-impl<'w, 'v> Writer<'w, 'v> {
-    fn new(view: &'v View, output: &'w mut dyn Write) -> Self {
-        Self { output, view, finder: Finder::new(view) }
-    }
-
+impl<'v> Format<'v> for Writer<'_, 'v> {
     fn head(&mut self) -> fmt::Result {
         let title = words::title(self.view);
         let title = escape(&title);
@@ -76,20 +53,8 @@ impl<'w, 'v> Writer<'w, 'v> {
         Ok(())
     }
 
-    fn passages(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
-        for passage in passages {
-            match passage {
-                Passage::UnaskedTurn(begun) => {
-                    writeln!(self.output, "<p class=\"notice\">Claude {}</p>", escape(&begun))?;
-                }
-                Passage::Item(item) => self.item(&item)?,
-                Passage::TurnEnd(turn, words) => {
-                    let class = if turn.state.is_error() { "turn bad" } else { "turn" };
-                    writeln!(self.output, "<p class=\"{class}\">{}</p>", escape(&words))?;
-                }
-            }
-        }
-        Ok(())
+    fn unasked_turn(&mut self, words: &str) -> fmt::Result {
+        writeln!(self.output, "<p class=\"notice\">Claude {}</p>", escape(words))
     }
 
     fn item(&mut self, item: &Item<'v>) -> fmt::Result {
@@ -129,6 +94,47 @@ impl<'w, 'v> Writer<'w, 'v> {
                 self.folded("tool", &summary, |writer| writer.block(&plain(&unknown.raw)))
             }
         }
+    }
+
+    fn turn_end(&mut self, turn: &Turn, words: &str) -> fmt::Result {
+        let class = if turn.state.is_error() { "turn bad" } else { "turn" };
+        writeln!(self.output, "<p class=\"{class}\">{}</p>", escape(words))
+    }
+
+    fn foot(&mut self, files: &Totals) -> fmt::Result {
+        writeln!(self.output, "</main>\n<footer>")?;
+        if !files.rows().is_empty() {
+            writeln!(self.output, "<h2>Files changed</h2>\n<ul class=\"files\">")?;
+            for (path, added, removed) in files.rows() {
+                let path = one_line(path);
+                writeln!(
+                    self.output,
+                    "<li><code>{}</code> <ins>+{added}</ins> <del>−{removed}</del></li>",
+                    escape(&path)
+                )?;
+            }
+            writeln!(self.output, "</ul>")?;
+        }
+        for list in self.view.todos.iter().filter(|list| !list.items.is_empty()) {
+            writeln!(self.output, "<h2>To do</h2>\n<ul class=\"todos\">")?;
+            for todo in &list.items {
+                let (class, mark) = match todo.status.as_str() {
+                    "completed" => ("done", "✓"),
+                    "in_progress" => ("now", "▸"),
+                    _ => ("open", "○"),
+                };
+                writeln!(self.output, "<li class=\"{class}\">{mark} {}</li>", escape(&one_line(&todo.text)))?;
+            }
+            writeln!(self.output, "</ul>")?;
+        }
+        self.costs()?;
+        writeln!(self.output, "</footer>\n</body>\n</html>")
+    }
+}
+
+impl<'w, 'v> Writer<'w, 'v> {
+    pub(super) fn new(view: &'v View, output: &'w mut dyn Write) -> Self {
+        Self { output, view, finder: Finder::new(view) }
     }
 
     fn notice(&mut self, notice: &Notice) -> fmt::Result {
@@ -201,8 +207,7 @@ impl<'w, 'v> Writer<'w, 'v> {
             writeln!(self.output, "<p class=\"path\">{}</p>", escape(&one_line(&file.path)))?;
             self.diff(&plain(&file.diff))?;
         }
-        let asked = inside.iter().any(|item| matches!(&item.entry.body, EntryBody::User(_)));
-        if let Some(prompt) = parts.agent.and_then(|agent| agent.prompt.as_deref()).filter(|_| !asked) {
+        if let Some(prompt) = parts.shown_prompt(inside) {
             let prompt = plain(prompt);
             writeln!(
                 self.output,
@@ -279,36 +284,6 @@ impl<'w, 'v> Writer<'w, 'v> {
             write!(self.output, "<{tag}>{}\n</{tag}>", escape(line))?;
         }
         writeln!(self.output, "</pre>")
-    }
-
-    fn foot(&mut self, files: &Totals) -> fmt::Result {
-        writeln!(self.output, "</main>\n<footer>")?;
-        if !files.rows().is_empty() {
-            writeln!(self.output, "<h2>Files changed</h2>\n<ul class=\"files\">")?;
-            for (path, added, removed) in files.rows() {
-                let path = one_line(path);
-                writeln!(
-                    self.output,
-                    "<li><code>{}</code> <ins>+{added}</ins> <del>−{removed}</del></li>",
-                    escape(&path)
-                )?;
-            }
-            writeln!(self.output, "</ul>")?;
-        }
-        for list in self.view.todos.iter().filter(|list| !list.items.is_empty()) {
-            writeln!(self.output, "<h2>To do</h2>\n<ul class=\"todos\">")?;
-            for todo in &list.items {
-                let (class, mark) = match todo.status.as_str() {
-                    "completed" => ("done", "✓"),
-                    "in_progress" => ("now", "▸"),
-                    _ => ("open", "○"),
-                };
-                writeln!(self.output, "<li class=\"{class}\">{mark} {}</li>", escape(&one_line(&todo.text)))?;
-            }
-            writeln!(self.output, "</ul>")?;
-        }
-        self.costs()?;
-        writeln!(self.output, "</footer>\n</body>\n</html>")
     }
 
     fn costs(&mut self) -> fmt::Result {

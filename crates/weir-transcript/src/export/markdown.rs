@@ -5,48 +5,20 @@ use std::fmt::{self, Write};
 use weir_base::html::escape;
 
 use super::clean::{fence, one_line, plain};
+use super::format::Format;
 use super::outline::Item;
 use super::parts::{Finder, ToolParts, Totals};
 use super::rich_text::safe_markdown;
-use super::walk::{Passage, walk};
 use super::words;
-use crate::view::{BlockState, Entry, EntryBody, ToolCall, ToolDetail, UserEntry, UserSource, View};
+use crate::view::{BlockState, Entry, EntryBody, ToolCall, ToolDetail, Turn, UserEntry, UserSource, View};
 
-pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
-    head(view, output)?;
-    part(view, walk(view), output)?;
-    foot(view, &Totals::of(&view.files), output)
-}
-
-/// Everything before the entries.
-pub(super) fn head(view: &View, output: &mut dyn Write) -> fmt::Result {
-    Writer::new(view, output).head()
-}
-
-/// A part of the session. The passages belong to this view.
-pub(super) fn part<'v>(view: &'v View, passages: Vec<Passage<'v>>, output: &mut dyn Write) -> fmt::Result {
-    Writer::new(view, output).passages(passages)
-}
-
-/// Everything after the entries.
-pub(super) fn foot(view: &View, files: &Totals, output: &mut dyn Write) -> fmt::Result {
-    let mut writer = Writer::new(view, output);
-    writer.files(files)?;
-    writer.todos()?;
-    writer.costs()
-}
-
-struct Writer<'w, 'v> {
+pub(super) struct Writer<'w, 'v> {
     output: &'w mut dyn Write,
     view: &'v View,
     finder: Finder<'v>,
 }
 
-impl<'w, 'v> Writer<'w, 'v> {
-    fn new(view: &'v View, output: &'w mut dyn Write) -> Self {
-        Self { output, view, finder: Finder::new(view) }
-    }
-
+impl<'v> Format<'v> for Writer<'_, 'v> {
     fn head(&mut self) -> fmt::Result {
         writeln!(self.output, "# {}\n", literal(&words::title(self.view)))?;
         for (name, value) in words::facts(self.view) {
@@ -59,15 +31,8 @@ impl<'w, 'v> Writer<'w, 'v> {
         Ok(())
     }
 
-    fn passages(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
-        for passage in passages {
-            match passage {
-                Passage::UnaskedTurn(begun) => writeln!(self.output, "\n*Claude {}*", literal(&begun))?,
-                Passage::Item(item) => self.item(&item)?,
-                Passage::TurnEnd(_, words) => writeln!(self.output, "\n*Turn: {}*", literal(&words))?,
-            }
-        }
-        Ok(())
+    fn unasked_turn(&mut self, words: &str) -> fmt::Result {
+        writeln!(self.output, "\n*Claude {}*", literal(words))
     }
 
     fn item(&mut self, item: &Item<'v>) -> fmt::Result {
@@ -103,6 +68,22 @@ impl<'w, 'v> Writer<'w, 'v> {
                 self.folded(summary.trim(), |writer| writer.fenced("text", &plain(&unknown.raw)))
             }
         }
+    }
+
+    fn turn_end(&mut self, _: &Turn, words: &str) -> fmt::Result {
+        writeln!(self.output, "\n*Turn: {}*", literal(words))
+    }
+
+    fn foot(&mut self, files: &Totals) -> fmt::Result {
+        self.files(files)?;
+        self.todos()?;
+        self.costs()
+    }
+}
+
+impl<'w, 'v> Writer<'w, 'v> {
+    pub(super) fn new(view: &'v View, output: &'w mut dyn Write) -> Self {
+        Self { output, view, finder: Finder::new(view) }
     }
 
     fn speaker(&mut self, name: &str, entry: &Entry) -> fmt::Result {
@@ -156,8 +137,7 @@ impl<'w, 'v> Writer<'w, 'v> {
             writeln!(self.output, "\n{} +{} −{}", code(&one_line(&file.path)), file.added, file.removed)?;
             self.fenced("diff", &plain(&file.diff))?;
         }
-        let asked = inside.iter().any(|item| matches!(&item.entry.body, EntryBody::User(_)));
-        if let Some(prompt) = parts.agent.and_then(|agent| agent.prompt.as_deref()).filter(|_| !asked) {
+        if let Some(prompt) = parts.shown_prompt(inside) {
             writeln!(self.output, "\n**Task**")?;
             self.quoted(prompt)?;
         }

@@ -5,10 +5,11 @@
 //! scripts, and a page loads nothing from elsewhere.
 //!
 //! `outline` nests the entries, `walk` orders them, `parts` collects what to show of a tool call, `words`
-//! formats states, times and amounts, `clean` sanitises text, `markdown` and `html` write the two formats,
-//! `stream` exports a session that does not fit in memory.
+//! formats states, times and amounts, `clean` sanitises text, `format` says what a format is, `markdown` and
+//! `html` are the two, `stream` exports a session that does not fit in memory.
 
 mod clean;
+mod format;
 mod html;
 mod markdown;
 mod outline;
@@ -21,7 +22,8 @@ mod words;
 use std::fmt;
 
 pub(crate) use clean::plain;
-pub use stream::{ExportForm, Exporter};
+pub use format::ExportForm;
+pub use stream::Exporter;
 
 use crate::view::View;
 
@@ -37,7 +39,7 @@ use crate::view::View;
 /// # Ok::<(), std::fmt::Error>(())
 /// ```
 pub fn markdown(view: &View, output: &mut dyn fmt::Write) -> fmt::Result {
-    markdown::write(view, output)
+    ExportForm::Markdown.write(view, output)
 }
 
 /// Writes a session as one HTML file, without scripts, light or dark as the reader prefers.
@@ -45,5 +47,5 @@ pub fn markdown(view: &View, output: &mut dyn fmt::Write) -> fmt::Result {
 /// # Errors
 /// Errors of the output.
 pub fn html(view: &View, output: &mut dyn fmt::Write) -> fmt::Result {
-    html::write(view, output)
+    ExportForm::Html.write(view, output)
 }

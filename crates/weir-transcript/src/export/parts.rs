@@ -76,6 +76,12 @@ fn title(tool: &ToolCall) -> &str {
 }
 
 impl ToolParts<'_> {
+    /// What a sub-agent was asked, unless its entries show it.
+    pub(super) fn shown_prompt(&self, inside: &[Item<'_>]) -> Option<&str> {
+        let is_user = |item: &Item<'_>| matches!(item.entry.body, EntryBody::User(_));
+        self.agent?.prompt.as_deref().filter(|_| !inside.iter().any(is_user))
+    }
+
     /// The tool's output, unless something else shows it: a diff, or the text of a sub-agent. For a sub-agent
     /// in the background, the output only says that it was started.
     pub(super) fn shown_output(&self, inside: &[Item<'_>]) -> Option<&str> {

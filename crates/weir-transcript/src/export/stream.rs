@@ -7,9 +7,9 @@ use std::fmt;
 
 use weir_wire::{ToolUseId, TurnId};
 
+use super::format::ExportForm;
 use super::parts::Totals;
-use super::walk::{Passage, Walk};
-use super::{html, markdown};
+use super::walk::Walk;
 use crate::view::{AgentState, BlockState, Change, Entry, EntryBody, EntryId, Status, View};
 
 /// Minimum number of entries that are written at once.
@@ -18,15 +18,6 @@ const MIN_ENTRIES: usize = 64;
 const MAX_ENTRIES: usize = 4096;
 /// Maximum number of bytes of text held.
 const MAX_BYTES: usize = 16 << 20;
-
-/// The format of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportForm {
-    /// See [`super::markdown()`].
-    Markdown,
-    /// See [`super::html()`].
-    Html,
-}
 
 /// Writes a session from its changes. It holds what can still change, and only a bounded part of that.
 ///
@@ -66,10 +57,7 @@ impl Exporter {
     /// # Errors
     /// Errors of the output.
     pub fn begin(form: ExportForm, facts: View, output: &mut dyn fmt::Write) -> Result<Self, fmt::Error> {
-        match form {
-            ExportForm::Markdown => markdown::head(&facts, output)?,
-            ExportForm::Html => html::head(&facts, output)?,
-        }
+        form.writer(&facts, output).head()?;
         let (pending, walk, files) = (View::default(), Walk::default(), Totals::default());
         let (min_entries, max_entries) = (MIN_ENTRIES, MAX_ENTRIES);
         Ok(Self { form, facts, pending, bytes: 0, walk, files, min_entries, max_entries })
@@ -107,11 +95,8 @@ impl Exporter {
     pub fn end(mut self, output: &mut dyn fmt::Write) -> fmt::Result {
         self.write(self.pending.entries.len(), output)?;
         let end = self.walk.end(&self.pending).into_iter().collect();
-        self.part(&self.pending, end, output)?;
-        match self.form {
-            ExportForm::Markdown => markdown::foot(&self.facts, &self.files, output),
-            ExportForm::Html => html::foot(&self.facts, &self.files, output),
-        }
+        self.form.writer(&self.pending, output).passages(end)?;
+        self.form.writer(&self.facts, output).foot(&self.files)
     }
 
     /// Writes the first entries and drops them.
@@ -119,7 +104,7 @@ impl Exporter {
         let rest = self.pending.entries.split_off(count);
         let mut walk = std::mem::take(&mut self.walk);
         let passages = walk.passages(&self.pending);
-        self.part(&self.pending, passages, output)?;
+        self.form.writer(&self.pending, output).passages(passages)?;
         self.walk = walk;
         let next = self.pending.entries.last().map(|entry| EntryId(entry.id.0 + 1));
         self.pending.entries.extend(rest);
@@ -136,18 +121,6 @@ impl Exporter {
         }
         self.bytes = 0;
         Ok(())
-    }
-
-    fn part<'v>(
-        &self,
-        view: &'v View,
-        passages: Vec<Passage<'v>>,
-        output: &mut dyn fmt::Write,
-    ) -> fmt::Result {
-        match self.form {
-            ExportForm::Markdown => markdown::part(view, passages, output),
-            ExportForm::Html => html::part(view, passages, output),
-        }
     }
 
     fn is_settled(&self, entry: &Entry) -> bool {
@@ -209,10 +182,7 @@ mod tests {
 
     fn whole(form: ExportForm, view: &View) -> String {
         let mut text = String::new();
-        match form {
-            ExportForm::Markdown => markdown::write(view, &mut text).unwrap(),
-            ExportForm::Html => html::write(view, &mut text).unwrap(),
-        }
+        form.write(view, &mut text).unwrap();
         text
     }
 

@@ -417,8 +417,5 @@ fn title(name: &str, input: RawJson<'_>) -> String {
     // line.
     let start = text.head(4 * MAX_TITLE_LENGTH).to_str();
     let line = start.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(MAX_TITLE_LENGTH) {
-        Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
-        None => line.to_owned(),
-    }
+    weir_base::text::shorten(line, MAX_TITLE_LENGTH).into_owned()
 }

@@ -56,10 +56,7 @@ impl Said {
 
     /// Removes the beginning, so that at most `max` bytes are left.
     pub(crate) fn keep_last(&mut self, max: usize) {
-        let mut cut = self.text.len().saturating_sub(max);
-        while !self.text.is_char_boundary(cut) {
-            cut += 1;
-        }
+        let cut = self.text.len() - weir_base::text::tail(&self.text, max).len();
         self.text.drain(..cut);
     }
 

@@ -36,7 +36,7 @@ pub struct Turn {
     pub models: Vec<ModelCost>,
 }
 
-/// Most turns wait for nobody.
+/// Most turns never wait for a person.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "signature required by serde")]
 fn is_zero(milliseconds: &u64) -> bool {
     *milliseconds == 0

@@ -33,6 +33,34 @@ fn a_tool_waits_runs_and_ends() {
 }
 
 #[test]
+fn durations_leave_out_the_time_of_a_person() {
+    let mut talk = TestSession::new();
+    talk.fold.set_time(1_000);
+    asks(talk.init(), "t", "Bash", &json!({"command": "make"}));
+    talk.fold.set_time(61_000);
+    answer(&mut talk, "r_t", RequestAnswer::Allow { answers: None }, "anna");
+    talk.fold.set_time(64_000);
+    talk.returns(None, "t", "made");
+    assert_eq!(talk.tool("t").duration_ms, Some(3_000), "how long the command ran");
+    assert_eq!(talk.view().turns[0].waited_ms, 60_000, "how long the turn stood still");
+}
+
+#[test]
+fn the_time_of_several_requests_is_counted_once() {
+    let mut talk = TestSession::new();
+    talk.fold.set_time(0);
+    asks(talk.init(), "first", "Bash", &json!({"command": "make"}));
+    talk.fold.set_time(10_000);
+    asks(&mut talk, "second", "Bash", &json!({"command": "make test"}));
+    talk.fold.set_time(20_000);
+    answer(&mut talk, "r_first", RequestAnswer::Allow { answers: None }, "anna");
+    assert_eq!(talk.view().turns[0].waited_ms, 0, "it still waits");
+    talk.fold.set_time(30_000);
+    talk.line(r#"{"type":"control_cancel_request","request_id":"r_second"}"#);
+    assert_eq!(talk.view().turns[0].waited_ms, 30_000);
+}
+
+#[test]
 fn the_first_answer_counts() {
     let mut talk = TestSession::new();
     asks(talk.init(), "t", "Bash", &json!({}));

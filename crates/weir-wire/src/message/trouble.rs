@@ -35,7 +35,7 @@ wire_struct! {
 wire_struct! {
     /// A copy of the transcript could not be written.
     MirrorErrorMessage {
-        /// Why.
+        /// What went wrong.
         required error: Text<'a> = "error",
         /// The session.
         optional session_id: IdRef<'a, CliSessionId> = "session_id",

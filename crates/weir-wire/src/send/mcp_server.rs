@@ -66,7 +66,7 @@ pub enum McpServerError {
     Invalid {
         /// The member.
         member: &'static str,
-        /// Why.
+        /// What is wrong with it.
         reason: String,
     },
     /// A server of this type cannot be described in a file.

@@ -232,12 +232,25 @@ export class App {
     showTheme(theme);
   }
 
+  /** The list makes way for the details where there is no room for both. */
+  get leftShown(): boolean {
+    return this.leftOpen && (this.roomy || !this.rightShown);
+  }
+
   toggleLeft(): void {
     if (isNarrow()) this.drawer = this.drawer === "left" ? null : "left";
-    else {
-      this.leftOpen = !this.leftOpen;
-      remember("left", this.leftOpen);
-    }
+    else this.#setLeft(!this.leftShown);
+  }
+
+  showLeft(): void {
+    if (isNarrow()) this.drawer = "left";
+    else this.#setLeft(true);
+  }
+
+  #setLeft(open: boolean): void {
+    this.leftOpen = open;
+    remember("left", open);
+    if (open && !this.leftShown) this.toggleRight();
   }
 
   toggleRight(tab?: PanelTab): void {

@@ -59,10 +59,7 @@ export function shortcut(app: App, event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
-    if (!app.leftOpen || app.drawer !== "left") {
-      app.leftOpen = true;
-      if (matchMedia("(max-width: 900px)").matches) app.drawer = "left";
-    }
+    app.showLeft();
     focusNow(() => document.getElementById("session-search"));
     return;
   }

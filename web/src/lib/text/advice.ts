@@ -4,7 +4,7 @@ import type { Turn } from "../api/schema.ts";
 
 export function adviceFor(status: number | null, error: string): string | null {
   if (status === 401 || status === 403 || /authentication|login|api key/i.test(error)) {
-    return "The CLI could not log in. Run “claude” in a terminal on the server and log in, or give the server a valid key, then send the message again.";
+    return "The CLI could not log in. Run `claude` in a terminal on the server and log in, or give the server a valid key, then send the message again.";
   }
   if (status === 429 || /rate.?limit/i.test(error)) {
     return "The account's rate limit is reached. Wait until it resets, then send the message again.";

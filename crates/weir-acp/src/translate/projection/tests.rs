@@ -16,6 +16,7 @@ fn info() -> SessionInfo {
         cwd: "/srv".into(),
         model: None,
         permission_mode: None,
+        effort: None,
         status: SessionStatus::Idle,
         background: false,
         waiting_for: weir_host::WaitingFor::default(),
@@ -36,8 +37,12 @@ fn info() -> SessionInfo {
     }
 }
 
+fn session() -> SessionId {
+    "s".parse().unwrap()
+}
+
 fn start() -> Projection {
-    Projection::from_the_beginning(Features::default(), Offer::default())
+    Projection::from_the_beginning(session(), Features::default(), Offer::default())
 }
 
 /// What an editor shows after these updates: the texts, and each call as it looks last.
@@ -50,8 +55,9 @@ struct Shown {
 }
 
 impl Shown {
-    fn take(&mut self, updates: Vec<SessionUpdate>) {
-        for update in updates {
+    fn take(&mut self, updates: Updates) {
+        for (agent, update) in updates {
+            assert_eq!(agent, None, "nobody asked for sessions of sub-agents");
             match &update {
                 SessionUpdate::AgentMessageChunk(chunk) | SessionUpdate::AgentThoughtChunk(chunk) => {
                     let ContentBlock::Text(text) = &chunk.content else { panic!("no text") };
@@ -142,7 +148,7 @@ fn an_editor_that_joins_hears_only_what_comes() {
     let capture = Capture::new("2.1.325", "interrupt-text");
     let capture = if capture.path.exists() { capture } else { Capture::all().unwrap().remove(0) };
     let (_, view) = live(&capture, |_| false);
-    let mut projection = Projection::from_now(Features::default(), Offer::default());
+    let mut projection = Projection::from_now(session(), Features::default(), Offer::default());
     let mut shown = Shown::default();
     shown.take(projection.snapshot(view.clone(), &info(), &HashSet::new()));
     assert_eq!(shown.said, "");

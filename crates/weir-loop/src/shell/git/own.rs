@@ -12,7 +12,7 @@ use weir_process::Environment;
 use super::{Git, GitError};
 use crate::state::write_atomically;
 
-/// Settings of a person that say how files are written, and that nobody can cheat with: the gates see the same.
+/// Settings of a person that say how files are written, and that cannot be used to cheat: the gates see the same.
 const KEPT: [&str; 8] = [
     "core.autocrlf",
     "core.eol",
@@ -145,7 +145,7 @@ impl OwnRepository {
             std::fs::write(folder.join("shallow"), shallow)?;
         }
         std::fs::copy(index, folder.join("index"))?;
-        // At last: without it this is no repository yet.
+        // Last: without it this is not a repository yet.
         write("HEAD", &format!("{commit}\n"))
     }
 }

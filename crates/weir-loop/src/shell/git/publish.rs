@@ -9,9 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use weir_git::{Change, Entry, LINK, SYMLINK, bytes_of};
+
 use super::person::CheckedOut;
 use super::swap::{Exchange, Swap, copy, is_same};
-use super::tree::{Change, Entry, LINK, SYMLINK, bytes_of};
 use super::{Git, GitError, remove};
 use crate::instant;
 use crate::state::write_atomically;
@@ -197,7 +198,7 @@ impl PersonTree<'_> {
         if now.as_deref() == Some(what.to) {
             return Ok(());
         }
-        let moved = || Stop::Waits(format!("{name} has moved: somebody else has set it to another commit"));
+        let moved = || Stop::Waits(format!("{name} has moved: someone else has set it to another commit"));
         if now.as_deref() != Some(what.from) {
             return Err(moved());
         }
@@ -396,7 +397,7 @@ pub(crate) fn short(branch: Option<&str>) -> &str {
     branch.map_or("HEAD", |branch| branch.trim_start_matches("refs/heads/"))
 }
 
-/// Whether a change is about a commit of another repository, which is no file.
+/// Whether a change is about a commit of another repository, which is not a file.
 fn is_link(change: &Change) -> bool {
     [&change.old, &change.new].into_iter().flatten().any(|entry| entry.mode == LINK)
 }

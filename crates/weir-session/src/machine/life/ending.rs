@@ -91,7 +91,7 @@ impl Machine {
         self.fail_requests(&error);
         self.forget_asks();
         // A CLI that ends by itself before it takes a message would do so again, forever. One that we ended on
-        // request is no reason to fail callers waiting for the next.
+        // request is not a reason to fail callers waiting for the next.
         let all = self.life.is_stopping() || has_failed;
         if all || self.life.plan != Plan::Close && !self.messages.has_sent() {
             self.give_up(&error, all, sink);

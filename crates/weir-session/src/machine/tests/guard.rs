@@ -16,7 +16,7 @@ fn verdict(host: &mut Host, tool: &str, input: &Value) -> Option<String> {
     }}));
     let answer = host.written.last().unwrap();
     assert_eq!(answer["response"]["request_id"], id.as_str(), "{answer}");
-    assert!(!host.asked.contains(&RequestId::new(id.as_str())), "nobody is asked");
+    assert!(!host.asked.contains(&RequestId::new(id.as_str())), "no one is asked");
     let specific = &answer["response"]["response"]["hookSpecificOutput"];
     match specific["permissionDecision"].as_str() {
         Some("deny") => Some(specific["permissionDecisionReason"].as_str().unwrap().to_owned()),

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 #[non_exhaustive]
 pub struct BackedUp {
     /// Number of sessions in it.
-    pub conversations: u64,
+    pub sessions: u64,
     /// Number of events in all sessions.
     pub events: u64,
     /// Its size in bytes.
@@ -38,8 +38,8 @@ pub fn back_up(path: &Path, target: &Path) -> Result<BackedUp, StoreError> {
     let partial = with_suffix(target, ".partial");
     copy_into(&database, &connection, &partial)?;
     let counted = crate::sqlite::open::Database { path: partial.clone() }.connect().and_then(|copy| {
-        let (conversations, events) = counts(&copy).map_err(|source| database.error(source))?;
-        Ok(BackedUp { conversations, events, bytes: length(&partial) })
+        let (sessions, events) = counts(&copy).map_err(|source| database.error(source))?;
+        Ok(BackedUp { sessions, events, bytes: length(&partial) })
     })?;
     std::fs::rename(&partial, target).map_err(|error| failed("write", target, error))?;
     sync(target)?;

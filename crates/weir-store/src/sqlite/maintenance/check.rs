@@ -21,7 +21,7 @@ pub struct FileReport {
     /// The format that this version writes. A file with an older one is upgraded when it is opened.
     pub newest_format: i64,
     /// Number of sessions.
-    pub conversations: u64,
+    pub sessions: u64,
     /// Number of events in all sessions.
     pub events: u64,
     /// Size of the file in bytes.
@@ -47,9 +47,9 @@ pub fn check_file(path: &Path) -> Result<FileReport, StoreError> {
         if problems.is_empty() && format == schema::VERSION {
             problems = broken_rules(&connection)?;
         }
-        let (conversations, events) = counts(&connection)?;
+        let (sessions, events) = counts(&connection)?;
         let newest_format = schema::VERSION;
-        Ok(FileReport { format, newest_format, conversations, events, bytes: length(path), problems })
+        Ok(FileReport { format, newest_format, sessions, events, bytes: length(path), problems })
     };
     report().map_err(|source| database.error(source))
 }
