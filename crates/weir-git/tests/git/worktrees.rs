@@ -62,7 +62,7 @@ async fn no_program_of_the_repository_runs() {
     assert_eq!(place.git(&["cat-file", "blob", &format!("{kept}:new.y")]), "new\n");
     let traced = std::fs::read_to_string(&trace).unwrap_or_default();
     // What the test itself has run with git is not meant.
-    assert!(traced.lines().all(|line| line.is_empty()), "{traced}");
+    assert!(traced.lines().all(str::is_empty), "{traced}");
 }
 
 #[tokio::test]
