@@ -150,6 +150,8 @@ describe("a call that never ran", () => {
     await endProcess(page);
     await card(page, label).waitFor({ state: "detached" });
     await until("it says so", async () => (await lines())[2] === "Run mkdir never not run");
+    // A message that arrives before the end of the stop is cancelled by it.
+    await page.getByText("Stopped: no process is left.").waitFor();
 
     await send(page, bash);
     await card(page, label).waitFor();

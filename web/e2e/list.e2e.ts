@@ -335,7 +335,7 @@ describe("finding text in a session", () => {
 });
 
 describe("the first visit", () => {
-  it("finds projects and sessions of the terminal, and continues one as a copy", async () => {
+  it("finds projects and sessions of the terminal, and continues one under its own id", async () => {
     const server = await serve();
     mkdirSync(join(server.root, "mill", ".git"), { recursive: true });
     // What a terminal leaves behind.
@@ -343,6 +343,8 @@ describe("the first visit", () => {
       cwd: server.root,
       env: { PATH: process.env["PATH"], HOME: join(server.folder, "home"), ANTHROPIC_API_KEY: "simulated" },
     });
+    const found = await server.api<{ sessions: { id: string }[] }>("GET", "v1/past-sessions");
+    const cli = found.sessions[0]?.id;
     const page = await open().visit(server, server.link);
     await page.getByRole("heading", { name: "Welcome to Weir" }).waitFor();
     const past = page.getByRole("region", { name: "From your terminal" });
@@ -355,5 +357,7 @@ describe("the first visit", () => {
     await said(page, "And a weir.").waitFor();
     expect(await said(page, "Four mills.").count()).toBe(1);
     expect(await page.title()).toMatch(/^Count the mills/);
+    const { sessions } = await server.api<{ sessions: SessionInfo[] }>("GET", "v1/sessions");
+    expect(sessions.map((info) => info.cli_session_id)).toEqual([cli]);
   });
 });

@@ -15,6 +15,7 @@ export function looksRight(screens: readonly BrowserContextOptions[]): void {
         const page = await show(state, serve, open(), options);
         expect(await violations(page)).toEqual([]);
         expect(await tooWide(page), "parts that are wider than their place").toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollTop), "the page itself is scrolled").toBe(0);
         expect(await outOfSight(page), "parts of the card that are out of sight").toEqual([]);
       });
     }

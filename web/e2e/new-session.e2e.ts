@@ -1,10 +1,12 @@
 // The dialog that creates a session.
 
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { linkTo, openAs, PHONE, said, screenshot, violations } from "./browser.ts";
+import type { SessionInfo } from "../src/lib/api/schema.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -63,6 +65,32 @@ describe("a new session", () => {
     await folder.fill(server.root);
     await dialog.getByRole("button", { name: "Start" }).click();
     await page.getByText("No messages yet.").waitFor();
+  });
+});
+
+describe("a new session in a git worktree", () => {
+  it("works in a folder and on a branch of its own, and says why it cannot", async () => {
+    const server = await serve();
+    const page = await open().visit(server, server.link);
+    const dialog = page.getByRole("dialog", { name: "New session" });
+    await page.getByRole("button", { name: "New session" }).first().click();
+    await dialog.getByText("Advanced").click();
+    await dialog.getByLabel("New branch").fill("try/one");
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await dialog.getByText("is not in a git repository").waitFor();
+    const env = { PATH: process.env["PATH"], GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: server.root, env });
+    git("init", "-q", "-b", "main");
+    git("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "-q", "--allow-empty", "-m", "Begin");
+    await dialog.getByLabel("New branch").fill("--force");
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await dialog.getByText("must not begin with `-`").waitFor();
+    await dialog.getByLabel("New branch").fill("try/one");
+    await dialog.getByLabel("First message").fill(script({ text: "The end." }));
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await said(page, "The end.").waitFor();
+    const { sessions } = await server.api<{ sessions: SessionInfo[] }>("GET", "v1/sessions");
+    expect(sessions.map((info) => info.cwd)).toEqual([join(server.root, ".weir/worktrees/try-one")]);
   });
 });
 

@@ -48,7 +48,7 @@ impl AcpAgent {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), AcpError> {
-        let outbox = Outbox::metered();
+        let outbox = Outbox::of_stream();
         let transport = lines::transport(input, output, outbox.clone());
         connection::serve(self, outbox, transport).await.map_err(|error| AcpError(error.to_string()))
     }

@@ -322,7 +322,7 @@ struct Gone;
 /// Why the server refused a request, as its problem details say.
 fn refusal(status: StatusCode, body: &str) -> String {
     let problem: Value = serde_json::from_str(body).unwrap_or_default();
-    let detail = problem["detail"].as_str().or_else(|| problem["title"].as_str());
+    let detail = ["detail", "title"].iter().find_map(|name| problem.get(name)?.as_str());
     match detail {
         Some(detail) => format!("the server refuses this: {detail}"),
         None => format!("the server refuses this: {status}"),

@@ -58,6 +58,11 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
     /// to other people.
     fn is_alone(&self) -> bool;
 
+    /// A session was deleted: what gave access to it has no use any more.
+    fn deleted(&self, session: &SessionId) {
+        let _ = session;
+    }
+
     /// Records that something was done.
     fn record(&self, action: &str, session: Option<&SessionId>, detail: Option<String>) {
         let _ = (action, session, detail);

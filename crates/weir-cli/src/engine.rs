@@ -14,7 +14,7 @@ use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 use weir_trust::TrustFile;
 
 use crate::fence::Fence;
-use crate::{folders, trust};
+use crate::{folders, trust, worktree};
 
 /// Name of the event log's file in a data folder.
 pub(crate) const DATABASE: &str = "weir.db";
@@ -98,6 +98,7 @@ impl Engine {
         });
         options.roots.clone_from(&self.roots);
         options.trust.clone_from(&self.trust);
+        options.worktree_setups = Some(worktree::setups_in(&self.data_directory));
         options.pool = self.pool.clone();
         options.spares = self.spares;
         options.crowded_wait = self.crowded_wait;

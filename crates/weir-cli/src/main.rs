@@ -19,6 +19,7 @@ mod machine;
 mod man;
 mod opts;
 mod replay;
+mod review;
 mod run;
 mod runtime;
 mod screen;
@@ -31,6 +32,7 @@ mod store;
 mod token;
 mod trust;
 mod version;
+mod worktree;
 
 use std::process::ExitCode;
 
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         opts::Command::Service(opts) => runtime::block_on(service::run(&opts.command)),
         opts::Command::Token(opts) => token::run(opts),
         opts::Command::Trust(opts) => trust::run(opts),
+        opts::Command::Worktree(opts) => runtime::block_on(worktree::run(opts)),
+        opts::Command::Review(opts) => runtime::block_on(review::run(opts)),
         opts::Command::Store(opts) => store::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),

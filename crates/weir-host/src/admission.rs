@@ -5,18 +5,18 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use weir_session::{PoolError, Pooled, Reservation, SessionError};
-use weir_transcript::{Failure, FailureKind, MessageState, Turn, TurnState};
+use weir_transcript::{Failure, FailureKind, MessageState, TurnState};
 use weir_wire::MessageId;
 
 use crate::billing::{Payment, SetAside};
 use crate::core::Lease;
-use crate::live_session::{LiveSession, Shortage, State};
+use crate::live_session::{Shortage, State};
 use crate::message::{Finished, StoredMessage};
 use crate::metrics::count;
 use crate::summary;
 
 /// How often to look again when no notice comes that something has become free.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why a message is not given to the CLI.
 #[derive(Debug)]
@@ -147,19 +147,6 @@ impl Lease {
             state.stopping > 0 || state.log.messages.is_unwanted(id) || state.log.messages.is_interrupted(id)
         };
         let _ = self.until(|state| has_reason(state).then_some(())).await;
-    }
-}
-
-impl LiveSession {
-    /// Charges the sender of the last message for turns that the agent began by itself. Does not wait.
-    pub(crate) fn charge_unasked(&self, state: &State, ended: &[Turn]) {
-        let unasked = ended.iter().filter(|turn| turn.messages.is_empty());
-        let cost: f64 = unasked.filter_map(|turn| turn.cost_usd).sum();
-        let (Some(billing), Some(payer)) = (self.core.billing.get(), &state.payer) else { return };
-        if cost > 0.0 {
-            let (billing, payer) = (Arc::clone(billing), payer.clone());
-            drop(tokio::task::spawn_blocking(move || billing.charge(&payer, cost)));
-        }
     }
 }
 

@@ -8,12 +8,13 @@ use std::sync::Arc;
 ///
 /// The host calls it from a thread that may block.
 pub trait Billing: Send + Sync + fmt::Debug {
-    /// Sets money aside for a turn.
+    /// Sets money aside for a turn: that of a message, or one that the agent has begun by itself, as when something in the
+    /// background has ended.
     fn reserve(&self, account: &str) -> Payment;
 
-    /// A turn for which no money was set aside has cost this much: one that the agent began by itself, as when
-    /// something in the background has ended.
-    fn charge(&self, account: &str, cost_usd: f64);
+    /// Something for which no money was set aside has cost this much: a turn that nobody asked for and that was refused, or
+    /// agents in the background that were cut off. None where it ran and the CLI did not say what it cost.
+    fn charge(&self, account: &str, cost_usd: Option<f64>);
 
     /// The turn for which money was set aside has ended with this cost; zero if it never began. None where it ran and the
     /// CLI did not say what it cost, as for a turn that was interrupted.

@@ -20,6 +20,7 @@ use crate::live_session::LiveSession;
 use crate::load::Source;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
+use crate::policy::Policy;
 use crate::steady_clock::SteadyClock;
 
 /// A session that is in memory, or is being brought there.
@@ -43,6 +44,8 @@ pub(crate) struct Core {
     is_closed: AtomicBool,
     /// Who pays for messages whose sender has an account.
     pub(crate) billing: OnceLock<Arc<dyn Billing>>,
+    /// What sessions may be like by now.
+    pub(crate) policy: OnceLock<Arc<dyn Policy>>,
     /// For the age of sessions.
     pub(crate) clock: SteadyClock,
     /// Whether the CLI could be used when this was last asked.
@@ -67,6 +70,7 @@ impl Core {
             is_shutting_down: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             billing: OnceLock::new(),
+            policy: OnceLock::new(),
             clock: SteadyClock::start(),
             cli: LastReport::default(),
             taking_over: Mutex::default(),

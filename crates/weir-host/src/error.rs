@@ -1,9 +1,11 @@
 //! Errors of the host.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_base::money::dollars;
+use weir_git::GitError;
 use weir_process::LockError;
 use weir_session::SessionError;
 use weir_store::{SessionId, StoreError};
@@ -26,6 +28,20 @@ pub enum HostError {
         /// Why it cannot be used.
         reason: String,
     },
+    /// A session is at work in the folder.
+    #[error("session {session} is at work in {cwd}; stop it first", cwd = .cwd.display())]
+    FolderInUse {
+        /// The folder.
+        cwd: PathBuf,
+        /// The session.
+        session: String,
+    },
+    /// Git failed or refused.
+    #[error("{0}")]
+    Git(Arc<GitError>),
+    /// The files or the command that a new worktree of the project gets.
+    #[error("the worktree was not set up and is removed again: {0}")]
+    Setup(String),
     /// The folder would now run something other than what the person has seen.
     #[error("the folder has changed since it was reviewed; review what it would run again")]
     FolderChanged,
@@ -76,6 +92,14 @@ pub enum HostError {
     /// The CLI keeps no such session.
     #[error("the CLI keeps no session {0} in a folder that sessions may work in")]
     NoSuchPast(String),
+    /// Another program runs the session.
+    #[error(
+        "the session is open in another program (process {pid}), such as a terminal; end it there first, or continue a copy"
+    )]
+    LiveElsewhere {
+        /// Its process.
+        pid: u32,
+    },
     /// There is no such message.
     #[error("no such message in this session")]
     NoSuchMessage,
@@ -136,6 +160,9 @@ impl HostError {
             Self::NotFound(_) => "session_not_found",
             Self::NoSuchKey(_) => "key_not_found",
             Self::Folder { .. } => "folder_not_allowed",
+            Self::FolderInUse { .. } => "folder_in_use",
+            Self::Setup(_) => "worktree_setup",
+            Self::Git(error) => git_code(error),
             Self::FolderChanged => "folder_changed",
             Self::Invalid(_) => "invalid",
             Self::KeyInUse { .. } => "key_in_use",
@@ -145,6 +172,7 @@ impl HostError {
             Self::BudgetExhausted { .. } => "budget_exhausted",
             Self::NotKept => "not_kept",
             Self::NoSuchPast(_) => "past_session_not_found",
+            Self::LiveElsewhere { .. } => "live_elsewhere",
             Self::NoSuchMessage => "message_not_found",
             Self::NotCancellable { .. } => "not_cancellable",
             Self::AlreadyAnswered { .. } => "already_answered",
@@ -167,6 +195,32 @@ impl HostError {
             Self::Leftovers(_) => "leftovers",
             Self::Failed(_) => "failed",
         }
+    }
+}
+
+/// The name of what git failed at.
+fn git_code(error: &GitError) -> &'static str {
+    match error {
+        GitError::Name(_) => "git_name",
+        GitError::NoRepository(_) | GitError::OtherRepository(_) => "no_repository",
+        GitError::NoCommit => "no_commit",
+        GitError::NoRevision(_) => "revision_not_found",
+        GitError::BranchExists(_) => "branch_exists",
+        GitError::NotOurs(_) => "worktree_not_found",
+        GitError::Uncommitted { .. } => "uncommitted_changes",
+        GitError::Nested(_) => "nested_repository",
+        GitError::NoChange(_) => "change_not_found",
+        GitError::Moved(_) | GitError::NoHunk { .. } => "file_changed",
+        GitError::Submodule(_) => "submodule",
+        GitError::NothingStaged => "nothing_staged",
+        GitError::NoMessage => "no_message",
+        _ => "git",
+    }
+}
+
+impl From<GitError> for HostError {
+    fn from(error: GitError) -> Self {
+        Self::Git(Arc::new(error))
     }
 }
 

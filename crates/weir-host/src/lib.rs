@@ -45,24 +45,31 @@ mod options;
 mod output;
 mod pages;
 mod past_messages;
+mod policy;
 mod recorder;
 mod replay;
 mod retention;
+mod review;
 mod settings;
 mod steady_clock;
 mod step;
 mod summary;
 mod transcript;
+mod unasked;
 mod viewer;
 mod watch;
 mod watch_event;
 mod work;
+mod worktree_setup;
 
 pub use billing::{Billing, Payment};
 pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
-pub use host::{CliReport, CliState, FolderReport, Host, PastSession, PastWork};
+pub use host::{
+    Adoption, CliReport, CliState, FolderEntry, FolderListing, FolderReport, GitState, Host, NewWorktree,
+    PastSession, PastWork, RemovedWorktree, WorktreeInfo, revert, review,
+};
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{
@@ -74,8 +81,13 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
+pub use policy::Policy;
 pub use retention::Retention;
-pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings};
+pub use review::{
+    CommitChanges, CommitMade, RevertChange, RevertedChange, Review, ReviewBase, ReviewFile, ReviewHunk,
+    ReviewQuery, ReviewStatus, StageChanges,
+};
+pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings, is_of_owner};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};
 pub use watch_event::{
@@ -84,3 +96,4 @@ pub use watch_event::{
 pub use weir_session::{Decision, Effort, SessionSpec};
 pub use weir_store::{Cursor, Hit, SearchQuery, SessionId, Snippet, Space, StoreError, Usage};
 pub use weir_transcript::{Failure, FailureKind, MessageState};
+pub use worktree_setup::{WorktreeSetup, WorktreeSetups};

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor};
 use weir_transcript::{
-    ApiError, Change, EntryBody, Failure, FailureKind, HostEvent, MessageState, Request, RequestKind,
-    RequestState, Said, Status, Turn, TurnState, View, Vocabularies,
+    Agent, AgentState, ApiError, Change, EntryBody, Failure, FailureKind, HostEvent, MessageState, Request,
+    RequestKind, RequestState, Said, Status, Turn, TurnCause, TurnState, View, Vocabularies,
 };
 use weir_wire::{MessageId, TurnId};
 
@@ -58,8 +58,17 @@ pub(crate) struct Tally {
     /// How long the first text of a turn took, in milliseconds.
     #[serde(skip)]
     pub(crate) first_texts: Vec<i64>,
+    /// Turns that have begun without a message.
+    #[serde(skip)]
+    pub(crate) unasked: Vec<TurnId>,
+    /// Whether a process has ended after sub-agents had worked and before the CLI said what that cost.
+    #[serde(skip)]
+    pub(crate) has_cut_off_agents: bool,
     newest_ended: Option<TurnId>,
     newest_said: Option<TurnId>,
+    /// Whether sub-agents have worked in the background since the CLI last said what something cost.
+    #[serde(skip)]
+    agents_worked: bool,
 }
 
 impl LogState {
@@ -106,7 +115,7 @@ impl LogState {
         change: &Change<'_>,
         frames: &mut FrameBuilder,
     ) {
-        self.notice(change);
+        self.notice(view, change);
         self.tally.said(place.at, view, change);
         frames.change(&mut self.vocabularies, view, change, place.seq);
     }
@@ -126,7 +135,10 @@ impl LogState {
     fn host(&mut self, event: &HostEvent) {
         match event {
             HostEvent::ProcessStarted { .. } => self.has_process = true,
-            HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
+            HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => {
+                self.has_process = false;
+                self.tally.has_cut_off_agents |= std::mem::take(&mut self.tally.agents_worked);
+            }
             // Not only through the view: a caller waiting for the message must be told even if the view has dropped it.
             HostEvent::MessageCancelled { message } => {
                 self.messages.delivered(message, MessageState::Cancelled, None);
@@ -139,7 +151,7 @@ impl LogState {
     }
 
     /// Updates the messages, the tally and the failure after a change.
-    fn notice(&mut self, change: &Change<'_>) {
+    fn notice(&mut self, view: &View, change: &Change<'_>) {
         match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
                 if let EntryBody::User(user) = &entry.body
@@ -149,7 +161,14 @@ impl LogState {
                     self.messages.delivered(id, user.delivery, user.error.as_deref());
                 }
             }
+            Change::TurnAdded(turn) if matches!(turn.cause, TurnCause::Unasked { .. }) => {
+                self.tally.unasked.push(turn.id);
+            }
+            Change::Agent(agent) if works_in_background(agent) => self.tally.agents_worked = true,
             Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
+                if turn.cost_usd.is_some() {
+                    self.tally.agents_worked = view.agents.iter().any(works_in_background);
+                }
                 if turn.state == TurnState::Succeeded {
                     self.failure = None;
                 }
@@ -217,9 +236,11 @@ impl LogState {
         self.failure.as_ref()
     }
 
-    /// The ended turns and first-text times since the last call.
-    pub(crate) fn take_tally(&mut self) -> (Vec<Turn>, Vec<i64>) {
-        (std::mem::take(&mut self.tally.ended), std::mem::take(&mut self.tally.first_texts))
+    /// What was counted since the last call.
+    pub(crate) fn take_tally(&mut self) -> Tally {
+        let Tally { newest_ended, newest_said, agents_worked, .. } = self.tally;
+        let rest = Tally { newest_ended, newest_said, agents_worked, ..Tally::default() };
+        std::mem::replace(&mut self.tally, rest)
     }
 
     /// The status of the session, as far as the log and the stream tell.
@@ -285,6 +306,10 @@ impl LogState {
     pub(crate) fn is_at_work(&self, view: &View) -> bool {
         view.status.is_in_turn() || view.status == Status::Background || self.messages.is_any_in_flight()
     }
+}
+
+fn works_in_background(agent: &Agent) -> bool {
+    agent.background && agent.state == AgentState::Running
 }
 
 /// The result of the turn that answers a message.

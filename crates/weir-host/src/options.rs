@@ -10,6 +10,7 @@ use weir_trust::TrustFile;
 
 use crate::retention::Retention;
 use crate::settings::SessionSettings;
+use crate::worktree_setup::WorktreeSetups;
 
 /// Makes the options of a session: which program, with which environment, logs and limits. The host then applies the
 /// session's settings (folder, model, tools, prompts) on top.
@@ -33,6 +34,8 @@ pub struct HostOptions {
     pub roots: Vec<PathBuf>,
     /// The folders that a person has trusted. Without it, settings inside a folder are always ignored.
     pub trust: Option<Arc<TrustFile>>,
+    /// What new worktrees of projects get.
+    pub worktree_setups: Option<Arc<WorktreeSetups>>,
     /// The home folder of the CLI's owner: settings there are that person's own.
     pub home: Option<PathBuf>,
     /// The CLI's own folder, with the transcripts of its sessions. Without it, none of them can be continued here.
@@ -80,6 +83,7 @@ impl HostOptions {
             recipe: Arc::new(recipe),
             roots: Vec::new(),
             trust: None,
+            worktree_setups: None,
             home: std::env::home_dir().and_then(|home| home.canonicalize().ok()),
             cli_config: None,
             state_directory: None,

@@ -9,6 +9,7 @@ use weir_wire::MessageId;
 
 use crate::client_tools::ClientTools;
 use crate::error::HostError;
+use crate::host::NewWorktree;
 
 /// Who performs an action: the name of a token, a chat user, `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +54,8 @@ pub struct NewSession {
     pub ask_timeout_s: Option<u32>,
     /// Tools of the caller that the model may call.
     pub client_tools: ClientTools,
+    /// Makes a worktree of the folder's repository for the session, with a branch of its own.
+    pub worktree: Option<NewWorktree>,
     /// What created it: `page`, `api`, `loop`, `bridge`, `openai`.
     #[serde(skip_deserializing)]
     pub origin: String,
@@ -62,6 +65,17 @@ impl NewSession {
     /// A session in this folder.
     pub fn new(cwd: impl Into<String>) -> Self {
         Self { cwd: cwd.into(), origin: "api".to_owned(), ..Self::default() }
+    }
+
+    /// Refuses a key of a program of the owner's to anyone else: who has it first decides what its session is like.
+    pub(crate) fn check_key(&self) -> Result<(), HostError> {
+        let owner = self.key.as_deref().and_then(|key| key.split_once('/')).map(|(owner, _)| owner);
+        match owner.filter(|owner| is_of_owner(owner) && *owner != self.origin) {
+            Some(owner) => Err(HostError::Invalid(format!(
+                "a key must not begin with {owner}/: sessions of the {owner} have such keys"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses values that the CLI could misread, such as a name that looks like a flag.
@@ -114,6 +128,11 @@ impl NewSession {
         self.client_tools.check()?;
         Ok(())
     }
+}
+
+/// Whether sessions of this origin belong to a program with a configuration of the owner's. Their keys begin with it.
+pub fn is_of_owner(origin: &str) -> bool {
+    matches!(origin, "bridge" | "loop")
 }
 
 fn check_agent(agent: &AgentSpec) -> Result<(), HostError> {

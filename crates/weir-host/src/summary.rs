@@ -91,7 +91,7 @@ pub(crate) fn info_with(state: &State, figures: Figures) -> SessionInfo {
     let stored = SessionInfo::with(&state.row, &state.kept);
     let mode = view.session.permission_mode.clone().filter(|_| log.has_process());
     SessionInfo {
-        name: stored.name.or_else(|| view.session.title.clone()),
+        name: stored.name.or_else(|| view.session.title.as_deref().and_then(first_words)),
         title: title(state),
         model: stored.model.or_else(|| view.session.model.clone()),
         permission_mode: mode.or_else(|| state.kept.spec.permission_mode.clone()),
@@ -120,13 +120,15 @@ fn title(state: &State) -> Option<String> {
             _ => None,
         })
     };
-    view.session.title.clone().or_else(|| state.kept.title.clone()).or_else(first_message)
+    let own = view.session.title.as_deref().and_then(first_words);
+    own.or_else(|| state.kept.title.clone()).or_else(first_message)
 }
 
-/// The first line with text, shortened.
-fn first_words(text: &str) -> Option<String> {
+/// The first line with text, shortened, with what could hide or reorder something made visible.
+pub(crate) fn first_words(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(shorten(line, MAX_TITLE).into_owned())
+    let shown = weir_transcript::reveal(line);
+    Some(shorten(&shown, MAX_TITLE).into_owned())
 }
 
 /// Whether the session ended with its process, because nothing of it is kept.

@@ -207,6 +207,10 @@ impl Lease {
                 return session.clone();
             }
             (state.is_stale, state.needs_other_process) = (false, false);
+            if let Some(policy) = self.core.policy.get() {
+                let kept = &mut state.kept;
+                policy.narrow(&kept.origin, &mut kept.spec);
+            }
             self.session_options(&state)
         };
         self.core.pool.session(self.id.as_str(), options)
@@ -361,15 +365,15 @@ pub(crate) enum Patience {
     None,
 }
 
-/// Stops a session and cancels its queued messages. When this returns, no process is left.
-pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostError> {
-    let session = {
-        let mut state = live.lock();
-        state.stopping += 1;
-        state.session.clone()
-    };
-    let _stopping = Stopping(live);
-    live.refresh();
+/// Ends the process of a session. Messages that wait are given to another one.
+pub(crate) async fn end_process(live: &Lease) {
+    let stopping = Stopping::begin(live);
+    stop_session(live, Patience::Usual).await;
+    drop(stopping);
+}
+
+async fn stop_session(live: &Lease, patience: Patience) {
+    let session = live.lock().session.clone();
     if let Some(session) = session {
         match patience {
             Patience::Usual => session.session().stop().await,
@@ -379,6 +383,12 @@ pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostErr
         live.lock().session.take_if(|current| current.session().is_over());
         live.core.freed.notify_waiters();
     }
+}
+
+/// Stops a session and cancels its queued messages. When this returns, no process is left.
+pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostError> {
+    let _stopping = Stopping::begin(live);
+    stop_session(live, patience).await;
     // Once the worker has ended, no message is about to be sent.
     let waiting = live.until(|state| (!state.is_working).then(|| state.log.messages.claim_all())).await?;
     if !waiting.is_empty() {
@@ -399,6 +409,15 @@ pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostErr
 
 /// Held while a session is being stopped.
 struct Stopping<'a>(&'a Lease);
+
+impl<'a> Stopping<'a> {
+    fn begin(live: &'a Lease) -> Self {
+        live.lock().stopping += 1;
+        let stopping = Self(live);
+        live.refresh();
+        stopping
+    }
+}
 
 impl Drop for Stopping<'_> {
     fn drop(&mut self) {

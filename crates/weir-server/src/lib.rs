@@ -16,6 +16,7 @@ mod guard;
 mod metrics;
 mod openai;
 mod page;
+mod policy;
 mod problem;
 mod serve;
 mod settings;

@@ -11,6 +11,7 @@ use crate::editors::Holders;
 use crate::guard::Places;
 use crate::metrics::Metrics;
 use crate::openai::{Front, Histories};
+use crate::policy::ClientPolicy;
 use crate::settings::ServerSettings;
 use crate::streams::Streams;
 
@@ -81,6 +82,7 @@ impl App {
         let histories = std::mem::take(&mut parts.histories);
         // Spending over HTTP is only counted here, so a host that already has a billing keeps it.
         parts.host.set_billing(Arc::new(Budgets::new(parts.tokens.clone())));
+        parts.host.set_policy(Arc::new(ClientPolicy::new(&parts.settings)));
         Self {
             inner: Arc::new(Inner {
                 parts,

@@ -56,10 +56,10 @@ pub(crate) fn configuration(file: &str, text: &[u8]) -> Vec<Finding> {
         }
         let kind = if is_switched_off(entry) { FindingKind::GitHook } else { FindingKind::Git };
         let Entry { section, name, value, .. } = entry;
-        found.push(finding(kind, file, format!("{section}.{name}: {value}")));
+        found.push(finding(kind, file, &format!("{section}.{name}: {value}")));
     }
     if !is_whole {
-        found.push(finding(FindingKind::Git, file, "not a valid configuration".to_owned()));
+        found.push(finding(FindingKind::Git, file, "not a valid configuration"));
     }
     found
 }

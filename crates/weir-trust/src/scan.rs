@@ -105,7 +105,7 @@ impl Scan<'_> {
         }
         for file in INSTRUCTIONS.iter().map(|file| folder.join(file)).filter(|file| file.is_file()) {
             let name = self.name(&file);
-            self.found.push(finding(FindingKind::Instructions, &name, "text for the model".to_owned()));
+            self.found.push(finding(FindingKind::Instructions, &name, "text for the model"));
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Scan<'_> {
                     waiting.push(path);
                 } else if self.read(&path)?.is_some() {
                     let name = self.name(&path);
-                    self.found.push(finding(FindingKind::Command, &name, file_stem(&path)));
+                    self.found.push(finding(FindingKind::Command, &name, &file_stem(&path)));
                 }
             }
         }

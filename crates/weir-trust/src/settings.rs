@@ -16,7 +16,7 @@ const PLUGINS: [&str; 4] =
 /// What the settings in this text would do.
 pub(crate) fn settings(file: &str, text: &str) -> Vec<Finding> {
     let Ok(Value::Object(members)) = serde_json::from_str::<Value>(text) else {
-        return vec![finding(FindingKind::Unreadable, file, "not a JSON object".to_owned())];
+        return vec![finding(FindingKind::Unreadable, file, "not a JSON object")];
     };
     let mut found = Vec::new();
     for (name, value) in &members {
@@ -26,27 +26,27 @@ pub(crate) fn settings(file: &str, text: &str) -> Vec<Finding> {
             "env" => {
                 let variables = value.as_object().into_iter().flatten();
                 found.extend(variables.map(|(name, value)| {
-                    finding(FindingKind::Environment, file, format!("{name}={}", plain(value)))
+                    finding(FindingKind::Environment, file, &format!("{name}={}", plain(value)))
                 }));
             }
             "permissions" => {
                 let parts = value.as_object().into_iter().flatten();
                 found.extend(parts.map(|(name, value)| {
-                    finding(FindingKind::Permission, file, format!("{name}: {}", plain(value)))
+                    finding(FindingKind::Permission, file, &format!("{name}: {}", plain(value)))
                 }));
             }
             "mcpServers" => found.extend(servers(file, value)),
             name if CREDENTIALS.contains(&name) => {
-                found.push(finding(FindingKind::Credential, file, format!("{name}: {}", plain(value))));
+                found.push(finding(FindingKind::Credential, file, &format!("{name}: {}", plain(value))));
             }
             name if COMMANDS.contains(&name) => {
                 let command = value.get("command").unwrap_or(value);
-                found.push(finding(FindingKind::Hook, file, format!("{name}: {}", plain(command))));
+                found.push(finding(FindingKind::Hook, file, &format!("{name}: {}", plain(command))));
             }
             name if PLUGINS.contains(&name) => {
-                found.push(finding(FindingKind::Plugin, file, format!("{name}: {}", plain(value))));
+                found.push(finding(FindingKind::Plugin, file, &format!("{name}: {}", plain(value))));
             }
-            name => found.push(finding(FindingKind::Setting, file, format!("{name}: {}", plain(value)))),
+            name => found.push(finding(FindingKind::Setting, file, &format!("{name}: {}", plain(value)))),
         }
     }
     found
@@ -56,7 +56,7 @@ pub(crate) fn settings(file: &str, text: &str) -> Vec<Finding> {
 pub(crate) fn mcp_file(file: &str, text: &str) -> Vec<Finding> {
     match serde_json::from_str::<Value>(text) {
         Ok(value) => servers(file, value.get("mcpServers").unwrap_or(&value)),
-        Err(_) => vec![finding(FindingKind::Unreadable, file, "not JSON".to_owned())],
+        Err(_) => vec![finding(FindingKind::Unreadable, file, "not JSON")],
     }
 }
 
@@ -73,9 +73,9 @@ pub(crate) fn scheduled_tasks(file: &str, content: &[u8]) -> Vec<Finding> {
     match tasks(content) {
         Some(tasks) => {
             let tasks = tasks.into_iter();
-            tasks.map(|task| finding(FindingKind::Hook, file, format!("prompt at {task}"))).collect()
+            tasks.map(|task| finding(FindingKind::Hook, file, &format!("prompt at {task}"))).collect()
         }
-        None => vec![finding(FindingKind::Unreadable, file, "no list of tasks".to_owned())],
+        None => vec![finding(FindingKind::Unreadable, file, "no list of tasks")],
     }
 }
 
@@ -94,14 +94,14 @@ fn hooks(file: &str, value: &Value, found: &mut Vec<Finding>) {
             for hook in hook.get("hooks").and_then(Value::as_array).into_iter().flatten() {
                 let what = ["command", "url", "prompt"].iter().find_map(|name| hook.get(name));
                 let what = what.map_or_else(|| hook.to_string(), plain);
-                found.push(finding(FindingKind::Hook, file, format!("{event}: {what}")));
+                found.push(finding(FindingKind::Hook, file, &format!("{event}: {what}")));
             }
         }
     }
     let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
     if found.len() == before && !is_empty {
         // An unknown shape here may still be known to the CLI.
-        found.push(finding(FindingKind::Hook, file, value.to_string()));
+        found.push(finding(FindingKind::Hook, file, &value.to_string()));
     }
 }
 
@@ -113,7 +113,7 @@ fn servers(file: &str, value: &Value) -> Vec<Finding> {
         words.extend(server.get("args").and_then(Value::as_array).into_iter().flatten().map(plain));
         words.extend(server.get("url").map(plain));
         let what = if words.is_empty() { server.to_string() } else { words.join(" ") };
-        finding(FindingKind::McpServer, file, format!("{name}: {what}"))
+        finding(FindingKind::McpServer, file, &format!("{name}: {what}"))
     });
     described.collect()
 }
@@ -126,8 +126,8 @@ fn plain(value: &Value) -> String {
 /// The longest description of a finding, in characters.
 const MAX_WHAT: usize = 400;
 
-pub(crate) fn finding(kind: FindingKind, file: &str, what: String) -> Finding {
-    Finding { kind, file: file.to_owned(), what: weir_base::text::shorten(&what, MAX_WHAT).into_owned() }
+pub(crate) fn finding(kind: FindingKind, file: &str, what: &str) -> Finding {
+    Finding { kind, file: file.to_owned(), what: weir_base::text::shorten(what, MAX_WHAT).into_owned() }
 }
 
 #[cfg(test)]

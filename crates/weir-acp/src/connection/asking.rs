@@ -185,13 +185,17 @@ impl Asking {
             return ToolCallUpdate::new(self.call_id(), ToolCallUpdateFields::new());
         };
         let name = &request.tool_name;
-        let subject = request.description.clone().or_else(|| subject(&request.input)).unwrap_or_default();
+        // Never the description, which is the agent's own word for what it does.
+        let subject = subject(&request.input).unwrap_or_default();
         let mut content = self.preview().await;
         if content.is_empty() {
             content = tool::proposed(name, &request.input);
         }
         if let Some(plan) = request.input.get("plan").and_then(serde_json::Value::as_str) {
             content.push(tool::text_content(shown(plan)));
+        }
+        if content.is_empty() {
+            content = tool::arguments(name, &request.input);
         }
         let reasons =
             [request.reason.clone(), request.blocked_path.clone().map(|path| format!("outside: {path}"))];

@@ -18,6 +18,10 @@ use crate::translate::status::timestamp;
 /// Sessions on a page.
 const PAGE: usize = 50;
 
+/// Pages of the host that are looked through for one of ours. With few sessions that the editor may see, a page may be empty
+/// and still not be the last one.
+const MAX_PAGES: usize = 20;
+
 /// Most sessions of the CLI's own that are listed.
 const MAX_PAST: usize = 200;
 
@@ -33,7 +37,7 @@ impl Connection {
             return Ok(ListSessionsResponse::new(self.past(wanted.as_deref()).await?));
         }
         // A page of the host may have few sessions of a folder, or none.
-        loop {
+        for looked in 1.. {
             let query = ListSessions {
                 archived: Some(false),
                 limit: Some(PAGE),
@@ -55,7 +59,11 @@ impl Connection {
                 found.extend(self.past(wanted.as_deref()).await?);
                 return Ok(ListSessionsResponse::new(found));
             }
+            if looked >= MAX_PAGES {
+                break;
+            }
         }
+        Ok(ListSessionsResponse::new(found).next_cursor(cursor))
     }
 
     /// Sessions that the CLI keeps, such as those of a terminal, for an editor that may continue them.
@@ -96,6 +104,7 @@ impl Connection {
         if let Some(extras) = &self.extras {
             extras.remove(&id);
         }
+        self.guard.deleted(&id);
         self.guard.record("session/delete", Some(&id), None);
         Ok(DeleteSessionResponse::new())
     }

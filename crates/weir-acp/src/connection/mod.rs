@@ -120,6 +120,7 @@ impl Connection {
                 },
                 request => connection.answer(request, &editor).await,
             };
+            connection.outbox.put();
             // The editor may have gone.
             let _ = responder.respond_with_result(answer);
         });

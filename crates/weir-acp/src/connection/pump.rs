@@ -68,7 +68,7 @@ impl Pump {
             attached: Arc::downgrade(attached),
             id: attached.id.clone(),
             host: connection.host.clone(),
-            outbox: connection.outbox.clone(),
+            outbox: connection.outbox.of_session(attached.id.as_str()),
             editor,
             features,
             projection,

@@ -110,6 +110,17 @@ pub(crate) fn proposed(name: &str, input: &Value) -> Vec<ToolCallContent> {
     }
 }
 
+/// The arguments of a call, complete: a title is one line, and what is cut off or folded there could be what matters.
+pub(crate) fn arguments(name: &str, input: &Value) -> Vec<ToolCallContent> {
+    let text = match input.get("command").and_then(Value::as_str).filter(|_| kind(name) == ToolKind::Execute)
+    {
+        Some(command) => weir_transcript::reveal_command(command),
+        None if input.as_object().is_none_or(serde_json::Map::is_empty) => return Vec::new(),
+        None => super::shown(&serde_json::to_string_pretty(input).unwrap_or_default()),
+    };
+    vec![text_content(fenced(&text))]
+}
+
 /// What a call did to files.
 pub(crate) fn changed(files: &[&FileChange]) -> Vec<ToolCallContent> {
     let of = |file: &&FileChange| {
@@ -200,6 +211,19 @@ mod tests {
         assert_eq!(proposed("MultiEdit", &json!({"file_path": "/a", "edits": edits})).len(), 1);
         assert!(proposed("Bash", &json!({"command": "ls"})).is_empty());
         assert!(proposed("Edit", &json!({"file_path": 3})).is_empty());
+    }
+
+    #[test]
+    fn arguments_are_shown_complete_and_hide_nothing() {
+        let shown = |name: &str, input: &Value| serde_json::to_string(&arguments(name, input)).unwrap();
+        let command = format!("ls {}; rm -rf \u{202e}x", "\n".repeat(40));
+        let bash = shown("Bash", &json!({"command": command, "description": "Lists files"}));
+        assert!(bash.contains("rm -rf ⟨U+202E⟩x") && bash.contains("blank lines"), "{bash}");
+        let long = format!("echo {}; rm -rf x", "y".repeat(5000));
+        assert!(shown("Bash", &json!({"command": long})).contains("; rm -rf x"));
+        let call = shown("mcp__db__drop", &json!({"table": "users", "really": true}));
+        assert!(call.contains("users") && call.contains("really"), "{call}");
+        assert!(arguments("x", &json!({})).is_empty());
     }
 
     #[test]

@@ -56,6 +56,27 @@ async fn only_an_allowing_answer_allows() {
     end(&host).await;
 }
 
+/// The description of a call is the agent's own word for it.
+#[tokio::test]
+async fn a_command_is_shown_as_it_is_and_complete() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut editor = place.editor(&host).await;
+    let session = place.session(&mut editor).await;
+    let command = format!("ls {}\n\n\n\n\n\nrm -rf important", "x".repeat(300));
+    let input = json!({"command": command, "description": "Lists files"});
+    let steps = json!([{"tool": "Bash", "input": input}, {"text": "done"}]);
+    let asked = editor.prompt(&session, &script(&steps)).await;
+    let ask = editor.asked("session/request_permission").await;
+    let call = &ask["params"]["toolCall"];
+    assert!(call["title"].as_str().unwrap().starts_with("`ls x"), "{call}");
+    let shown = call["content"][0]["content"]["text"].as_str().unwrap();
+    assert!(shown.contains("blank lines⟩\nrm -rf important"), "{shown}");
+    editor.respond(&ask["id"], selected("reject")).await;
+    editor.response(asked).await.unwrap();
+    end(&host).await;
+}
+
 #[tokio::test]
 async fn a_reason_for_a_denial_reaches_the_model() {
     let place = Place::new();

@@ -9,6 +9,7 @@ mod loop_limits;
 mod loops;
 mod man;
 mod replay;
+mod review;
 mod run;
 mod serve;
 mod service;
@@ -18,6 +19,7 @@ mod store;
 mod token;
 mod trust;
 mod values;
+mod worktree;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -36,6 +38,7 @@ pub(crate) use loops::{
 };
 pub(crate) use man::ManOpts;
 pub(crate) use replay::{OutputOpt, ReplayOpts};
+pub(crate) use review::{BaseOpts, ReviewCommand, ReviewOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 pub(crate) use service::{ServiceCommand, ServiceInstallOpts, ServiceOpts};
@@ -44,6 +47,7 @@ pub(crate) use sessions::{ChangedOpts, ExportFormatOpt, PlacesOpts, SessionsComm
 pub(crate) use store::{StoreCommand, StoreOpts, StorePlaceOpts};
 pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
 pub(crate) use trust::{SandboxOpts, TrustOpts};
+pub(crate) use worktree::{RepositoryOpts, WorktreeCommand, WorktreeOpts};
 
 /// Drives the Claude Code CLI and reads its recordings.
 #[derive(Debug, Parser)]
@@ -64,6 +68,8 @@ pub(crate) enum Command {
     Service(ServiceOpts),
     Token(TokenOpts),
     Trust(TrustOpts),
+    Worktree(WorktreeOpts),
+    Review(ReviewOpts),
     Store(StoreOpts),
     Replay(ReplayOpts),
     Bridge(Box<BridgeOpts>),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::values;
+use super::{DataOpts, values};
 
 /// Lists, shows, exports, renames and deletes live and past sessions
 ///
@@ -47,6 +47,24 @@ pub(crate) enum SessionsCommand {
         /// Print the whole session as one JSON object
         #[arg(long)]
         json: bool,
+
+        #[command(flatten)]
+        places: PlacesOpts,
+    },
+    /// Continues a session of the CLI under Weir: brings it into the log of a server that does not run now
+    ///
+    /// It keeps its id, so it is refused while another program runs it, such as one in a terminal.
+    Adopt {
+        /// The session's id, or the beginning of it
+        #[arg(value_parser = values::session)]
+        id: String,
+
+        /// Continue a copy, and leave the session itself as it is
+        #[arg(long)]
+        copy: bool,
+
+        #[command(flatten)]
+        data: DataOpts,
 
         #[command(flatten)]
         places: PlacesOpts,

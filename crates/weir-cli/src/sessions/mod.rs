@@ -1,5 +1,6 @@
 //! `weir sessions`: live and past sessions.
 
+mod adopt;
 mod export;
 mod list;
 mod live;
@@ -10,6 +11,7 @@ use std::io::Write as _;
 use anyhow::Context as _;
 
 use crate::exit::Exit;
+use crate::runtime;
 use crate::screen::{Style, date, one_line, plural, short_path, story};
 pub(crate) use live::live;
 pub(crate) use settings::Settings;
@@ -21,6 +23,9 @@ pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
     match &settings.task {
         Task::List(list) => list::print(list, places, now())?,
         Task::Show { id, json } => show(id, *json, places)?,
+        Task::Adopt { id, way, data } => {
+            return runtime::block_on(adopt::run(id, *way, data.clone(), places));
+        }
         Task::Change { id, change } => self::change(id, change, places)?,
         Task::Export { id, form, file } => export::run(id, *form, file.as_deref(), places)?,
     }

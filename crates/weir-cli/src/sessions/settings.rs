@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::exit::UsageError;
 use crate::folders;
 use crate::opts::{ChangedOpts, ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use crate::serve::data_directory;
+use weir_host::Adoption;
 use weir_process::{Lock, LockError};
 use weir_session::transcripts::Transcripts;
 
@@ -20,6 +22,7 @@ pub(crate) struct Settings {
 pub(super) enum Task {
     List(List),
     Show { id: String, json: bool },
+    Adopt { id: String, way: Adoption, data: PathBuf },
     Export { id: String, form: Form, file: Option<PathBuf> },
     Change { id: String, change: Change },
 }
@@ -67,6 +70,11 @@ impl Places {
         self.config.as_deref().map(Transcripts::below).ok_or_else(|| UsageError(none.to_owned()))
     }
 
+    /// The CLI's own folder.
+    pub(super) fn config(&self) -> Option<PathBuf> {
+        self.config.clone()
+    }
+
     /// Keeps other Weir processes away from a session that is changed.
     pub(super) fn lock(&self, id: &str) -> Result<Option<Lock>, LockError> {
         let path = |state: &PathBuf| state.join("locks").join(format!("session-{id}.lock"));
@@ -96,6 +104,10 @@ impl Settings {
                 (Task::List(list), opts.places)
             }
             Some(SessionsCommand::Show { id, json, places }) => (Task::Show { id, json }, places),
+            Some(SessionsCommand::Adopt { id, copy, data, places }) => {
+                let way = if copy { Adoption::Copy } else { Adoption::Same };
+                (Task::Adopt { id, way, data: data_directory(data)? }, places)
+            }
             Some(SessionsCommand::Export { id, format, output, places }) => {
                 let form = match format {
                     ExportFormatOpt::Md => Form::Markdown,

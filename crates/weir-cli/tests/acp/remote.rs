@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::common::{Answer, Client, Events};
+use crate::common::{Answer, Client, Events, eventually};
 use crate::support::{Served, says};
 
 /// An editor over HTTP with a token.
@@ -109,6 +109,12 @@ fn an_editor_with_a_token_works_as_a_driver() {
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
     let audit = served.client.get("/v1/audit").expect(200).text().to_owned();
     assert!(audit.contains("acp prompt") && audit.contains("ann"), "{audit}");
+    // With the session go its share links.
+    served.client.post(&format!("/v1/sessions/{session}/share"), &json!({})).expect(201);
+    let shares = || served.client.get("/v1/tokens").expect(200).text().contains(&session);
+    assert!(shares());
+    assert!(editor.ask(&session, "session/delete", json!({}))["result"].is_object());
+    eventually("no share link", || (!shares()).then_some(()));
     drop(editor);
     served.stop();
 }
@@ -187,6 +193,39 @@ fn connections_of_a_token_are_limited_and_can_be_closed() {
     post(&client, &[], &hello()).expect(429);
     raw(&client, "DELETE", &[("Acp-Connection-Id", &opened[0])], b"").expect(202);
     post(&client, &[], &hello()).expect(200);
+    // Naming a connection, which need not exist, opens no other one.
+    for named in ["none", opened[1].as_str()] {
+        let answer = post(&client, &[("Acp-Connection-Id", named)], &hello());
+        assert_eq!((answer.status, answer.header("acp-connection-id")), (400, ""), "{named}");
+    }
+    // Nor do requests at the same time.
+    let (_, token) = served.token("crowd", "viewer");
+    let opened = std::thread::scope(|scope| {
+        let open = |_| scope.spawn(|| post(&served.client.with(&token), &[], &hello()).status);
+        let all: Vec<_> = (0..64).map(open).collect();
+        all.into_iter().map(|one| one.join().unwrap()).filter(|status| *status == 200).count()
+    });
+    assert!((1..=32).contains(&opened), "{opened}");
+    served.stop();
+}
+
+/// What is said to an editor that does not read is not collected without end.
+#[test]
+fn an_editor_that_does_not_read_is_told_nothing_more() {
+    let mut served = Served::start();
+    let new = json!({"name": "quick", "role": "viewer", "requests_per_minute": 10_000_000});
+    let made = served.client.post("/v1/tokens", &new).expect(201).json();
+    let client = served.client.with(made["token"].as_str().unwrap());
+    let connection = post(&client, &[], &hello()).expect(200).header("acp-connection-id").to_owned();
+    let list = |id: u32| {
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "session/list", "params": {}});
+        post(&client, &[("Acp-Connection-Id", &connection)], &body)
+    };
+    let refused = (2..6000).map(list).find(|answer| answer.status != 202).expect("a limit");
+    assert!(refused.status == 429 && refused.text().contains("unread"), "{}", refused.text());
+    let mut stream = client.events_with("/acp", &[("Acp-Connection-Id", &connection), ACCEPT]);
+    assert!(next(&mut stream)["result"].is_object());
+    eventually("room for more", || (list(9999).status == 202).then_some(()));
     served.stop();
 }
 

@@ -99,6 +99,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule_after(COMMANDS, "git diff |", change_a_file, How::Succeeds),
     rule_after(COMMANDS, "weir run --resume", Stage::have_session, How::Succeeds),
     rule_for(COMMANDS, "weir chat", How::IsLeft("> ")),
+    rule_after(COMMANDS, "weir review", change_a_file, How::Succeeds),
     rule_after(COMMANDS, "weir sessions show", Stage::have_session, How::Succeeds),
     rule_for(COMMANDS, "weir trust --", How::Succeeds),
     // It asks, and without a terminal the answer is no.

@@ -112,6 +112,32 @@ fn openai_clients_have_the_same_budget() {
     assert!(spent(&served, "poor") <= 1.5 * price);
 }
 
+/// Nobody sends a message for what the agent does when something in the background has ended.
+#[test]
+fn an_agent_does_not_continue_by_itself_beyond_the_budget() {
+    let served = Served::start();
+    let price = price(&served);
+    let poor = with_budget(&served, "poor", 0.5 * price);
+    let session = served.session();
+    let command =
+        json!({"command": "sleep 0.3; echo done", "description": "slow", "run_in_background": true});
+    let more = json!({"text": "and on and on and on and on", "wdelay": 2000});
+    let steps = json!([{"tool": "Bash", "input": command}, {"text": "It runs."}, more]);
+    let body = json!({"client_id": "1", "text": format!("@@{steps}")});
+    poor.post(&format!("/v1/sessions/{session}/messages"), &body).expect(202);
+    let info = eventually("the end of what nobody pays for", || {
+        Some(served.info(&session)).filter(|info| info["status"] == "failed")
+    });
+    let why = info["last_error"].as_str().unwrap();
+    assert!(why.contains("continued by itself") && why.contains("`poor` is spent"), "{why}");
+    eventually("no process", || (served.info(&session)["has_process"] == false).then_some(()));
+    served
+        .client
+        .post(&format!("/v1/sessions/{session}/messages"), &json!({"client_id": "2", "text": SAYS_HELLO}))
+        .expect(202);
+    served.wait_for_status(&session, "idle");
+}
+
 #[test]
 fn a_revoked_token_does_not_pay_for_queued_messages() {
     let served = Served::start();

@@ -57,6 +57,12 @@ impl Served {
     }
 
     /// Restarts the server in the same place, on the same port or another.
+    /// Starts it again with other arguments.
+    pub(crate) fn restart_with(&mut self, more: &[&str]) {
+        self.more = more.iter().map(ToString::to_string).collect();
+        self.restart();
+    }
+
     pub(crate) fn restart(&mut self) {
         assert!(self.running.is_none());
         let (running, client) = launch(&self.place, &self.more);

@@ -1,5 +1,8 @@
 //! `weir token`, while a server runs.
 
+use serde_json::json;
+
+use crate::common::Client;
 use crate::support::Served;
 
 fn weir(served: &Served, args: &[&str]) -> crate::common::Done {
@@ -73,4 +76,24 @@ fn a_stream_ends_with_its_token() {
     let mut events = served.client.with(&token).events(&format!("/v1/sessions/{session}/events"), None);
     let last = events.rest().pop().unwrap();
     assert_eq!((last.name.as_str(), last.json()["reason"].as_str()), ("bye", Some("expired")));
+}
+
+/// The limit of a session may be what restricts whom it was given to.
+#[test]
+fn a_token_for_one_session_only_lowers_its_limit() {
+    let mut served = Served::start();
+    let session = served.session_with(&json!({"max_cost_usd": 1.0}));
+    let new = json!({"name": "guest", "role": "driver", "session": session});
+    let made = served.client.post("/v1/tokens", &new).expect(201).json();
+    let guest = served.client.with(made["token"].as_str().unwrap());
+    let limit = |client: &Client, usd: f64| {
+        let body = json!({"max_cost_usd": usd});
+        client.ask("PATCH", &format!("/v1/sessions/{session}"), &[], Some(&body)).status
+    };
+    assert_eq!((limit(&guest, 2.0), limit(&guest, 0.0), limit(&guest, -0.0)), (403, 403, 403));
+    assert_eq!(served.info(&session)["max_cost_usd"], 1.0);
+    assert_eq!((limit(&guest, 0.5), limit(&guest, 0.75)), (200, 403));
+    assert_eq!(limit(&served.client, 0.0), 200, "other tokens can create sessions without one");
+    assert_eq!((limit(&guest, 5.0), limit(&guest, 6.0)), (200, 403));
+    served.stop();
 }

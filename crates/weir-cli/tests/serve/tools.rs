@@ -43,3 +43,23 @@ fn without_a_list_a_session_has_all_and_can_have_fewer() {
     let fewer = tools(&served, &served.session_with(&json!({"tools": ["Read"]})));
     assert!(fewer.iter().any(|tool| tool == "Read") && !fewer.iter().any(|tool| tool == "Bash"), "{fewer:?}");
 }
+
+/// What the owner allows is what counts when a process is started, not when the session was created.
+#[test]
+fn a_session_keeps_no_more_than_the_owner_still_allows() {
+    let mut served = Served::with(&["--allow-tools", "Bash"]);
+    let session = served.session_with(&json!({"allowed_tools": ["Bash"]}));
+    let makes = |name: &str| {
+        let input = json!({"command": format!("mkdir {name}"), "description": "d"});
+        format!("@@{}", json!([{"tool": "Bash", "input": input}, {"text": "done"}]))
+    };
+    served.send(&session, &makes("first"));
+    eventually("a folder", || served.place.workspace().join("first").exists().then_some(()));
+    served.wait_for_status(&session, "idle");
+    served.stop();
+    served.restart_with(&[]);
+    served.send(&session, &makes("second_one"));
+    served.wait_for_status(&session, "waiting");
+    assert!(!served.place.workspace().join("second_one").exists());
+    served.stop();
+}

@@ -178,3 +178,24 @@ fn another_config_folder_is_another_history() {
     let done = place.weir(&["sessions", "--json", "--config-dir", other.to_str().unwrap()]).expect(0);
     assert_eq!(done.text(), "");
 }
+
+#[test]
+fn a_session_is_adopted_into_the_log_of_a_server() {
+    let place = Place::new();
+    let id = run_session(&place, &format!("about weirs {SAYS_HELLO}"));
+    let adopted = place.weir(&["sessions", "adopt", &id[..8]]).expect(0);
+    assert!(adopted.stderr.contains("about weirs"), "{adopted:?}");
+    // Once more gives the same session; a copy is another one.
+    assert_eq!(place.weir(&["sessions", "adopt", &id]).expect(0).text(), adopted.text());
+    assert_ne!(place.weir(&["sessions", "adopt", "--copy", &id]).expect(0).text(), adopted.text());
+    let none = place.weir(&["sessions", "adopt", "00000000"]).expect(1);
+    assert!(none.stderr.contains("no session 00000000 found"), "{none:?}");
+    // While another program has it, it is refused.
+    let sessions = place.home().join(".claude/sessions");
+    std::fs::create_dir_all(&sessions).unwrap();
+    let second = run_session(&place, &format!("about sluices {SAYS_HELLO}"));
+    let note = format!(r#"{{"pid":{},"sessionId":"{second}"}}"#, std::process::id());
+    std::fs::write(sessions.join("1.json"), note).unwrap();
+    let refused = place.weir(&["sessions", "adopt", &second]).expect(1);
+    assert!(refused.stderr.contains("is open in another program"), "{refused:?}");
+}

@@ -1,5 +1,6 @@
 //! The host: what programs use.
 
+mod browse;
 mod cli;
 mod client_tools;
 mod control;
@@ -8,15 +9,20 @@ mod messages;
 mod opening;
 mod past;
 mod reading;
+mod reviews;
 mod sessions;
 mod watching;
+mod worktrees;
 
+pub use browse::{FolderEntry, FolderListing, GitState};
 pub(crate) use cli::LastReport;
 pub use cli::{CliReport, CliState};
 pub use folders::FolderReport;
 pub(crate) use folders::trusted_seal;
 pub(crate) use opening::FORKING;
-pub use past::{PastSession, PastWork};
+pub use past::{Adoption, PastSession, PastWork};
+pub use reviews::{revert, review};
+pub use worktrees::{NewWorktree, RemovedWorktree, WorktreeInfo};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +37,7 @@ use crate::info::SessionStatus;
 use crate::item::{Item, Note};
 use crate::metrics::HostMetrics;
 use crate::options::HostOptions;
+use crate::policy::Policy;
 use crate::viewer::Bye;
 
 /// Sessions that outlive their processes. Cloning it gives another handle to the same host.
@@ -71,6 +78,11 @@ impl Host {
     /// counts; says whether it was this one. Without one, such messages are refused when they are handed over.
     pub fn set_billing(&self, billing: Arc<dyn Billing>) -> bool {
         self.core.billing.set(billing).is_ok()
+    }
+
+    /// Lets this policy narrow sessions before they get a process. The first one counts; says whether it was this one.
+    pub fn set_policy(&self, policy: Arc<dyn Policy>) -> bool {
+        self.core.policy.set(policy).is_ok()
     }
 
     /// Identifies the log. Cursors of another log are not valid here.

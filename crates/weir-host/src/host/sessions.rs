@@ -24,7 +24,7 @@ use crate::item::{Item, message_labels};
 use crate::labels::labels;
 use crate::load::{Source, walk};
 use crate::pages::{Created, ListSessions, SessionPage};
-use crate::settings::{Actor, Branch, KeptSettings, NewSession, check_max_cost};
+use crate::settings::{Actor, Branch, KeptSettings, NewSession, check_max_cost, is_of_owner};
 use crate::viewer::Bye;
 use crate::work;
 
@@ -41,13 +41,19 @@ impl Host {
     pub async fn create(&self, new: NewSession, by: &Actor) -> Result<Created, HostError> {
         self.check_open()?;
         new.check()?;
+        new.check_key()?;
         if let Some(key) = &new.key
             && let Some(row) = self.core.options.store.find(Lookup::Key(key.clone())).await?
         {
-            return Ok(Created { session: self.info_of(&row), new: false });
+            return self.known(self.info_of(&row), &new.origin, &new.spec).await;
         }
-        let cwd = self.allowed_folder(&new.cwd).await?;
+        let mut cwd = self.allowed_folder(&new.cwd).await?;
+        let has_worktree = new.worktree.is_some();
+        if let Some(worktree) = new.worktree {
+            cwd = self.worktree_for_session(&cwd, worktree).await?;
+        }
         let model = new.spec.model.clone();
+        let (origin, spec) = (new.origin.clone(), new.spec.clone());
         let kept = KeptSettings {
             spec: SessionSpec { model: None, ..new.spec },
             ask_timeout_s: new.ask_timeout_s,
@@ -66,7 +72,11 @@ impl Host {
             settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
             ..SessionUpdate::default()
         };
-        match self.core.options.store.create(session).await {
+        let created = self.core.options.store.create(session).await;
+        if created.is_err() && has_worktree {
+            self.abandon_worktree(&cwd).await;
+        }
+        match created {
             Ok(row) => {
                 let session = SessionInfo::of(&row);
                 self.core.hub.tell(&Arc::new(session.clone()));
@@ -74,10 +84,57 @@ impl Host {
             }
             // Another caller was faster.
             Err(weir_store::StoreError::KeyInUse { owner, .. }) => {
-                Ok(Created { session: self.info(&owner).await?, new: false })
+                self.known(self.info(&owner).await?, &origin, &spec).await
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The session that has the key already.
+    async fn known(
+        &self,
+        session: SessionInfo,
+        origin: &str,
+        spec: &SessionSpec,
+    ) -> Result<Created, HostError> {
+        if !is_of_owner(origin) {
+            return Ok(Created { session, new: false });
+        }
+        let invalid =
+            |error| HostError::Failed(format!("the session {} has an invalid id: {error}", session.id));
+        let id: SessionId = session.id.parse().map_err(invalid)?;
+        if session.origin != origin {
+            // It would be what a client wants, and not what the owner has configured.
+            return Err(HostError::KeyInUse { key: session.key.unwrap_or_default(), owner: id });
+        }
+        Ok(Created { session: self.set_tools(&id, spec).await?, new: false })
+    }
+
+    /// Gives a session the tools that its owner's configuration has by now.
+    async fn set_tools(&self, id: &SessionId, spec: &SessionSpec) -> Result<SessionInfo, HostError> {
+        let live = self.live(id).await?;
+        let settings = {
+            let mut state = live.lock();
+            let own = &state.kept.spec;
+            let configured = SessionSpec {
+                tools: spec.tools.clone(),
+                allowed_tools: spec.allowed_tools.clone(),
+                disallowed_tools: spec.disallowed_tools.clone(),
+                ..own.clone()
+            };
+            (configured != *own).then(|| {
+                state.kept.spec = configured;
+                state.needs_other_process = true;
+                serde_json::to_value(&state.kept).unwrap_or_default()
+            })
+        };
+        if let Some(settings) = settings {
+            let update = SessionUpdate { settings: Some(settings), ..SessionUpdate::default() };
+            live.recorder.recorded(Vec::new(), update).await?;
+            live.refresh();
+            live.kick();
+        }
+        Ok(SessionInfo::clone(&live.info()))
     }
 
     /// A folder that sessions may work in, with links resolved.
@@ -101,7 +158,7 @@ impl Host {
         .await
     }
 
-    fn info_of(&self, row: &StoredSession) -> SessionInfo {
+    pub(super) fn info_of(&self, row: &StoredSession) -> SessionInfo {
         match self.core.present(&row.id) {
             Some(live) => SessionInfo::clone(&live.info()),
             None => SessionInfo::of(row),
@@ -428,8 +485,11 @@ fn fork(
         // A copy of a copy that has not begun yet begins where that one would have.
         None => inherited.fork_at.clone().filter(|_| parent.cli_sessions.is_empty()),
     };
+    // A copy is not the session of a chat or a loop any more.
+    let origin = if is_of_owner(&inherited.origin) { "api".to_owned() } else { inherited.origin.clone() };
     let settings = KeptSettings {
         spec: SessionSpec { append_system_prompt, output_schema, ..inherited.spec.clone() },
+        origin,
         fork_at,
         fork_of: view.session.id.as_ref().map(|id| id.as_str().to_owned()),
         inherited_usd: view.cost.usd,

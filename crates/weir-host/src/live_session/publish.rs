@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use weir_store::SessionUpdate;
 use weir_transcript::Oddities;
+use weir_wire::TurnId;
 
 use super::{LiveSession, State};
 use crate::core::Lease;
@@ -24,8 +25,8 @@ use crate::watch::Format;
 use crate::watch_event::{Frame, MessagesEvent, WatchEvent};
 
 impl LiveSession {
-    /// Publishes a batch that the store has taken.
-    fn publish(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) {
+    /// Publishes a batch that the store has taken. Returns the turns that have begun in it without a message.
+    fn publish(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) -> Vec<TurnId> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let mut watched = Watched::default();
@@ -38,6 +39,7 @@ impl LiveSession {
         let mut done = Done { seq: state.log.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
         let before = state.view.oddities;
+        let was_at_work = state.view.status.is_in_turn() || state.log.messages.is_any_in_flight();
         let mut newest_at = 0;
         if let Some(appended) = placed.filter(|appended| appended.placed.iter().any(|place| place.new)) {
             state.log.set_check(Some(appended.check));
@@ -87,10 +89,13 @@ impl LiveSession {
             counters.appends.record(batch.sent.elapsed().as_secs_f64());
         }
         state.row.updated_at = state.row.updated_at.max(newest_at);
-        let (ended, first_texts) = state.log.take_tally();
-        summary::count_turns(&ended, counters);
-        self.charge_unasked(state, &ended);
-        first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
+        let tally = state.log.take_tally();
+        summary::count_turns(&tally.ended, counters);
+        // A turn that runs charges for its agents itself.
+        if tally.has_cut_off_agents && !was_at_work {
+            self.charge_cut_off_agents(state);
+        }
+        tally.first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
         let odd = state.view.oddities;
         let malformed = |odd: Oddities| odd.mismatches + odd.not_json + odd.oversize;
         count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
@@ -106,6 +111,7 @@ impl LiveSession {
         if let Some(waiter) = batch.waiter.take() {
             waiter.done(done);
         }
+        tally.unasked
     }
 
     /// Requests a checkpoint once enough events have arrived. It is made from the log, because the state here may have
@@ -208,7 +214,9 @@ pub(super) async fn publish(live: Weak<LiveSession>, mut batches: mpsc::Unbounde
         let Some(live) = live.upgrade() else { return };
         match reply.map_err(HostError::from).and_then(|placed| live.in_order(placed)) {
             Ok(placed) => {
-                live.publish(&mut batch, placed.as_ref());
+                for turn in live.publish(&mut batch, placed.as_ref()) {
+                    Lease::of(&live).bill_unasked(turn);
+                }
                 live.recorder.shown(&batch);
                 if placed.is_some() {
                     // Text that is being written changes nothing that is waited for.

@@ -8,7 +8,7 @@ use weir_host::{
     Actor, Billing, Decision, FailureKind, Host, MessageState, NewMessage, NewSession, Payment, SessionId,
     SessionInfo, SessionStatus, WaitingFor, WatchQuery,
 };
-use weir_transcript::RequestState;
+use weir_transcript::{RequestState, Status, TurnState};
 
 use crate::place::{Place, ask, id_of, me, says, script, send, soon, status, until};
 
@@ -135,7 +135,7 @@ async fn a_session_may_have_a_shorter_time_for_answers() {
 struct OneAtATime {
     state: Mutex<(bool, Vec<Option<f64>>)>,
     max: usize,
-    unasked: Mutex<Vec<f64>>,
+    charged: Mutex<Vec<Option<f64>>>,
 }
 
 impl Billing for OneAtATime {
@@ -148,9 +148,9 @@ impl Billing for OneAtATime {
         if std::mem::replace(&mut state.0, true) { Payment::Wait } else { Payment::Reserved(7) }
     }
 
-    fn charge(&self, account: &str, cost_usd: f64) {
+    fn charge(&self, account: &str, cost_usd: Option<f64>) {
         assert_eq!(account, "ann");
-        self.unasked.lock().unwrap().push(cost_usd);
+        self.charged.lock().unwrap().push(cost_usd);
     }
 
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {
@@ -225,6 +225,13 @@ async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
+/// A command in the background, whose end makes the agent continue with this step.
+fn continues_with(step: &serde_json::Value) -> String {
+    let command =
+        json!({"command": "sleep 0.3; echo done", "description": "slow", "run_in_background": true});
+    script(&json!([{"tool": "Bash", "input": command}, {"text": "It runs."}, step]))
+}
+
 #[tokio::test]
 async fn an_unasked_turn_is_paid_by_the_last_sender() {
     let place = Place::new();
@@ -233,18 +240,73 @@ async fn an_unasked_turn_is_paid_by_the_last_sender() {
     assert!(host.set_billing(billing.clone()));
     let ann = Actor::new("Ann").paying("ann");
     let id = place.session(&host).await;
-    let command =
-        json!({"command": "sleep 0.3; echo done", "description": "slow", "run_in_background": true});
-    let steps = json!([{"tool": "Bash", "input": command}, {"text": "It runs."}, {"text": "It has ended."}]);
-    let sent = soon(host.send(&id, NewMessage::text(script(&steps)), &ann)).await.unwrap();
+    let text = continues_with(&json!({"text": "It has ended."}));
+    let sent = soon(host.send(&id, NewMessage::text(text), &ann)).await.unwrap();
     soon(host.finished(&id, &sent.message_id)).await.unwrap();
-    until("the second turn is charged", || !billing.unasked.lock().unwrap().is_empty()).await;
+    let settled = || billing.state.lock().unwrap().1.clone();
+    until("the second turn is paid", || settled().len() == 2).await;
     let view = host.view(&id).await.unwrap();
     assert!(view.turns.iter().any(|turn| turn.messages.is_empty()), "{:?}", view.turns);
-    let unasked: f64 = billing.unasked.lock().unwrap().iter().sum();
-    let asked: f64 = billing.state.lock().unwrap().1.iter().flatten().sum();
+    let paid: f64 = settled().iter().flatten().sum();
     let all = host.info(&id).await.unwrap().cost_usd.unwrap();
-    assert!((unasked + asked - all).abs() < 1e-9, "{unasked} and {asked} of {all}");
+    assert!((paid - all).abs() < 1e-9, "{paid} of {all}");
+    assert!(billing.charged.lock().unwrap().is_empty());
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn an_unasked_turn_that_nobody_pays_for_is_ended_with_its_process() {
+    let place = Place::new();
+    let billing = Arc::new(OneAtATime { max: 1, ..OneAtATime::default() });
+    let host = place.host().await;
+    assert!(host.set_billing(billing.clone()));
+    let ann = Actor::new("Ann").paying("ann");
+    let id = place.session(&host).await;
+    let text = continues_with(&json!({"text": "I simply go on and on and on", "wdelay": 2000}));
+    let sent = soon(host.send(&id, NewMessage::text(text), &ann)).await.unwrap();
+    soon(host.finished(&id, &sent.message_id)).await.unwrap();
+    until("the turn is charged", || !billing.charged.lock().unwrap().is_empty()).await;
+    let info = status(&host, &id, SessionStatus::Failed).await;
+    assert!(!info.has_process, "what is in the background would begin the next turn");
+    let why = info.last_error.unwrap();
+    assert!(why.contains("continued by itself") && why.contains("ann has spent enough"), "{why}");
+    let view = host.view(&id).await.unwrap();
+    let turn = view.turns.last().unwrap();
+    assert!(turn.messages.is_empty() && turn.state == TurnState::Interrupted, "{turn:?}");
+    assert_eq!(*billing.charged.lock().unwrap(), [None], "what it cost is not known");
+    // Who has no account may continue.
+    assert_eq!(ask(&host, &id, says("free")).await, "free");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn agents_in_the_background_that_are_cut_off_are_charged() {
+    let place = Place::new();
+    let billing = Arc::new(OneAtATime { max: 9, ..OneAtATime::default() });
+    let host = place.host().await;
+    assert!(host.set_billing(billing.clone()));
+    let ann = Actor::new("Ann").paying("ann");
+    let id = place.session(&host).await;
+    let prompt = script(&json!([{"text": "one two three four five six", "wdelay": 2000}]));
+    let input = json!({"description": "d", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": true});
+    let text = script(&json!([{"tool": "Task", "input": input}, {"text": "It works."}]));
+    soon(host.send(&id, NewMessage::text(text), &ann)).await.unwrap();
+    soon(async {
+        loop {
+            let view = host.view(&id).await.unwrap();
+            if view.status == Status::Background && !view.agents.is_empty() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    soon(host.stop(&id, &me())).await.unwrap();
+    until("the agent is charged", || {
+        let of_message = billing.state.lock().unwrap().1.clone();
+        *billing.charged.lock().unwrap() == [None] || of_message == [None]
+    })
+    .await;
     soon(host.shut_down(Duration::ZERO)).await;
 }
 

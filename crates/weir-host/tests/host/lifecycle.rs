@@ -569,3 +569,36 @@ async fn a_session_without_a_name_is_called_after_its_first_message() {
     assert_eq!(listed[0].title.as_deref(), Some(title.as_str()));
     assert_eq!(listed[0].name, None);
 }
+
+/// The keys of chats can be guessed, and who has a key first decides what its session is like.
+#[tokio::test]
+async fn no_client_prepares_the_session_of_a_chat() {
+    let place = Place::new();
+    let host = place.host().await;
+    let keyed = |key: &str, origin: &str, tools: &[&str]| NewSession {
+        key: Some(key.to_owned()),
+        origin: origin.to_owned(),
+        spec: SessionSpec {
+            tools: Some(tools.iter().map(ToString::to_string).collect()),
+            ..Default::default()
+        },
+        ..NewSession::new(place.work())
+    };
+    for key in ["bridge/telegram/7/1", "loop/x"] {
+        let refused = host.create(keyed(key, "api", &[]), &me()).await;
+        assert!(matches!(refused, Err(HostError::Invalid(_))), "{refused:?}");
+    }
+    // Nor does a session from before that was refused become one of a chat.
+    host.create(keyed("bridges", "api", &[]), &me()).await.unwrap();
+    let refused = host.create(keyed("bridges", "bridge", &[]), &me()).await;
+    assert!(matches!(refused, Err(HostError::KeyInUse { .. })), "{refused:?}");
+    // A chat has the tools of its configuration as it is now.
+    let first = host.create(keyed("bridge/telegram/7/1", "bridge", &["Read", "Bash"]), &me()).await.unwrap();
+    let again = host.create(keyed("bridge/telegram/7/1", "bridge", &["Read"]), &me()).await.unwrap();
+    assert!(first.new && !again.new && first.session.id == again.session.id);
+    let id = id_of(&again.session);
+    ask(&host, &id, says("hello")).await;
+    let tools = host.view(&id).await.unwrap().session.tools.clone();
+    assert!(tools.iter().any(|tool| tool == "Read") && !tools.iter().any(|tool| tool == "Bash"), "{tools:?}");
+    soon(host.shut_down(Duration::ZERO)).await;
+}

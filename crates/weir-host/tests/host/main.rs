@@ -41,3 +41,5 @@ mod retention;
 mod talking;
 #[cfg(test)]
 mod watching;
+#[cfg(test)]
+mod worktrees;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_host::{Host, HostError, HostOptions};
+use weir_host::{Adoption, Host, HostError, HostOptions};
 use weir_store::{MemoryStore, SessionId};
 use weir_transcript::EntryBody;
 
@@ -48,7 +48,7 @@ async fn a_session_of_a_terminal_is_listed_and_continued_as_a_copy() {
     assert_eq!((past.id.as_str(), past.cwd.as_str()), (cli.as_str(), place.work().as_str()));
     assert!(past.title.starts_with("Count the mills"), "{}", past.title);
 
-    let info = soon(host.adopt(&cli, &me())).await.unwrap();
+    let info = soon(host.adopt(&cli, Adoption::Copy, &me())).await.unwrap();
     let id = id_of(&info);
     assert!(info.title.unwrap().starts_with("Count the mills"));
     assert_eq!(texts(&host.transcript(&id, None, 100).await.unwrap()), ["Four mills."]);
@@ -95,7 +95,7 @@ async fn nothing_outside_the_roots_and_nothing_unknown_is_continued() {
     let work = soon(host.past_work(10)).await.unwrap();
     assert!(work.sessions.is_empty() && work.projects.is_empty(), "{work:?}");
     for id in [cli.as_str(), "", "../../etc/passwd", "6492f1a6-8f20-4999-a476-fc84fb36debb"] {
-        let refused = soon(host.adopt(id, &me())).await;
+        let refused = soon(host.adopt(id, Adoption::Copy, &me())).await;
         assert!(matches!(refused, Err(HostError::NoSuchPast(_))), "{id}: {refused:?}");
     }
     assert!(host.list(weir_host::ListSessions::default()).await.unwrap().sessions.is_empty());
@@ -107,5 +107,163 @@ async fn nothing_outside_the_roots_and_nothing_unknown_is_continued() {
     options.cli_config = None;
     let host = Host::open(options).await.unwrap();
     assert!(soon(host.past_work(10)).await.unwrap().sessions.is_empty());
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+/// Anyone who can write to the CLI's folder can put anything there, such as a model that was allowed one command.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_only_looks_like_a_transcript_is_neither_listed_nor_read() {
+    let place = Place::new();
+    let cli = terminal(&place).await;
+    let projects = place.home().join(".claude/projects");
+    let folder = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
+    let line = |text: &str| {
+        let message = serde_json::json!({"role": "user", "content": text});
+        let line = serde_json::json!({"type": "user", "uuid": uuid(9), "sessionId": uuid(9), "cwd": place.work(),
+            "timestamp": "2099-01-01T00:00:00Z", "message": message});
+        format!("{line}\n")
+    };
+    // A link to a file elsewhere, a pipe, and files that never end, also in place of sub-agents.
+    let outside = place.path("outside.jsonl");
+    std::fs::write(&outside, line("none of the CLI's")).unwrap();
+    std::os::unix::fs::symlink(&outside, folder.join(format!("{}.jsonl", uuid(1)))).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join(format!("{}.jsonl", uuid(2)))).unwrap();
+    let pipe = |path: &std::path::Path| {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .unwrap();
+    };
+    pipe(&folder.join(format!("{}.jsonl", uuid(3))));
+    let agents = folder.join(&cli).join("subagents");
+    std::fs::create_dir_all(&agents).unwrap();
+    pipe(&agents.join("agent-a.jsonl"));
+    std::os::unix::fs::symlink("/dev/zero", agents.join("agent-b.jsonl")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("agent-c.jsonl")).unwrap();
+    // One that is too large, and one with a hostile title.
+    let large = folder.join(format!("{}.jsonl", uuid(4)));
+    std::fs::write(&large, line("too large")).unwrap();
+    std::fs::File::options().append(true).open(&large).unwrap().set_len(1 << 30).unwrap();
+    let title = format!("\n\n \u{1b}[2J\u{202e}evil{}\nmore", "x".repeat(50_000));
+    std::fs::write(folder.join(format!("{}.jsonl", uuid(9))), line(&title)).unwrap();
+
+    let host = Host::open(newcomer(&place)).await.unwrap();
+    let work = soon(host.past_work(50)).await.unwrap();
+    let mut listed: Vec<&str> = work.sessions.iter().map(|past| past.id.as_str()).collect();
+    listed.sort_unstable();
+    let (large, hostile) = (uuid(4), uuid(9));
+    let mut expected = vec![cli.as_str(), large.as_str(), hostile.as_str()];
+    expected.sort_unstable();
+    assert_eq!(listed, expected);
+    let shown = &work.sessions.iter().find(|past| past.id == hostile).unwrap().title;
+    assert!(shown.starts_with("⟨U+001B⟩[2J⟨U+202E⟩evil") || shown.starts_with("␛[2J⟨U+202E⟩evil"), "{shown}");
+    assert!(shown.chars().count() <= 81, "{shown}");
+    for number in 1..=3 {
+        let refused = soon(host.adopt(&uuid(number), Adoption::Copy, &me())).await;
+        assert!(matches!(refused, Err(HostError::NoSuchPast(_))), "{refused:?}");
+    }
+    let refused = soon(host.adopt(&large, Adoption::Copy, &me())).await;
+    assert!(matches!(&refused, Err(HostError::Invalid(why)) if why.contains("256 MiB")), "{refused:?}");
+    assert!(host.list(weir_host::ListSessions::default()).await.unwrap().sessions.is_empty());
+    let info = soon(host.adopt(&cli, Adoption::Copy, &me())).await.unwrap();
+    assert_eq!(texts(&host.transcript(&id_of(&info), None, 100).await.unwrap()), ["Four mills."]);
+    assert!(
+        soon(host.adopt(&hostile, Adoption::Copy, &me()))
+            .await
+            .unwrap()
+            .title
+            .unwrap()
+            .contains("⟨U+202E⟩evil")
+    );
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+fn uuid(number: u32) -> String {
+    format!("11111111-1111-4111-8111-{number:012}")
+}
+
+#[tokio::test]
+async fn a_session_of_a_terminal_goes_on_under_its_own_id_unless_it_still_runs_there() {
+    let place = Place::new();
+    let cli = terminal(&place).await;
+    let host = Host::open(newcomer(&place)).await.unwrap();
+    // As the CLI notes a session that runs, here in the process of this test.
+    let sessions = place.home().join(".claude/sessions");
+    std::fs::create_dir_all(&sessions).unwrap();
+    let note = sessions.join("1.json");
+    let pid = std::process::id();
+    let write = || std::fs::write(&note, format!(r#"{{"pid":{pid},"sessionId":"{cli}"}}"#)).unwrap();
+    write();
+    assert!(soon(host.past_work(10)).await.unwrap().sessions[0].live);
+    let refused = soon(host.adopt(&cli, Adoption::Same, &me())).await;
+    assert!(matches!(refused, Err(HostError::LiveElsewhere { pid: found }) if found == pid), "{refused:?}");
+
+    std::fs::remove_file(&note).unwrap();
+    let past = soon(host.past_work(10)).await.unwrap().sessions.remove(0);
+    assert!(!past.live && past.size > 0, "{past:?}");
+    let info = soon(host.adopt(&cli, Adoption::Same, &me())).await.unwrap();
+    let id = id_of(&info);
+    assert_eq!(info.cli_session_id.as_deref(), Some(cli.as_str()));
+    // Once more gives the same session, and it is the host's own now.
+    assert_eq!(soon(host.adopt(&cli, Adoption::Same, &me())).await.unwrap().id, info.id);
+    assert!(soon(host.past_work(10)).await.unwrap().sessions.is_empty());
+    assert_eq!(ask(&host, &id, says("And a weir.")).await, "And a weir.");
+    assert_eq!(host.info(&id).await.unwrap().cli_session_id.as_deref(), Some(cli.as_str()));
+    assert_eq!(texts(&host.transcript(&id, None, 100).await.unwrap()), ["Four mills.", "And a weir."]);
+
+    // While a terminal has it again, no second driver is started.
+    soon(host.stop(&id, &me())).await.unwrap();
+    write();
+    let sent = host.send(&id, weir_host::NewMessage::text("More"), &me()).await.unwrap();
+    let failed = soon(host.finished(&id, &sent.message_id)).await.unwrap();
+    assert!(
+        failed.error.as_ref().is_some_and(|error| error.message.contains("open in another program")),
+        "{failed:?}"
+    );
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+/// Three seconds is the aim for a release build on a machine that does nothing else. This is a debug build among other
+/// tests, and writing the transcript takes a part of the time.
+#[tokio::test]
+async fn a_session_of_a_hundred_thousand_lines_is_adopted() {
+    const LINES: usize = 100_000;
+    let place = Place::new();
+    let id = "6492f1a6-8f20-4999-a476-fc84fb36debb";
+    let name: String = place
+        .work()
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+        .collect();
+    let folder = place.home().join(".claude/projects").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let (mut text, mut before) = (String::new(), "null".to_owned());
+    for number in 0..LINES {
+        let uuid = format!("\"00000000-0000-4000-8000-{number:012}\"");
+        let (kind, message) = if number % 2 == 0 {
+            ("user", format!(r#"{{"role":"user","content":"Question {number}"}}"#))
+        } else {
+            (
+                "assistant",
+                format!(
+                    r#"{{"id":"msg_{number}","type":"message","role":"assistant","model":"m","content":[{{"type":"text","text":"Answer {number}"}}],"stop_reason":"end_turn","usage":{{"input_tokens":1,"output_tokens":1}}}}"#
+                ),
+            )
+        };
+        text.push_str(&format!(
+            r#"{{"type":"{kind}","sessionId":"{id}","uuid":{uuid},"parentUuid":{before},"cwd":"{}","timestamp":"2026-01-01T00:00:00Z","message":{message}}}"#,
+            place.work()
+        ));
+        text.push('\n');
+        before = uuid;
+    }
+    std::fs::write(folder.join(format!("{id}.jsonl")), text).unwrap();
+    let mut options = place.options();
+    options.cli_config = Some(place.home().join(".claude"));
+    let host = Host::open(options).await.unwrap();
+    let begun = std::time::Instant::now();
+    let info = host.adopt(id, Adoption::Same, &me()).await.unwrap();
+    println!("adopting {LINES} lines took {:?}", begun.elapsed());
+    let newest = host.transcript(&id_of(&info), None, 10).await.unwrap();
+    assert!(texts(&newest).iter().any(|text| text == "Answer 99999"), "{:?}", texts(&newest));
     soon(host.shut_down(Duration::ZERO)).await;
 }

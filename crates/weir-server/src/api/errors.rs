@@ -26,7 +26,24 @@ impl From<HostError> for Problem {
             }
             HostError::AlreadyAnswered { by } => plain(StatusCode::CONFLICT).with("answered_by", by),
             HostError::NotCancellable { state } => plain(StatusCode::CONFLICT).with("state", state),
+            HostError::Git(_) => match code {
+                "worktree_not_found" | "change_not_found" => plain(StatusCode::NOT_FOUND),
+                "git_name" | "no_repository" | "revision_not_found" | "submodule" | "no_message" => {
+                    plain(StatusCode::UNPROCESSABLE_ENTITY)
+                }
+                "no_commit"
+                | "branch_exists"
+                | "uncommitted_changes"
+                | "nested_repository"
+                | "file_changed"
+                | "nothing_staged" => plain(StatusCode::CONFLICT),
+                // Git refused, and says why.
+                _ => plain(StatusCode::BAD_GATEWAY),
+            },
+            HostError::Setup(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::KeyInUse { .. }
+            | HostError::FolderInUse { .. }
+            | HostError::LiveElsewhere { .. }
             | HostError::FolderChanged
             | HostError::Archived
             | HostError::NotKept

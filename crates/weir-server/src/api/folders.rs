@@ -2,10 +2,10 @@
 
 use axum::Extension;
 use axum::extract::State;
-use weir_host::FolderReport;
+use weir_host::{FolderListing, FolderReport};
 
 use super::answer::{self, Answer};
-use super::types::{Folder, FolderParams, TrustFolder};
+use super::types::{BrowseParams, Folder, FolderParams, TrustFolder};
 use crate::auth::Principal;
 use crate::extract::{Json, Query};
 use crate::problem::Problem;
@@ -21,6 +21,18 @@ pub(crate) async fn show(
 ) -> Answer<Folder> {
     for_all_sessions(&who)?;
     answer::ok(described(app.host().folder(&params.cwd).await?))
+}
+
+/// Lists the folders in a folder that sessions may work in, with the state of its repository; the roots, if none is named.
+#[utoipa::path(get, path = "/v1/folders", tag = "folders", params(BrowseParams),
+    responses((status = 200, description = "The folders.", body = FolderListing)))]
+pub(crate) async fn browse(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Query(params): Query<BrowseParams>,
+) -> Answer<FolderListing> {
+    for_all_sessions(&who)?;
+    answer::ok(app.host().folders(params.path.as_deref()).await?)
 }
 
 /// Trusts a folder as seen: its settings, hooks and MCP servers apply from the next process start on.
@@ -53,8 +65,8 @@ fn described(report: FolderReport) -> Folder {
     Folder { seal: report.seal(), report }
 }
 
-/// Folders are not part of any single session.
-fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
+/// Folders, and the sessions that the CLI keeps, are not part of any single session.
+pub(super) fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
     match who.session {
         None => Ok(()),
         Some(_) => Err(Problem::forbidden("one_session", "this token is valid for one session only")),

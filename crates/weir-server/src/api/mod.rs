@@ -14,11 +14,13 @@ mod keys;
 mod message_stream;
 mod messages;
 mod past;
+mod reviews;
 mod routes;
 mod sessions;
 mod sse;
 mod tokens;
 pub(crate) mod types;
+mod worktrees;
 
 pub(crate) use answer::json;
 pub(crate) use decisions::may_keep;

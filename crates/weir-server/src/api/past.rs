@@ -4,14 +4,16 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{PastWork, SessionInfo};
+use weir_host::{Adoption, PastWork, SessionInfo};
 
 use super::answer::{self, Answer};
+use super::folders::for_all_sessions;
 use super::sessions::may_begin;
+use super::types::AdoptSession;
 use crate::auth::Principal;
-use crate::extract::Path;
+use crate::extract::{OptionalJson, Path};
 use crate::guard::Audited;
-use crate::problem::Problem;
+use crate::problem::{Details, Problem};
 use crate::state::App;
 
 /// How many sessions are listed.
@@ -29,26 +31,24 @@ pub(crate) async fn past_list(
     answer::ok(app.host().past_work(MAX_LISTED).await?)
 }
 
-/// Creates a session that continues a copy of one of the CLI's own. The other one stays as it is.
+/// Creates a session that continues a copy of one of the CLI's own, which stays as it is; or, with `keep_id`, that one
+/// itself. A session that has the id already is returned.
 #[utoipa::path(post, path = "/v1/past-sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The CLI's id of the session.")),
-    responses((status = 201, description = "The session.", body = SessionInfo)))]
+    request_body = Option<AdoptSession>, responses(
+    (status = 201, description = "The session.", body = SessionInfo),
+    (status = 409, description = "Another program runs the session.", body = Details, content_type = "application/problem+json"),
+))]
 pub(crate) async fn past_adopt(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
     Path(id): Path<String>,
+    OptionalJson(body): OptionalJson<AdoptSession>,
 ) -> Result<Response, Problem> {
     for_all_sessions(&who)?;
     may_begin(&app, &who)?;
-    let info = app.host().adopt(&id, &who.actor()).await?;
+    let way = if body.keep_id { Adoption::Same } else { Adoption::Copy };
+    let info = app.host().adopt(&id, way, &who.actor()).await?;
     let mut response = answer::json(StatusCode::CREATED, &info).into_response();
     response.extensions_mut().insert(Audited(format!("session {}", info.id)));
     Ok(response)
-}
-
-/// A token for one session could not see another one.
-fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
-    match who.session {
-        None => Ok(()),
-        Some(_) => Err(Problem::forbidden("one_session", "this token is valid for one session only")),
-    }
 }

@@ -12,7 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, events, folders, health, history, keys, messages, past, sessions, tokens,
+    asks, client_tools, control, events, folders, health, history, keys, messages, past, reviews, sessions,
+    tokens, worktrees,
 };
 use crate::auth::Role;
 use crate::docs;
@@ -94,7 +95,7 @@ enum TimeLimit {
     Usual,
     /// As long as it takes to stop a process.
     Stop,
-    /// As long as there are events.
+    /// As long as there are events, or as the work takes.
     None,
 }
 
@@ -127,7 +128,7 @@ impl Group {
 }
 
 /// Who may use which route.
-fn groups() -> [Group; 7] {
+fn groups() -> [Group; 8] {
     [
         Group { time: TimeLimit::None, ..Group::new(Role::Viewer, streams()) },
         Group { is_compressed: true, ..Group::new(Role::Viewer, viewer()) },
@@ -135,6 +136,7 @@ fn groups() -> [Group; 7] {
         Group::new(Role::Approver, approver()),
         Group { takes_messages: true, ..Group::new(Role::Driver, send()) },
         Group::new(Role::Driver, driver()),
+        Group { time: TimeLimit::None, is_compressed: true, ..Group::new(Role::Driver, git()) },
         Group::new(Role::Admin, admin()),
     ]
 }
@@ -211,6 +213,19 @@ fn driver() -> OpenApiRouter<App> {
         .routes(routes!(past::past_list))
         .routes(routes!(past::past_adopt))
         .routes(routes!(folders::trust, folders::distrust))
+        .routes(routes!(folders::browse))
+        .routes(routes!(worktrees::worktrees))
+}
+
+/// Work with git takes as long as the repository is large.
+fn git() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(worktrees::add_worktree, worktrees::remove_worktree))
+        .routes(routes!(reviews::review))
+        .routes(routes!(reviews::review_file))
+        .routes(routes!(reviews::revert))
+        .routes(routes!(reviews::stage))
+        .routes(routes!(reviews::commit))
 }
 
 fn admin() -> OpenApiRouter<App> {

@@ -70,6 +70,7 @@ pub(super) async fn begin(
         spec: SessionSpec { allowed_tools, ..spec },
         ask_timeout_s: body.ask_timeout_s,
         client_tools: body.client_tools,
+        worktree: body.worktree,
         origin: origin.to_owned(),
     };
     Ok(app.host().create(new, &who.actor()).await?)
@@ -147,16 +148,27 @@ pub(crate) async fn show(State(app): State<App>, Path(id): Path<String>) -> Answ
     answer::ok(app.host().info(&session_id(&id)?).await?)
 }
 
-/// Renames, archives, unarchives or pins a session, or changes its cost limit.
+/// Renames, archives, unarchives or pins a session, or changes its cost limit, which a token for one session can only lower.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
     request_body = ChangeSession, responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn change(
     State(app): State<App>,
+    Extension(who): Extension<Principal>,
     Path(id): Path<String>,
     Json(body): Json<ChangeSession>,
 ) -> Answer<SessionInfo> {
     let id = session_id(&id)?;
     check_name(body.name.as_deref())?;
+    if let Some(limit) = body.max_cost_usd
+        && who.session.is_some()
+    {
+        let now = app.host().info(&id).await?.max_cost_usd;
+        if now.is_some_and(|now| limit == 0.0 || limit > now) {
+            let detail =
+                "a token for one session cannot raise what the session may cost; ask for another token";
+            return Err(Problem::forbidden("one_session", detail));
+        }
+    }
     let mut info = None;
     if let Some(name) = body.name {
         // An empty name removes the name.

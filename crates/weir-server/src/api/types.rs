@@ -6,11 +6,15 @@
 mod decisions;
 mod history;
 mod messages;
+mod reviews;
 mod server;
 mod sessions;
+mod worktrees;
 
 pub(crate) use decisions::*;
 pub(crate) use history::*;
 pub(crate) use messages::*;
+pub(crate) use reviews::*;
 pub(crate) use server::*;
 pub(crate) use sessions::*;
+pub(crate) use worktrees::*;

@@ -146,8 +146,9 @@ impl Billing for Budgets {
         }
     }
 
-    fn charge(&self, account: &str, cost_usd: f64) {
-        self.spend(account, cost_usd, 0.0);
+    fn charge(&self, account: &str, cost_usd: Option<f64>) {
+        let known_cost = cost_usd.filter(|cost| cost.is_finite());
+        self.spend(account, known_cost.unwrap_or_else(|| self.assumed_cost(account)), 0.0);
     }
 
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {

@@ -94,6 +94,17 @@ impl Guard for TokenGuard {
         false
     }
 
+    fn deleted(&self, session: &SessionId) {
+        let (Some(app), session) = (self.app.upgrade(), session.to_string()) else { return };
+        let tokens = app.tokens().clone();
+        // Nobody waits for it: without their session they give access to nothing.
+        drop(tokio::task::spawn_blocking(move || {
+            if let Err(error) = tokens.revoke(|token| token.session.as_deref() == Some(session.as_str())) {
+                tracing::warn!(%error, session, "the share links of a deleted session cannot be removed");
+            }
+        }));
+    }
+
     fn record(&self, action: &str, session: Option<&SessionId>, detail: Option<String>) {
         let (who, Some(app)) = (self.who(), self.app.upgrade()) else { return };
         app.audit().add(&AuditEntry {

@@ -10,7 +10,7 @@ use weir_acp::{AcpAgent, Remote};
 
 use super::TokenGuard;
 use crate::auth::Principal;
-use crate::state::App;
+use crate::state::{App, WeakApp};
 
 /// Connections that a token may have.
 const MAX_CONNECTIONS: usize = 32;
@@ -31,6 +31,13 @@ pub(crate) struct EditorHolder {
     remote: Remote,
     guard: Arc<TokenGuard>,
     connections: Mutex<HashMap<String, Use>>,
+    /// One for each connection that is being opened, in addition to this.
+    opening: Arc<()>,
+}
+
+/// Room for a connection that is being opened.
+pub(crate) struct Room {
+    _kept: Arc<()>,
 }
 
 /// How a connection is used.
@@ -56,21 +63,33 @@ impl Holders {
         }
         let guard = Arc::new(TokenGuard::new(app, who));
         let remote = Remote::new(AcpAgent::new(app.host().clone(), Arc::clone(&guard) as _));
-        let holder = Arc::new(EditorHolder { remote, guard, connections: Mutex::default() });
+        let holder =
+            Arc::new(EditorHolder { remote, guard, connections: Mutex::default(), opening: Arc::default() });
         all.insert(who.token_id.clone(), Arc::clone(&holder));
-        tokio::spawn(watch(Arc::downgrade(&holder)));
+        tokio::spawn(watch(app.downgrade(), who.token_id.clone(), Arc::downgrade(&holder)));
         holder
+    }
+
+    /// Forgets a holder whose token has ended.
+    fn forget(&self, token_id: &str) {
+        locked(&self.by_token).remove(token_id);
     }
 }
 
-/// Closes what is not used, as long as there is a holder.
-async fn watch(holder: Weak<EditorHolder>) {
+/// Closes what is not used, as long as there is a holder. One whose token has ended is forgotten.
+async fn watch(app: WeakApp, token_id: String, holder: Weak<EditorHolder>) {
     loop {
         tokio::time::sleep(LOOK).await;
         let Some(holder) = holder.upgrade() else { return };
         for id in holder.unused(Instant::now()) {
             holder.remote.end(&id).await;
             holder.closed(&id);
+        }
+        if weir_acp::Guard::right(&*holder.guard).is_none() {
+            if let Some(app) = app.upgrade() {
+                app.editors().forget(&token_id);
+            }
+            return;
         }
     }
 }
@@ -80,9 +99,11 @@ impl EditorHolder {
         &self.remote
     }
 
-    /// Whether it may open another connection.
-    pub(crate) fn has_room(&self) -> bool {
-        locked(&self.connections).len() < MAX_CONNECTIONS
+    /// Room for another connection, until it is noted or was not opened. None if it has too many.
+    pub(crate) fn room(&self) -> Option<Room> {
+        let connections = locked(&self.connections);
+        let opening = Arc::strong_count(&self.opening) - 1;
+        (connections.len() + opening < MAX_CONNECTIONS).then(|| Room { _kept: Arc::clone(&self.opening) })
     }
 
     /// Notes a new connection.

@@ -37,10 +37,14 @@ pub(crate) async fn answer(
         return Err(Problem::not_found("no such session"));
     }
     let holder = app.editors().holder(&app, &who);
-    if method == Method::POST && named.is_none() && !holder.has_room() {
+    // Kept until the new connection is noted, so that requests at the same time do not open more.
+    let room = if method == Method::POST && named.is_none() {
         let detail = "this token has reached its limit of connections of editors; close some";
-        return Err(Problem::too_many("editors", detail, std::time::Duration::from_secs(60)));
-    }
+        let full = || Problem::too_many("editors", detail, std::time::Duration::from_secs(60));
+        Some(holder.room().ok_or_else(full)?)
+    } else {
+        None
+    };
     // Taken before the stream is opened, and kept as long as it is.
     let slot = if method == Method::GET { Some(stream_slot(&app, &who)?) } else { None };
     let in_use = named.as_deref().and_then(|id| holder.touch(id));
@@ -48,6 +52,7 @@ pub(crate) async fn answer(
     if let Some(id) = text(response.headers(), CONNECTION).filter(|_| named.is_none()) {
         holder.opened(id);
     }
+    drop(room);
     if method == Method::DELETE
         && let Some(id) = &named
     {

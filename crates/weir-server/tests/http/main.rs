@@ -7,6 +7,8 @@ mod headers;
 mod origins;
 mod pages;
 mod problems;
+mod reviews;
 mod sessions;
 mod support;
 mod tokens;
+mod worktrees;

@@ -25,6 +25,7 @@ use crate::machine::Spawn;
 use crate::options::{Origin, SessionOptions};
 use crate::spares::{Claimed, Kind, Wanted};
 use crate::start_files::{self, StartFiles};
+use crate::transcripts::live_sessions;
 
 /// Flags that are passed without checking the version first, because only very old versions lack them.
 const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--append-system-prompt-file"];
@@ -218,6 +219,9 @@ impl Launcher {
         let new_id = new_session_id(&self.options, spawn);
         let id = spawn.resume.as_ref().filter(|_| !spawn.fork).or(new_id.as_ref());
         lock(&mut self.locks, &self.options, id).map_err(failed)?;
+        if let (Some(id), How::Cli(_)) = (spawn.resume.as_ref().filter(|_| !spawn.fork), &self.how) {
+            check_live(&self.options, id).map_err(failed)?;
+        }
         match &self.how {
             How::Provided(processes) => {
                 let processes = Arc::clone(processes);
@@ -481,6 +485,26 @@ fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launc
         launch.line_limit = limit;
     }
     launch
+}
+
+/// Refuses a session that another CLI runs, such as one in a terminal: with two drivers the transcript gets two branches,
+/// and the next one that resumes it silently loses one. In a sandbox the CLI has a home of its own.
+fn check_live(options: &SessionOptions, id: &CliSessionId) -> Result<(), StartError> {
+    if options.sandbox.is_some() {
+        return Ok(());
+    }
+    let variables = options.environment.resolve(std::env::vars_os());
+    let folder =
+        |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let config = folder("CLAUDE_CONFIG_DIR").or_else(|| folder("HOME").map(|home| home.join(".claude")));
+    let Some(config) = config else { return Ok(()) };
+    match live_sessions(&config).into_iter().find(|live| live.id == id.as_str()) {
+        None => Ok(()),
+        Some(live) => Err(StartError::Locked(format!(
+            "the session is open in another program (process {}), such as a terminal; end it there first",
+            live.process.pid
+        ))),
+    }
 }
 
 fn lock(

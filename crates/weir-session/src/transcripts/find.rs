@@ -1,14 +1,16 @@
 //! Finds transcripts.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_transcript::import::{Glance, glance};
 
+use super::open::open;
+
 /// Bytes read from the beginning and from the end of a file for a list.
-const GLANCE: u64 = 64 << 10;
+pub(super) const GLANCE: u64 = 64 << 10;
 
 /// The CLI cuts longer folder names and appends a suffix.
 const MAX_NAME_LENGTH: usize = 200;
@@ -73,6 +75,11 @@ impl TranscriptFile {
     pub fn modified(&self) -> u64 {
         self.modified.duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
     }
+
+    /// Its length in bytes, without the files of sub-agents.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
 }
 
 impl PastSession {
@@ -127,7 +134,7 @@ impl Transcripts {
 
     /// Reads the beginning and the end of a transcript.
     pub fn look(&self, found: TranscriptFile) -> io::Result<PastSession> {
-        let mut file = File::open(&found.path)?;
+        let mut file = open(&found.path)?;
         let mut head = Vec::new();
         file.by_ref().take(GLANCE).read_to_end(&mut head)?;
         let mut tail = Vec::new();
@@ -166,7 +173,8 @@ impl Transcripts {
 fn session_file(path: PathBuf) -> Option<TranscriptFile> {
     let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
     uuid::Uuid::try_parse(&id).ok()?;
-    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    // Not through a link: what it leads to is none of the CLI's.
+    let metadata = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
     let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
     Some(TranscriptFile { id, path, modified, length: metadata.len() })
 }

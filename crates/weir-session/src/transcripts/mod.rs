@@ -4,8 +4,11 @@
 
 mod edit;
 mod find;
+mod live;
 mod load;
+mod open;
 
 pub use edit::{AgentFile, EditError};
 pub use find::{FindError, PastSession, TranscriptFile, Transcripts};
+pub use live::{LiveSession, live_sessions};
 pub use load::LoadedTranscript;

@@ -14,7 +14,7 @@ use crate::model::{body, made};
 fn content(api: &ScriptedApi) -> Vec<Value> {
     let own = |request: &&RecordedRequest| request.is_message() && !request.tools.is_empty();
     let requests = api.requests();
-    let body = body(requests.iter().filter(own).next_back().unwrap());
+    let body = body(requests.iter().rfind(own).unwrap());
     let messages = body["messages"].as_array().unwrap().iter();
     let blocks =
         messages.filter(|message| message["role"] == "user").flat_map(|message| match &message["content"] {

@@ -46,8 +46,7 @@ async fn a_spare_is_told_folder_model_mode_and_prompts() {
         assert_eq!(view.session.permission_mode.as_deref(), Some("plan"), "{cli}");
         assert_eq!(view.session.title.as_deref(), Some("Oak"), "{cli}");
         let requests = api.requests();
-        let last =
-            requests.iter().filter(|request| request.is_message() && !request.tools.is_empty()).next_back();
+        let last = requests.iter().rfind(|request| request.is_message() && !request.tools.is_empty());
         let body = body(last.unwrap());
         assert_eq!(body["model"], "claude-haiku-4-5", "{cli}");
         assert!(body["system"].to_string().contains("made of oak"), "{cli}");

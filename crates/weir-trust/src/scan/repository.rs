@@ -71,7 +71,7 @@ impl Scan<'_> {
             let Some((file, _)) = regular(&index)? else { continue };
             let content = read_up_to(file, MAX_INDEX, &index)?;
             let Some(submodules) = crate::git_index::submodules(&content) else {
-                self.git_program(FindingKind::Git, &index, "an index in an unknown format".to_owned());
+                self.git_program(FindingKind::Git, &index, "an index in an unknown format");
                 continue;
             };
             for submodule in submodules.iter().map(|below| top.join(path(below))) {
@@ -84,7 +84,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn git_program(&mut self, kind: FindingKind, file: &Path, what: String) {
+    fn git_program(&mut self, kind: FindingKind, file: &Path, what: &str) {
         self.hash.update(what.as_bytes());
         self.hash.update([0]);
         let file = self.name(file);
@@ -99,8 +99,7 @@ impl Scan<'_> {
             match self.content(&file)? {
                 Some(text) => found.extend(crate::git::configuration(&self.name(&file), &text)),
                 None if file.exists() => {
-                    let what = "not a regular file".to_owned();
-                    found.push(finding(FindingKind::Git, &self.name(&file), what));
+                    found.push(finding(FindingKind::Git, &self.name(&file), "not a regular file"));
                 }
                 None => {}
             }
@@ -111,7 +110,7 @@ impl Scan<'_> {
         for hook in entries(&common.join("hooks"))? {
             let name = file_name(&hook);
             if !name.ends_with(".sample") && hook.is_file() {
-                found.push(finding(FindingKind::GitHook, &self.name(&hook), name));
+                found.push(finding(FindingKind::GitHook, &self.name(&hook), &name));
             }
         }
         for program in &found {

@@ -9,6 +9,7 @@ import type {
   CancelledMessage,
   ChangeSession,
   CliReport,
+  CommitMade,
   CreateSession,
   ExportFormat,
   FileList,
@@ -20,6 +21,11 @@ import type {
   PastWork,
   Problem,
   ResumeReport,
+  RevertChange,
+  RevertedChange,
+  Review,
+  ReviewBase,
+  ReviewFile,
   SearchResults,
   SendMessage,
   SessionDiff,
@@ -111,9 +117,9 @@ export class Client {
     return this.#json("GET", "v1/past-sessions");
   }
 
-  /** Continues a copy of a session that the CLI keeps. */
-  adopt(id: string): Promise<SessionInfo> {
-    return this.#json("POST", `v1/past-sessions/${encodeURIComponent(id)}`);
+  /** Continues a session that the CLI keeps, under its own id or as a copy. */
+  adopt(id: string, keepId: boolean): Promise<SessionInfo> {
+    return this.#json("POST", `v1/past-sessions/${encodeURIComponent(id)}`, { keep_id: keepId });
   }
 
   /** Whether the CLI is there, starts and has a login. */
@@ -205,6 +211,28 @@ export class Client {
 
   diff(id: string): Promise<SessionDiff> {
     return this.#json("GET", `${at(id)}/diff`);
+  }
+
+  /** What the session's folder has and a base has not. */
+  review(id: string, base: ReviewBase): Promise<Review> {
+    return this.#json("GET", `${at(id)}/changes?base=${base}`);
+  }
+
+  /** The change of one file, with all its lines. */
+  reviewFile(id: string, base: ReviewBase, path: string): Promise<ReviewFile> {
+    return this.#json("GET", `${at(id)}/changes/file?${new URLSearchParams({ base, path })}`);
+  }
+
+  revert(id: string, change: RevertChange): Promise<RevertedChange> {
+    return this.#json("POST", `${at(id)}/changes/revert`, change);
+  }
+
+  stage(id: string, paths: string[], staged: boolean): Promise<void> {
+    return this.#json("POST", `${at(id)}/changes/stage`, { paths, staged });
+  }
+
+  commit(id: string, message: string): Promise<CommitMade> {
+    return this.#json("POST", `${at(id)}/changes/commit`, { message });
   }
 
   async toolOutput(id: string, tool: string): Promise<string> {

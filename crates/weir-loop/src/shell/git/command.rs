@@ -2,39 +2,14 @@
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use weir_process::{Environment, PlainCommand, SpawnError};
+use weir_process::PlainCommand;
 
 use super::own::OwnRepository;
 use crate::instant;
 
-/// How long git may take. Hooks do not run and nothing is fetched, so it usually takes far less.
-const MAX_DURATION: Duration = Duration::from_secs(300);
-
 /// Commands that change a repository. All others only read, or write objects without a reference.
 const CHANGES: [&str; 6] = ["read-tree", "restore", "stash", "update-index", "update-ref", "worktree"];
-
-/// For a person's repository: neither its hooks nor a program that watches its files run on Weir's behalf.
-const QUIET: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
-
-/// Variables with which an outer git would point elsewhere, or change what git does.
-const OUTER: [&str; 14] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
-];
 
 /// A working tree.
 #[derive(Debug, Clone)]
@@ -60,19 +35,9 @@ pub(super) struct Private {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
-    /// Git cannot be started.
-    #[error("cannot start git: {0}")]
-    Spawn(#[from] SpawnError),
-    /// A command failed.
-    #[error("`git {command}` failed in {}: {message}", folder.display())]
-    Failed {
-        /// The command.
-        command: String,
-        /// The folder in which it ran.
-        folder: PathBuf,
-        /// What git printed.
-        message: String,
-    },
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] weir_git::GitError),
     /// The folder is not in a repository.
     #[error("{} is not in a git repository, and the loop keeps every task as a commit; run `git init` and make a first commit", .0.display())]
     NoRepository(PathBuf),
@@ -144,7 +109,7 @@ impl Git {
         input: &[u8],
     ) -> Result<weir_process::CommandOutput, GitError> {
         instant::begin();
-        let done = self.command(args, input).run().await?;
+        let done = self.command(args, input).run().await.map_err(weir_git::GitError::from)?;
         if let Some(name) = args.first().filter(|name| CHANGES.contains(name)) {
             instant::reached(name);
         }
@@ -152,24 +117,13 @@ impl Git {
     }
 
     fn command(&self, args: &[&str], input: &[u8]) -> PlainCommand {
-        let fixed: &[&str] = if self.private.is_some() { &[] } else { &QUIET };
-        let words = fixed.iter().chain(args).copied();
-        let mut command = PlainCommand::new("git").args(words).cwd(&self.folder).input(input);
-        // No prompts, no translated messages, and no variables of an outer git that point elsewhere.
-        let environment = OUTER.iter().fold(Environment::inherit(), |all, name| all.exclude(*name));
-        command.environment =
-            environment.set("GIT_TERMINAL_PROMPT", "0").set("GIT_OPTIONAL_LOCKS", "0").set("LC_ALL", "C");
+        let mut command = weir_git::plain_command(&self.folder, Some(&self.state), args, input);
         if let Some(index) = &self.index {
             command.environment = command.environment.set("GIT_INDEX_FILE", index);
         }
         if let Some(Private { repository, index }) = &self.private {
             command.environment = repository.environment(command.environment, &self.folder, index);
         }
-        command.timeout = Some(MAX_DURATION);
-        command.keep_bytes = 64 << 20;
-        command.leaves_nothing = true;
-        command.state_directory = Some(self.state.clone());
-        command.purpose = "git".to_owned();
         command
     }
 
@@ -195,9 +149,7 @@ impl Git {
     }
 
     pub(super) fn failed(&self, args: &[&str], done: &weir_process::CommandOutput) -> GitError {
-        let printed = if done.stderr.bytes.is_empty() { done.stdout.text() } else { done.stderr.text() };
-        let message = if done.timed_out { "it took too long".to_owned() } else { printed.trim().to_owned() };
-        GitError::Failed { command: args.join(" "), folder: self.folder.clone(), message }
+        weir_git::failure(&self.folder, args, done).into()
     }
 
     /// A path that git has printed, which may be relative to the folder.
@@ -254,11 +206,12 @@ impl Git {
         let mut lines = text.lines();
         match (lines.next(), lines.next()) {
             (Some(head), Some(tree)) => Ok((head.to_owned(), tree.to_owned())),
-            _ => Err(GitError::Failed {
+            _ => Err(weir_git::GitError::Failed {
                 command: args.join(" "),
                 folder: self.folder.clone(),
                 message: format!("unexpected output {text:?}"),
-            }),
+            }
+            .into()),
         }
     }
 

@@ -19,5 +19,4 @@ pub(crate) use own::OwnRepository;
 pub(super) use own::remove;
 pub(crate) use publish::{PersonTree, Publication, Published, short};
 pub(crate) use swap::replace_expected;
-use tree::Entry;
 pub(crate) use tree::Looked;

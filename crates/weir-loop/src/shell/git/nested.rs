@@ -1,7 +1,8 @@
 //! Repositories and worktrees inside a place. A commit cannot contain their files: it would only point to one of their
 //! commits, which a clone does not have. So they do not count as work, unless `.gitmodules` declares them as submodules.
 
-use super::tree::LINK;
+use weir_git::{Entry, LINK};
+
 use super::{Git, GitError, remove};
 
 impl Git {
@@ -35,7 +36,7 @@ impl Git {
     /// any.
     pub(super) async fn drop_new_links(&self, base: &str, tree: &str) -> Result<bool, GitError> {
         let changes = self.changes(base, tree).await?;
-        let is_link = |entry: &Option<super::Entry>| entry.as_ref().is_some_and(|entry| entry.mode == LINK);
+        let is_link = |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| entry.mode == LINK);
         let mut links: Vec<_> =
             changes.iter().filter(|change| is_link(&change.new) && !is_link(&change.old)).collect();
         if links.is_empty() {

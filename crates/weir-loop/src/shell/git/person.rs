@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::tree::{Entry, path_of};
+use weir_git::{Entry, parse_index};
+
 use super::{Git, GitError};
 
 /// Files and folders of an operation that a person has begun and not ended.
@@ -85,14 +86,6 @@ impl Git {
     /// The index's entries of files, apart from those in conflict.
     pub(super) async fn staged(&self) -> Result<HashMap<PathBuf, Entry>, GitError> {
         let text = self.run_bytes(&["ls-files", "--stage", "-z"]).await?;
-        let entry = |line: &[u8]| {
-            let cut = line.iter().position(|byte| *byte == b'\t')?;
-            let head = String::from_utf8_lossy(line.get(..cut)?).into_owned();
-            let mut words = head.split(' ');
-            let (mode, object, stage) = (words.next()?, words.next()?, words.next()?);
-            let entry = Entry { mode: mode.to_owned(), object: object.to_owned() };
-            (stage == "0").then_some((path_of(line.get(cut + 1..)?), entry))
-        };
-        Ok(text.split(|byte| *byte == 0).filter_map(entry).collect())
+        Ok(parse_index(&text).into_iter().collect())
     }
 }

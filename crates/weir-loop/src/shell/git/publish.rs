@@ -9,9 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use weir_git::{Change, Entry, LINK, SYMLINK, bytes_of};
+
 use super::person::CheckedOut;
 use super::swap::{Exchange, Swap, copy, is_same};
-use super::tree::{Change, Entry, LINK, SYMLINK, bytes_of};
 use super::{Git, GitError, remove};
 use crate::instant;
 use crate::state::write_atomically;

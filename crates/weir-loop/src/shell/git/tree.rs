@@ -3,8 +3,9 @@
 //! All of this goes through Weir's own index: what a session has told its own git about a file is without effect.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+
+use weir_git::{Change, Entry, SYMLINK, bytes_of, parse_raw_diff, parse_tree, path_of};
 
 use super::{Git, GitError, remove};
 use crate::outcome::Inspection;
@@ -18,27 +19,6 @@ pub(crate) enum Looked {
     /// Nothing is left to restore.
     Work(Inspection),
 }
-
-/// A file in a tree: its mode and its object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) mode: String,
-    pub(crate) object: String,
-}
-
-/// A file that differs between two trees.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) path: PathBuf,
-    pub(crate) old: Option<Entry>,
-    pub(crate) new: Option<Entry>,
-}
-
-/// The mode of a tree entry that points to a commit of another repository.
-pub(super) const LINK: &str = "160000";
-
-/// The mode of a tree entry that is a symbolic link.
-pub(super) const SYMLINK: &str = "120000";
 
 impl Git {
     /// Writes the files as a tree object, with new files and without ignored ones.
@@ -308,37 +288,13 @@ impl Git {
             args.extend(["--", name.as_ref()]);
         }
         let text = self.run_bytes(&args).await?;
-        let entry = |line: &[u8]| {
-            let cut = line.iter().position(|byte| *byte == b'\t')?;
-            let head = String::from_utf8_lossy(line.get(..cut)?).into_owned();
-            let mut words = head.split(' ');
-            let (mode, _, object) = (words.next()?, words.next()?, words.next()?);
-            let entry = Entry { mode: mode.to_owned(), object: object.to_owned() };
-            Some((path_of(line.get(cut + 1..)?), entry))
-        };
-        Ok(text.split(|byte| *byte == 0).filter_map(entry).collect())
+        Ok(parse_tree(&text))
     }
 
     /// Files that differ between two trees or commits.
     pub(crate) async fn changes(&self, base: &str, tree: &str) -> Result<Vec<Change>, GitError> {
         let text = self.run_bytes(&["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tree]).await?;
-        let mut parts = text.split(|byte| *byte == 0);
-        let mut changes = Vec::new();
-        while let (Some(head), Some(path)) = (parts.next(), parts.next()) {
-            let head = String::from_utf8_lossy(head).into_owned();
-            let mut words = head.trim_start_matches(':').split(' ');
-            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let (old, new) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let entry = |mode: &str, object: &str| {
-                (mode != "000000").then(|| Entry { mode: mode.to_owned(), object: object.to_owned() })
-            };
-            changes.push(Change {
-                path: path_of(path),
-                old: entry(old_mode, old),
-                new: entry(new_mode, new),
-            });
-        }
-        Ok(changes)
+        Ok(parse_raw_diff(&text))
     }
 
     /// Numbers of added and removed lines. A binary file has none.
@@ -423,20 +379,4 @@ fn sweep(top: &Path, folder: &Path, wanted: &Wanted<'_>) -> std::io::Result<()> 
         }
     }
     Ok(())
-}
-
-/// A path as git prints it.
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    #[cfg(unix)]
-    return PathBuf::from(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
-    #[cfg(not(unix))]
-    return PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
-}
-
-/// A path as git reads it.
-pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
-    #[cfg(unix)]
-    return std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec();
-    #[cfg(not(unix))]
-    return path.to_string_lossy().replace('\\', "/").into_bytes();
 }

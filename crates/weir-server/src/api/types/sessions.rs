@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{ClientTools, SessionSpec};
+use weir_host::{ClientTools, NewWorktree, SessionSpec};
 
 use crate::extract::part;
 use crate::problem::Problem;
@@ -27,6 +27,8 @@ pub(crate) struct CreateSession {
     /// Client tools that the agent may call, see `/v1/sessions/{id}/client-tools`.
     #[serde(default)]
     pub(crate) client_tools: ClientTools,
+    /// Makes a git worktree for the session, with a branch of its own. `cwd` must be in a repository.
+    pub(crate) worktree: Option<NewWorktree>,
     // Read by `take_spec`, so that errors say where they are.
     #[serde(flatten)]
     #[schema(value_type = SessionSpec)]
@@ -87,6 +89,15 @@ pub(crate) struct ForkSession {
     pub(crate) name: Option<String>,
 }
 
+/// How a session of the CLI goes on.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AdoptSession {
+    /// Whether it goes on under the same id. Otherwise a copy of it does. Refused while another program runs it.
+    #[serde(default)]
+    pub(crate) keep_id: bool,
+}
+
 /// Which files of a session's folder to list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -111,6 +122,15 @@ pub(crate) struct FileList {
 pub(crate) struct FolderParams {
     /// A folder below one of the server's roots.
     pub(crate) cwd: String,
+}
+
+/// The folder to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BrowseParams {
+    /// A folder below one of the server's roots; the roots are listed if it is left out.
+    pub(crate) path: Option<String>,
 }
 
 /// A folder that sessions may work in.

@@ -1,0 +1,12 @@
+//! What a worktree has that a base has not: everything git sees, whoever changed it and by whatever program.
+
+mod changes;
+mod commit;
+mod list;
+mod patch;
+mod revert;
+
+pub use changes::{Base, Changes};
+pub use list::{FileChange, FileStatus};
+pub use patch::{Hunk, HunkLine, LineKind, Patch};
+pub use revert::Reverted;
