@@ -20,8 +20,11 @@ pub(crate) struct Outbox {
     /// The connection, if this is one of its sessions.
     whole: Option<Arc<Count>>,
     /// The sessions, if each has a stream of its own.
-    sessions: Option<Arc<Mutex<HashMap<String, Arc<Count>>>>>,
+    sessions: Option<Arc<Mutex<BySession>>>,
 }
+
+/// The counts of the sessions, by id.
+type BySession = HashMap<String, Arc<Count>>;
 
 #[derive(Debug, Default)]
 struct Count {

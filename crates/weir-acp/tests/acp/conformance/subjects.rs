@@ -121,7 +121,9 @@ async fn weir_conforms_over_http() {
 
 #[tokio::test]
 async fn weir_conforms_on_real_clis() {
-    for cli in RealCli::required() {
+    let clis = RealCli::required();
+    let newest = clis.iter().map(|cli| cli.version).max();
+    for cli in clis {
         let api = ScriptedApi::start().unwrap();
         let place = weir_testkit::Place::new().unwrap();
         let mut environment = Environment::only(Vec::<String>::new());
@@ -137,6 +139,10 @@ async fn weir_conforms_on_real_clis() {
         options.state_directory = Some(place.root().join("state"));
         let weir = Weir { host: Host::open(options).await.unwrap(), folder: place.directory() };
         assert_eq!(failures(run(&weir).await), [], "{version:?}");
+        if Some(version) == newest {
+            let ended = turns::at_the_limit_of_tokens(&weir).await.unwrap();
+            assert_eq!(expect_end(&ended, "max_tokens"), Ok(()));
+        }
         end(&weir.host).await;
     }
 }

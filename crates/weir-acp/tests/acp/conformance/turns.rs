@@ -69,7 +69,7 @@ pub(super) async fn shows_differences(subject: &impl Subject) -> Checked {
 async fn takes(subject: &impl Subject, capability: &str, block: Value) -> Checked {
     let (mut client, session) = Client::open(subject).await?;
     offered(client.can(capability))?;
-    let prompt = json!([block, {"type": "text", "text": says("taken")}]);
+    let prompt = json!([{"type": "text", "text": says("taken")}, block]);
     let ended = client.peer.call("session/prompt", json!({"sessionId": session, "prompt": prompt})).await;
     expect_end(&ended, "end_turn")?;
     let said = text_of(&client.peer.updates(), "agent_message_chunk");
@@ -156,10 +156,17 @@ pub(super) async fn reports_a_refusal(subject: &impl Subject) -> Checked {
     expect_end(&client.peer.ask(&session, &script(&json!(vec![step; 12]))).await, "refusal")
 }
 
-pub(super) async fn reports_the_limit_of_tokens(subject: &impl Subject) -> Checked {
+/// How a prompt ends whose answer reaches the model's limit.
+pub(super) async fn at_the_limit_of_tokens(subject: &impl Subject) -> Result<Result<Value, Value>, Outcome> {
     let (mut client, session) = Client::open(subject).await?;
-    // The CLI asks the model to continue a few times, which it does not.
+    // Agents may ask the model to continue, which it does not.
     let step = json!({"text": "cut", "stop_reason": "max_tokens"});
-    let ended = client.peer.ask(&session, &script(&json!(vec![step; 12]))).await;
-    expect_end(&ended, "max_tokens")
+    Ok(client.peer.ask(&session, &script(&json!(vec![step; 12]))).await)
+}
+
+pub(super) async fn reports_the_limit_of_tokens(subject: &impl Subject) -> Checked {
+    let ended = at_the_limit_of_tokens(subject).await?;
+    // Old CLIs say no more than that it is an error; it must not pass for an answer.
+    let is_answer = ended.as_ref().is_ok_and(|ended| ended["stopReason"] != "max_tokens");
+    expect(!is_answer, || format!("{ended:?}"))
 }
