@@ -19,7 +19,7 @@ const ALL = Array.from({ length: 700 }, (_, at) => {
   const status = at % 20 === 10 ? "interrupted" : at % 20 === 0 ? "failed" : "idle";
   return {
     id: `s${at}`,
-    cwd: "/work",
+    cwd: "/projects/oak",
     status,
     archived: at % 7 === 3,
     pinned: false,
