@@ -132,18 +132,18 @@ pub fn parse_time(text: &str, now_ms: i64) -> Option<i64> {
     let offset = match zone.strip_prefix(['Z', 'z']) {
         Some("") => 0,
         Some(_) => return None,
-        None => match numbers(zone.get(1..)?, ':')?.as_slice() {
-            &[hours @ 0..=23, minutes @ 0..=59] if zone.starts_with('-') => -(hours * 60 + minutes),
-            &[hours @ 0..=23, minutes @ 0..=59] => hours * 60 + minutes,
+        None => match *numbers(zone.get(1..)?, ':')?.as_slice() {
+            [hours @ 0..=23, minutes @ 0..=59] if zone.starts_with('-') => -(hours * 60 + minutes),
+            [hours @ 0..=23, minutes @ 0..=59] => hours * 60 + minutes,
             _ => return None,
         },
     };
     let &[year @ 1970..=9999, month @ 1..=12, day @ 1..=31] = numbers(date, '-')?.as_slice() else {
         return None;
     };
-    let (hour, minute, second) = match numbers(clock, ':')?.as_slice() {
-        &[hour @ 0..=23, minute @ 0..=59] => (hour, minute, 0),
-        &[hour @ 0..=23, minute @ 0..=59, second @ 0..=60] => (hour, minute, second),
+    let (hour, minute, second) = match *numbers(clock, ':')?.as_slice() {
+        [hour @ 0..=23, minute @ 0..=59] => (hour, minute, 0),
+        [hour @ 0..=23, minute @ 0..=59, second @ 0..=60] => (hour, minute, second),
         _ => return None,
     };
     let utc = Utc { year, month, day, hour, minute, second, millisecond: 0 };
