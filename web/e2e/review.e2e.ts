@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { linkTo, openAs, PHONE, violations } from "./browser.ts";
 import { until, type WeirServer } from "./server.ts";
@@ -27,6 +28,11 @@ function repository(server: WeirServer, lines: number): string {
   return file;
 }
 
+async function openChanges(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Details", exact: true }).click();
+  await page.getByRole("tab", { name: /Changes/ }).click();
+}
+
 describe("a review", () => {
   for (const [name, viewport] of [
     ["desktop", { width: 1400, height: 900 }],
@@ -36,19 +42,18 @@ describe("a review", () => {
       const server = await serve();
       const file = repository(server, 20);
       writeFileSync(file, readFileSync(file, "utf8").replace("line 3\n", "third\n"));
-      writeFileSync(join(server.root, "<b>new</b>"), "new\n");
+      writeFileSync(join(server.root, "<b>new"), "new\n");
       const { id } = await server.session();
       const page = await open().visit(server, linkTo(server, id), { viewport });
-      if (name === "phone") await page.getByRole("button", { name: "Details" }).first().click();
-      await page.getByRole("tab", { name: /Changes/ }).click();
-      await page.getByLabel("Show", { exact: true }).selectOption("Not committed");
+      await openChanges(page);
+      await page.getByRole("combobox", { name: /^Show/ }).selectOption("Not committed");
       const changed = page.getByRole("region", { name: "a.txt", exact: true });
       await changed.getByText("third").waitFor();
-      await page.getByRole("region", { name: "<b>new</b>", exact: true }).waitFor();
+      await page.getByRole("region", { name: "<b>new", exact: true }).waitFor();
       expect(await violations(page)).toEqual([]);
 
       await changed.getByRole("button", { name: "Comment on line 3" }).last().click();
-      await changed.getByLabel("Comment on line 3").fill("Why not 3rd?");
+      await changed.getByRole("textbox", { name: "Comment on line 3" }).fill("Why not 3rd?");
       await changed.getByRole("button", { name: "Add the comment" }).click();
       const sent = page.waitForRequest((request) => request.method() === "POST" && /messages$/.test(request.url()));
       await page.getByRole("button", { name: "Send 1 comment" }).click();
@@ -61,7 +66,7 @@ describe("a review", () => {
       await until("it is committed", () => git(server.root, "log", "-1", "--format=%s") === "Third\n");
       await changed.waitFor({ state: "detached" });
 
-      const fresh = page.getByRole("region", { name: "<b>new</b>", exact: true });
+      const fresh = page.getByRole("region", { name: "<b>new", exact: true });
       await fresh.getByRole("button", { name: "Revert", exact: true }).click();
       await fresh.getByText("The new file is removed.").waitFor();
       await fresh.getByRole("button", { name: "Revert the file" }).click();
@@ -71,24 +76,21 @@ describe("a review", () => {
     });
   }
 
-  // A second is the aim; other tests run at the same time.
-  it("of 5,000 lines opens quickly", async () => {
+  // A second is the aim on a machine that does nothing else; what is sure is that only the first lines are drawn.
+  it("of 5,000 lines opens with its first lines", async () => {
     const server = await serve();
     const file = repository(server, 5000);
     writeFileSync(file, readFileSync(file, "utf8").replaceAll("line", "row"));
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
-    await page.getByRole("tab", { name: /Changes/ }).click();
+    await openChanges(page);
     const begun = Date.now();
-    await page.getByLabel("Show", { exact: true }).selectOption("Not committed");
-    await page
-      .getByText("row 1", { exact: true })
-      .or(page.getByText("line 1", { exact: true }))
-      .first()
-      .waitFor();
-    const took = Date.now() - begun;
-    console.log(`a review of 5,000 lines opened in ${took} ms`);
-    expect(took).toBeLessThan(5000);
+    await page.getByRole("combobox", { name: /^Show/ }).selectOption("Not committed");
+    const lines = page.getByRole("region", { name: "a.txt", exact: true }).locator("td.code");
+    await lines.first().waitFor();
+    console.log(`a review of 5,000 lines opened in ${Date.now() - begun} ms`);
+    expect(await lines.count()).toBe(400);
+    await page.getByRole("button", { name: "Show 9600 more lines" }).waitFor();
   });
 
   it("is not offered to those who may not change anything", async () => {
@@ -97,9 +99,9 @@ describe("a review", () => {
     const { id } = await server.session();
     for (const role of ["viewer", "approver"] as const) {
       const page = await openAs(open(), server, role, id);
-      await page.getByRole("tab", { name: /Changes/ }).click();
+      await openChanges(page);
       await page.getByText("No files changed yet.").waitFor();
-      expect(await page.getByLabel("Show", { exact: true }).count()).toBe(0);
+      expect(await page.getByRole("combobox", { name: /^Show/ }).count()).toBe(0);
     }
   });
 
@@ -107,8 +109,8 @@ describe("a review", () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
-    await page.getByRole("tab", { name: /Changes/ }).click();
-    await page.getByLabel("Show", { exact: true }).selectOption("Since the branch began");
+    await openChanges(page);
+    await page.getByRole("combobox", { name: /^Show/ }).selectOption("Since the branch began");
     await page.getByText("The folder of this session is in no git repository.").waitFor();
     expect(await violations(page)).toEqual([]);
   });

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { Role, SessionInfo } from "../src/lib/api/schema.ts";
 import { card, composer, conversation, linkTo, PHONE, ready, said, type Visitors } from "./browser.ts";
 import {
@@ -104,10 +104,25 @@ const asks = (label: string, press?: string) => async (page: Page) => {
   await ready(page, label);
 };
 const says = (text: string) => (page: Page) => said(page, text).first().waitFor();
+/** Opens a part of the page that may also open by itself, which a press would then close. */
+async function opened(part: Locator, button: Locator): Promise<void> {
+  await button.first().waitFor();
+  await until("it is open", async () => {
+    if (!(await part.isVisible()))
+      await button
+        .first()
+        .click({ timeout: 1000 })
+        .catch(() => undefined);
+    return part.waitFor({ timeout: 1000 }).then(
+      () => true,
+      () => false,
+    );
+  });
+}
 async function details(page: Page, tab: string) {
-  if ((await page.getByRole("tab").count()) === 0)
-    await page.getByRole("button", { name: "Details", exact: true }).click();
-  await page.getByRole("tab", { name: new RegExp(tab) }).click();
+  const wanted = page.getByRole("tab", { name: new RegExp(tab) });
+  await opened(wanted, page.getByRole("button", { name: "Details", exact: true }));
+  await wanted.click();
   await page.getByRole("tabpanel").waitFor();
 }
 async function menu(page: Page, item?: string) {
@@ -117,7 +132,7 @@ async function menu(page: Page, item?: string) {
 /** Opens the list of sessions where it is not shown by itself. */
 async function sessions(page: Page) {
   const list = page.getByRole("navigation", { name: "Sessions" });
-  if (!(await list.isVisible())) await page.getByRole("button", { name: "Sessions" }).click();
+  await opened(list, page.getByRole("button", { name: "Sessions" }));
   return list;
 }
 

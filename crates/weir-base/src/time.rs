@@ -116,6 +116,41 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     (!total.is_zero()).then_some(total)
 }
 
+/// Parses a point in time: `2026-01-02T03:04Z`, `2026-01-02T03:04:05+01:00`, or a duration from now such as `8h`. In
+/// milliseconds since 1970.
+pub fn parse_time(text: &str, now_ms: i64) -> Option<i64> {
+    if let Some(duration) = parse_duration(text) {
+        return now_ms.checked_add(i64::try_from(duration.as_millis()).ok()?);
+    }
+    let (date, rest) = text.trim().split_once(['T', 't', ' '])?;
+    let numbers = |text: &str, sign: char| -> Option<Vec<i64>> {
+        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|letter| letter.is_ascii_digit());
+        text.split(sign).map(|part| Some(part).filter(is_number)?.parse().ok()).collect()
+    };
+    let zone = rest.find(['Z', 'z', '+', '-'])?;
+    let (clock, zone) = rest.split_at(zone);
+    let offset = match zone.strip_prefix(['Z', 'z']) {
+        Some("") => 0,
+        Some(_) => return None,
+        None => match numbers(zone.get(1..)?, ':')?.as_slice() {
+            &[hours @ 0..=23, minutes @ 0..=59] if zone.starts_with('-') => -(hours * 60 + minutes),
+            &[hours @ 0..=23, minutes @ 0..=59] => hours * 60 + minutes,
+            _ => return None,
+        },
+    };
+    let &[year @ 1970..=9999, month @ 1..=12, day @ 1..=31] = numbers(date, '-')?.as_slice() else {
+        return None;
+    };
+    let (hour, minute, second) = match numbers(clock, ':')?.as_slice() {
+        &[hour @ 0..=23, minute @ 0..=59] => (hour, minute, 0),
+        &[hour @ 0..=23, minute @ 0..=59, second @ 0..=60] => (hour, minute, second),
+        _ => return None,
+    };
+    let utc = Utc { year, month, day, hour, minute, second, millisecond: 0 };
+    // The thirty-first of a short month is no date.
+    (Utc::from_ms(utc.to_ms()).date() == utc.date()).then(|| utc.to_ms() - offset * 60_000)
+}
+
 /// Units of durations, in milliseconds. `ms` stands before `m`, which it begins with.
 const UNITS: [(&str, f64); 5] = [("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3_600e3), ("d", 86_400e3)];
 
@@ -124,6 +159,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn points_in_time() {
+        let time = |text: &str| parse_time(text, 1000).map(|ms| Utc::from_ms(ms).rfc3339());
+        assert_eq!(parse_time("1m30s", 1000), Some(91_000));
+        assert_eq!(time("2026-01-02T03:04Z").as_deref(), Some("2026-01-02T03:04:00Z"));
+        assert_eq!(time("2026-01-02T03:04:05+01:30").as_deref(), Some("2026-01-02T01:34:05Z"));
+        assert_eq!(time("2026-01-01 23:00-02:00").as_deref(), Some("2026-01-02T01:00:00Z"));
+        for text in [
+            "",
+            "06:00",
+            "2026-01-02",
+            "2026-01-02T03:04",
+            "2026-02-31T00:00Z",
+            "2026-01-02T25:00Z",
+            "2026-01-02T03:04Zx",
+        ] {
+            assert_eq!(time(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn known_dates() {

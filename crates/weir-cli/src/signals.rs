@@ -12,6 +12,15 @@ pub(crate) enum Asked {
     End,
 }
 
+/// Whether this program was started with SIGHUP ignored. Known where there is a `/proc`.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 1)
+}
+
 /// A stream of termination signals.
 pub(crate) struct Signals {
     #[cfg(unix)]
@@ -28,9 +37,12 @@ impl Signals {
                 (Asked::End, SignalKind::terminate()),
                 (Asked::End, SignalKind::hangup()),
             ];
+            // Below `nohup` a program is to go on when its terminal is gone.
+            let is_wanted =
+                |(_, kind): &(Asked, SignalKind)| *kind != SignalKind::hangup() || !is_hangup_ignored();
             // A signal that cannot be listened for keeps its default action.
             let listen = |(asked, kind)| signal(kind).ok().map(|stream| (asked, stream));
-            Self { streams: kinds.into_iter().filter_map(listen).collect() }
+            Self { streams: kinds.into_iter().filter(is_wanted).filter_map(listen).collect() }
         }
         #[cfg(not(unix))]
         Self {}

@@ -83,6 +83,8 @@ pub enum LoopEvent {
         commit: String,
         /// What it cost.
         cost_usd: Option<f64>,
+        /// Whether gates have checked it. Without gates only the model's word says that it is done.
+        checked: bool,
     },
     /// A task was given up.
     TaskFailed {
@@ -148,6 +150,8 @@ pub enum LoopEvent {
         budget: Budget,
         /// Tasks that are done.
         done: usize,
+        /// Tasks that are done without having been checked, because there are no gates.
+        unchecked: usize,
         /// Tasks that were given up.
         failed: usize,
         /// Tasks that are neither done nor given up.

@@ -7,6 +7,9 @@ use crate::agent::{AgentEnd, AgentRun};
 use crate::config::AlreadyBroken;
 use crate::outcome::{Failure, GateResult, Inspection, Outcome};
 
+/// How the reason of a failure begins if protected files were changed.
+pub const PUT_BACK: &str = "protected files were changed and have been restored";
+
 /// Judges the session alone. `None` if the work has to be inspected.
 pub fn judge_run(run: &AgentRun) -> Option<Failure> {
     let fail = |outcome, reason: String| Some(Failure::new(outcome, reason, run.errors.join("\n")));
@@ -74,8 +77,7 @@ fn denied(run: &AgentRun) -> Failure {
 /// Judges the changes. `None` if the gates decide.
 pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
     if !work.protected.is_empty() {
-        let reason =
-            format!("protected files were changed and have been restored: {}", work.protected.join(", "));
+        let reason = format!("{PUT_BACK}: {}", work.protected.join(", "));
         return Some(Failure::new(Outcome::Failed, reason, ""));
     }
     if !work.leading_outside.is_empty() {
@@ -105,6 +107,19 @@ pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
         ));
     }
     Some(Failure::new(Outcome::NoChange, "it ended successfully but changed nothing", run.text.clone()))
+}
+
+/// Reads the verdict of a review: its last line with one. Without a verdict it does not approve.
+pub fn judge_review(text: &str) -> Result<(), Failure> {
+    let verdict = text.lines().rev().find_map(|line| {
+        let line = line.trim().trim_matches(['*', '`', '#', ' ']).to_lowercase();
+        Some(line.strip_prefix("verdict:")?.trim_matches(['*', '`', ' ', '.']).to_owned())
+    });
+    match verdict.as_deref() {
+        Some("approve") => Ok(()),
+        Some("reject") => Err(Failure::new(Outcome::Failed, "it rejects the work", text.trim())),
+        _ => Err(Failure::new(Outcome::Failed, "it ended without a verdict", text.trim())),
+    }
 }
 
 /// Judges the results of the gates.
@@ -227,6 +242,23 @@ mod tests {
         assert!(failure.outcome == Outcome::NoChange && failure.reason.ends_with("side"), "{failure:?}");
         let protected = Inspection { protected: vec!["Makefile".into()], ..work(3) };
         assert_eq!(judge_work(&answered(), &protected).map(|f| f.outcome), Some(Outcome::Failed));
+    }
+
+    #[test]
+    fn only_a_clear_verdict_approves() {
+        assert!(
+            judge_review("Fine.\n\nVERDICT: approve\n").is_ok()
+                && judge_review("**Verdict: approve.**").is_ok()
+        );
+        for text in [
+            "VERDICT: reject",
+            "",
+            "I approve",
+            "VERDICT: approve\nOn reflection:\nVERDICT: reject",
+            "verdict: approve if",
+        ] {
+            assert!(judge_review(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod config;
 pub mod detect;
 pub mod event;
 pub mod fingerprint;
+pub mod forecast;
 mod instant;
 pub mod judge;
 pub mod limits;

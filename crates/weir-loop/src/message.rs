@@ -34,6 +34,7 @@ pub fn done(record: &TaskRecord, run_id: &str) -> String {
             "session_id": receipt.session_id,
             "gates": receipt.gates.iter().map(|(name, _)| name).collect::<Vec<_>>(),
             "diff": {"files": files, "added": added, "removed": removed},
+            "review": receipt.review.as_ref().map(|review| review.approves),
             "setup": receipt.setup,
         });
         text.push_str(&format!("Weir-Receipt: {receipt}\n"));

@@ -41,10 +41,17 @@ impl Notification {
             LoopEvent::TaskFailed { task, outcome, reason, .. } => {
                 (NotifyOn::Failure, format!("Task {task}: {outcome}. {reason}"))
             }
+            LoopEvent::TaskDone { task, commit, checked, .. } => {
+                let how = if *checked { "done" } else { "done, not checked" };
+                (
+                    NotifyOn::Done,
+                    format!("Task {task} is {how}, commit {}", commit.get(..10).unwrap_or(commit)),
+                )
+            }
             LoopEvent::RunEnded { end: RunEnd::Limit { limit }, .. } => {
                 (NotifyOn::Limit, format!("The run has ended: {limit}"))
             }
-            LoopEvent::RunEnded { end, done, failed, pending, .. } => {
+            LoopEvent::RunEnded { end, done, failed, pending, unchecked, .. } => {
                 let how = match end {
                     RunEnd::Completed => "all tasks are done",
                     RunEnd::Interrupted => "it was interrupted",
@@ -52,7 +59,10 @@ impl Notification {
                 };
                 (
                     NotifyOn::End,
-                    format!("The run has ended, {how}: {done} done, {failed} failed, {pending} open"),
+                    format!(
+                        "The run has ended, {how}: {done} done{}, {failed} failed, {pending} open",
+                        crate::report::unchecked_words(*unchecked)
+                    ),
                 )
             }
             _ => return None,

@@ -92,7 +92,7 @@ pub struct GateResult {
     pub passed: bool,
     /// How it ended, for people.
     pub ending: String,
-    /// The end of its output; empty if it passed.
+    /// The end of its output; less of it if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// How long it took.

@@ -18,6 +18,36 @@ text of its task and nothing else.
 - Order tasks so that each needs only earlier ones, and name what it needs.
 - Decide what can be decided, and write the decision down. Ask only what neither the document nor the repository can answer.";
 
+/// The rules for every session that reviews.
+pub const REVIEW_RULES: &str = "\
+You review the work of another session on one task. You can read the working tree, and change nothing.
+- Judge whether the change does what the task asks for, completely, and nothing that it does not ask for.
+- What the other session says about its work is not evidence. Look at the files.
+- Look for tests that were weakened, special cases that only satisfy a check, and work that was only pretended.
+- End with a line `VERDICT: approve` or `VERDICT: reject`. Before a reject, say what has to change.";
+
+/// The prompt of a review. The diff is cut last.
+pub fn review(task: &Task, diff: &str, instructions: &str, config: &Config) -> String {
+    let parts = Parts {
+        task,
+        attempt: 1,
+        failure: None,
+        begins_anew: false,
+        progress: "",
+        broken: &[],
+        answers: &[],
+    };
+    let mut prompt = format!("Review the work on this task.\n\n{}", head(&parts));
+    if !instructions.trim().is_empty() {
+        prompt.push_str(&format!("{}\n\n", instructions.trim()));
+    }
+    // A fence that the diff cannot close.
+    let room = config.prompt.max_bytes.saturating_sub(prompt.len() + 64);
+    let diff = cut_end(diff, room).replace("~~~~~~", "~~~");
+    prompt.push_str(&format!("The change:\n\n~~~~~~diff\n{diff}\n~~~~~~\n"));
+    cut_end(&prompt, config.prompt.max_bytes)
+}
+
 /// The rules for every coder session. They follow its system prompt.
 pub const RULES: &str = "\
 You work unattended on one task of a list, in a workspace that a harness owns.
@@ -38,6 +68,8 @@ pub struct Parts<'a> {
     pub attempt: u32,
     /// Why the last attempt failed.
     pub failure: Option<&'a Failure>,
+    /// Whether the work of that attempt is not there any more.
+    pub begins_anew: bool,
     /// What earlier sessions learned.
     pub progress: &'a str,
     /// Gates that already fail, by name.
@@ -54,7 +86,7 @@ pub fn pack(parts: &Parts<'_>, config: &Config) -> String {
     let room = limits.max_bytes.saturating_sub(prompt.len());
     let failure = parts
         .failure
-        .map(|failure| last_attempt(parts.attempt, failure, room.min(limits.failure_bytes)))
+        .map(|failure| last_attempt(parts, failure, room.min(limits.failure_bytes)))
         .unwrap_or_default();
     let room = room.saturating_sub(failure.len());
     let learned = learned(parts.progress, room, limits);
@@ -102,10 +134,15 @@ fn checks(parts: &Parts<'_>, config: &Config) -> String {
     text
 }
 
-fn last_attempt(attempt: u32, failure: &Failure, room: usize) -> String {
+fn last_attempt(parts: &Parts<'_>, failure: &Failure, room: usize) -> String {
+    let place = if parts.begins_anew {
+        "The working tree has what was merged meanwhile, and not the work of that attempt."
+    } else {
+        "Its work is still in the working tree."
+    };
     let head = format!(
-        "# The attempt before this one (this is number {attempt}) did not succeed\n\n{}\n\nIts work is still in the working tree.\n\n",
-        failure.reason
+        "# The attempt before this one (this is number {}) did not succeed\n\n{}\n\n{place}\n\n",
+        parts.attempt, failure.reason
     );
     if failure.output.trim().is_empty() {
         return head;
@@ -163,13 +200,17 @@ mod tests {
             acceptance: vec!["`app --json` prints JSON".into()],
             needs: Vec::new(),
             touch: Vec::new(),
+            options: crate::tasks::TaskOptions::default(),
             done: false,
         }
     }
 
     fn packed(task: &Task, failure: Option<&Failure>, progress: &str, config: &Config) -> String {
         let broken = ["test".to_owned()];
-        pack(&Parts { task, attempt: 2, failure, progress, broken: &broken, answers: &[] }, config)
+        pack(
+            &Parts { task, attempt: 2, failure, begins_anew: false, progress, broken: &broken, answers: &[] },
+            config,
+        )
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub struct AgentSpec {
     /// Whether it always runs in the background.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    /// Whether it does without the instructions of the user and of the folder (`CLAUDE.md`).
+    #[serde(skip_serializing_if = "std::ops::Not::not", alias = "omitClaudeMd")]
+    pub omit_instructions: bool,
 }
 
 impl AgentSpec {
@@ -63,6 +66,7 @@ impl AgentSpec {
             skills,
             max_turns,
             background,
+            omit_instructions,
         } = self;
         let mut agent = Map::new();
         let mut set = |name: &str, value: Value| agent.insert(name.to_owned(), value);
@@ -76,6 +80,7 @@ impl AgentSpec {
             ("skills", (!skills.is_empty()).then(|| json!(skills))),
             ("maxTurns", max_turns.map(|turns| json!(turns))),
             ("background", background.then_some(Value::Bool(true))),
+            ("omitClaudeMd", omit_instructions.then_some(Value::Bool(true))),
         ];
         for (name, value) in optional {
             if let Some(value) = value {
@@ -97,12 +102,13 @@ mod tests {
             disallowed_tools: vec!["Bash".into()],
             max_turns: NonZeroU32::new(3),
             effort: Some(Effort::Low),
+            omit_instructions: true,
             ..AgentSpec::new("Reviews", "You review.")
         };
         assert_eq!(
             agent.to_value(),
             json!({"description": "Reviews", "prompt": "You review.", "tools": ["Read"], "disallowedTools": ["Bash"],
-                "maxTurns": 3, "effort": "low"})
+                "maxTurns": 3, "effort": "low", "omitClaudeMd": true})
         );
     }
 

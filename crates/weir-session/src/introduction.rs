@@ -40,9 +40,23 @@ pub(crate) fn members(options: &SessionOptions) -> Map<String, Value> {
         ("planModeInstructions", spec.plan_mode_instructions.as_ref().map(|text| json!(text))),
         ("title", options.title.as_ref().map(|title| json!(title))),
         ("toolAliases", (!options.tool_aliases.is_empty()).then(|| json!(options.tool_aliases))),
+        ("sdkMcpServerConfigs", server_limits(options)),
         ("supportedDialogKinds", (!options.dialogs.is_empty()).then(|| json!(options.dialogs))),
     ];
     members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// How long calls of servers in our own process may take, for each server.
+fn server_limits(options: &SessionOptions) -> Option<Value> {
+    let limits = options.mcp_server_timeouts.iter();
+    let limits: Map<String, Value> = limits
+        .map(|(name, limit)| {
+            // The CLI ignores less than a second.
+            let milliseconds = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX).max(1000);
+            (name.clone(), json!({"timeout": milliseconds}))
+        })
+        .collect();
+    (!limits.is_empty()).then_some(Value::Object(limits))
 }
 
 /// What a CLI would have to do for these options and cannot, because it would ignore the member.
@@ -55,13 +69,14 @@ pub(crate) fn unsupported(options: &SessionOptions, known: &Capabilities) -> Opt
 }
 
 /// Members with what the option is for. The schema has a flag of its own, which tells more.
-const NEEDED: [(&str, &str); 7] = [
+const NEEDED: [(&str, &str); 8] = [
     ("agents", "take agents with a session (--agents)"),
     ("skills", "limit the skills (--skills)"),
     ("agentProgressSummaries", "sum up what sub-agents do (--agent-summaries)"),
     ("planModeInstructions", "replace the instructions for a plan (--plan-mode-instructions)"),
     ("title", "take a title with a session (--title)"),
     ("toolAliases", "call a tool by another name (--tool-alias)"),
+    ("sdkMcpServerConfigs", "limit the calls of a server in our own process (mcp_server_timeouts)"),
     ("supportedDialogKinds", "ask for dialogs (dialogs)"),
 ];
 
@@ -76,6 +91,11 @@ fn unsupported_agent(agent: &AgentSpec, known: &Capabilities) -> Option<&'static
         (agent.max_turns.is_some(), "agents.maxTurns", "limit the turns of an agent (max_turns)"),
         (agent.effort.is_some(), "agents.effort", "set the effort of an agent (effort)"),
         (agent.background, "agents.background", "keep an agent in the background (background)"),
+        (
+            agent.omit_instructions,
+            "agents.omitClaudeMd",
+            "keep instructions from an agent (omit_instructions)",
+        ),
     ];
     let is_ignored = |(is_set, member, _): &(bool, &str, &str)| *is_set && !known.has_introduction(member);
     members.into_iter().find(is_ignored).map(|(_, _, what)| what)
@@ -94,6 +114,7 @@ mod tests {
         options.spec.agent_summaries = true;
         options.spec.plan_mode_instructions = Some("i".into());
         options.dialogs = vec!["refusal_fallback_prompt".into()];
+        options.mcp_server_timeouts.insert("calc".into(), std::time::Duration::from_secs(5));
         options
     }
 

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, StopOptions, Transport};
@@ -98,6 +99,9 @@ pub struct SessionOptions {
     pub(crate) hook_functions: Vec<(String, HookFunction)>,
     /// MCP servers that the handler implements.
     pub mcp_servers: Vec<String>,
+    /// How long a call of an MCP server that the handler implements or that runs in our own process may take, by name; at
+    /// least a second. Since 2.1.325.
+    pub mcp_server_timeouts: BTreeMap<String, Duration>,
     /// Factories of the MCP servers that run in our own process.
     #[cfg(feature = "mcp")]
     pub(crate) served: Vec<(String, crate::mcp::Factory)>,
@@ -248,6 +252,7 @@ impl Default for SessionOptions {
             hooks: Vec::new(),
             hook_functions: Vec::new(),
             mcp_servers: Vec::new(),
+            mcp_server_timeouts: BTreeMap::new(),
             #[cfg(feature = "mcp")]
             served: Vec::new(),
             leading_args: Vec::new(),

@@ -237,17 +237,17 @@ async fn a_sub_agent_is_a_session_of_its_own_for_editors_that_understand_these()
         let messages = editor.seen.iter().filter(|message| message["params"]["sessionId"] == *id);
         messages.map(|message| message["params"]["update"].clone()).collect()
     };
-    let (own, childs) = (of(&session), of(&child));
+    let (own, children) = (of(&session), of(&child));
     assert_eq!(text_of(&own, "agent_message_chunk"), "done");
-    assert_eq!(text_of(&childs, "agent_message_chunk"), "I write.Written.");
+    assert_eq!(text_of(&children, "agent_message_chunk"), "I write.Written.");
     let announced: Vec<&Value> =
         own.iter().filter(|update| update["sessionUpdate"] == "subagent_update").collect();
     assert_eq!((&announced[0]["sessionId"], &announced[0]["title"]), (&json!(child), &json!("Writing")));
     assert_eq!(announced[0]["state"]["state"], "running", "{announced:?}");
     assert_eq!(announced.last().unwrap()["state"]["stopReason"], "end_turn", "{announced:?}");
-    assert_eq!(childs[0]["sessionUpdate"], "session_message", "{childs:?}");
+    assert_eq!(children[0]["sessionUpdate"], "session_message", "{children:?}");
     let calls = |updates: &[Value]| updates.iter().filter(|u| u["sessionUpdate"] == "tool_call").count();
-    assert_eq!((calls(&own), calls(&childs)), (1, 1));
+    assert_eq!((calls(&own), calls(&children)), (1, 1));
     // Nothing can be asked of it.
     for method in ["session/prompt", "session/load", "session/delete", "session/close"] {
         let params = json!({"sessionId": child, "cwd": place.work(), "mcpServers": [], "prompt": [{"type": "text", "text": "x"}]});

@@ -86,10 +86,10 @@ pub(super) fn text(
     } else {
         "A number, or `no, because …` to tell the model why."
     };
-    let _ = writeln!(text, "{}", style.faint(how));
     if command(ask).is_some() {
         let _ = writeln!(text, "{}", style.faint("`yes: COMMAND` runs another command instead."));
     }
+    let _ = writeln!(text, "{}", style.faint(how));
     text
 }
 

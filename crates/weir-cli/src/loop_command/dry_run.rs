@@ -36,6 +36,10 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
         list.tasks.len(),
         list.tasks.iter().filter(|task| task.done).count()
     )?;
+    let open = list.tasks.iter().filter(|task| !task.done).count();
+    let mut past = super::report::archived(&place.folders);
+    past.extend(weir_loop::state::load(&place.folders.state()).ok().flatten());
+    writeln!(out, "{}", weir_loop::forecast::forecast(open, &past).words(&config.limits))?;
     for task in &list.tasks {
         let mark = if task.done { "x" } else { " " };
         let needs: Vec<&str> = task.needs.iter().map(weir_loop::tasks::TaskId::as_str).collect();
@@ -47,7 +51,15 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
         !task.done && task.needs.iter().all(is_done)
     });
     if let Some(task) = next {
-        let parts = Parts { task, attempt: 1, failure: None, progress: &notes, broken: &[], answers: &[] };
+        let parts = Parts {
+            task,
+            attempt: 1,
+            failure: None,
+            begins_anew: false,
+            progress: &notes,
+            broken: &[],
+            answers: &[],
+        };
         writeln!(out, "\nThe first prompt ({}):\n\n{}", task.id, pack(&parts, config))?;
     }
     if wanted.once {

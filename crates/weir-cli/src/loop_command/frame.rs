@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_base::money::dollars;
 use weir_base::time::duration_text;
 use weir_loop::limits::{Amount, Limit, LimitTable as _, Limits};
-use weir_loop::report::{blocked, task_words};
+use weir_loop::report::{blocked, task_words, unchecked_words};
 use weir_loop::state::{RunState, Step, TaskRecord, TaskState};
 use weir_loop::tasks::TaskId;
 
@@ -56,6 +56,8 @@ impl Frame<'_> {
             run.tasks.len(),
             run.count(TaskState::Failed),
         );
+        let unchecked = run.tasks.iter().filter(|record| record.is_done_unchecked()).count();
+        let head = format!("{head}{}", unchecked_words(unchecked));
         // A third is for events, which scroll by above.
         let room = (self.height * 2 / 3).saturating_sub(foot.len() + 1).max(3);
         let mut lines = vec![head];
@@ -115,6 +117,7 @@ impl Frame<'_> {
                 format!("  {}", one_line(&format!("{}: {reason}", task_words(self.run, record)), room))
             }
             TaskState::Pending if is_blocked => style.faint("  blocked"),
+            TaskState::Done if record.is_done_unchecked() => style.careful("  not checked"),
             TaskState::Done | TaskState::Skipped | TaskState::Pending => String::new(),
         };
         format!("  {mark} {title}{}{note}", style.faint(&spent))

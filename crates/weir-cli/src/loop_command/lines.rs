@@ -4,7 +4,8 @@ use weir_base::money;
 use weir_base::time::{Utc, duration_text};
 use weir_loop::event::LoopEvent;
 use weir_loop::limits::LimitTable as _;
-use weir_loop::report::end_words;
+use weir_loop::outcome::Outcome;
+use weir_loop::report::{end_words, unchecked_words};
 use weir_loop::state::{Asked, AskedQuestion, OpenQuestion};
 
 use crate::screen::{Style, dollars, one_line};
@@ -43,8 +44,9 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
         LoopEvent::AttemptEnded { task, number, outcome, reason, cost_usd, counted, denials } => {
             let reason = reason.as_ref().map(|reason| format!(": {}", flat(reason, 400))).unwrap_or_default();
             let note = if *counted { "" } else { " (not counted)" };
-            let mut text =
-                format!("  {task}: attempt {number} {outcome}{reason}, {}{note}", dollars(*cost_usd));
+            // Whether the task is done is said by the line of the task.
+            let how = if *outcome == Outcome::Done { "succeeded" } else { outcome.words() };
+            let mut text = format!("  {task}: attempt {number} {how}{reason}, {}{note}", dollars(*cost_usd));
             for denial in denials {
                 text.push_str(&format!(
                     "\n    not allowed: {}\n    input: {}\n    this rule would allow it: {}",
@@ -55,9 +57,10 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             }
             text
         }
-        LoopEvent::TaskDone { task, commit, cost_usd } => {
+        LoopEvent::TaskDone { task, commit, cost_usd, checked } => {
             let commit = commit.get(..10).unwrap_or(commit);
-            format!("{} {task}: done, commit {commit}, {}", style.good("✓"), dollars(*cost_usd))
+            let how = if *checked { "done" } else { "done, not checked (no gates)" };
+            format!("{} {task}: {how}, commit {commit}, {}", style.good("✓"), dollars(*cost_usd))
         }
         LoopEvent::TaskFailed { task, outcome, reason, kept } => {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
@@ -79,9 +82,11 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
         LoopEvent::AskEnded { id, by: Some(by) } => format!("question {id} was answered by {by}"),
         LoopEvent::AskEnded { id, by: None } => format!("question {id} is no longer open"),
         LoopEvent::Warning { text } => format!("{} {}", style.careful("!"), flat(text, 500)),
-        LoopEvent::RunEnded { end, budget, done, failed, pending } => format!(
-            "{}\n{done} done, {failed} failed, {pending} open; {}{}, {} iterations, {} working time",
+        LoopEvent::RunEnded { end, budget, done, failed, pending, unchecked } => format!(
+            "{}{}\n{done} done{}, {failed} failed, {pending} open; {}{}, {} iterations, {} working time",
             end_words(end),
+            unchecked_words(*unchecked),
+            unchecked_words(*unchecked),
             money::dollars(budget.cost_usd),
             if budget.unknown_costs > 0 {
                 format!(" and {} sessions of unknown cost", budget.unknown_costs)

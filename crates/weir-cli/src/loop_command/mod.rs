@@ -1,5 +1,6 @@
 //! `weir loop`: the unattended loop.
 
+mod background;
 mod configuration;
 mod container;
 mod dry_run;
@@ -37,13 +38,24 @@ pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
         LoopCommand::Plan(opts) => plan::run(opts),
         LoopCommand::Run(opts) => start::run(*opts),
         LoopCommand::Status { place, watch, json } => status::run(&Place::open(&place)?, watch, json),
+        LoopCommand::Attach { place } => background::attach(&Place::open(&place)?),
         LoopCommand::Answer { place, question, answers } => {
             person::answer(&Place::open(&place)?, question, answers)
         }
         LoopCommand::Skip { place, task } => person::skip(&Place::open(&place)?, &task),
         LoopCommand::Retry { place, task } => person::retry(&Place::open(&place)?, &task),
         LoopCommand::Merge { place } => merge::run(Place::open(&place)?),
-        LoopCommand::Report { place, html, run } => report::run(&Place::open(&place)?, html, run.as_deref()),
+        LoopCommand::PullRequest { place, task, json } => {
+            report::pull_request(&Place::open(&place)?, task.as_deref(), json)
+        }
+        LoopCommand::Report { place, html, json, schema, run } => {
+            let form = match (html, json) {
+                (true, _) => report::Form::Html,
+                (_, true) => report::Form::Json,
+                _ => report::Form::Markdown,
+            };
+            if schema { report::schema() } else { report::run(&Place::open(&place)?, form, run.as_deref()) }
+        }
         LoopCommand::Replay { place, run, json } => replay::run(&Place::open(&place)?, run.as_deref(), json),
         LoopCommand::Config { command } => configuration::run(command),
     }

@@ -7,10 +7,10 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::json;
 use weir_base::money;
-use weir_loop::agent::run_from_log;
+use weir_loop::agent::{AgentRun, run_from_log};
 use weir_loop::protection::Protection;
 use weir_loop::report::{ending, task_words};
-use weir_loop::state::Attempt;
+use weir_loop::state::{Attempt, last_words};
 use weir_transcript::{Fold, FoldOptions, HostEvent, View};
 use weir_wire::{Decoder, Framer};
 
@@ -29,7 +29,8 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
             let replayed = run_from_log(log, &place.folders.workspace, &Protection::default())
                 .with_context(|| format!("cannot read the log {}", log.display()))?;
             let cost = replayed.as_ref().and_then(|replayed| replayed.cost_usd);
-            let agrees = agrees(attempt, cost);
+            let problem = problem(attempt, replayed.as_ref());
+            let agrees = problem.is_none();
             is_same &= agrees;
             if as_json {
                 let line = json!({
@@ -47,8 +48,8 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
                 dollars(attempt.cost_usd)
             );
             writeln!(out, "{}", style.bold(&format!("== {head}")))?;
-            if !agrees {
-                writeln!(out, "{} the log says {}", style.bad("✗"), dollars(cost))?;
+            if let Some(problem) = problem {
+                writeln!(out, "{} {problem} ({} in the log)", style.bad("✗"), dollars(cost))?;
             }
             writeln!(out, "{}", story(&view(log)?, None, style).trim_end())?;
             if let Some(failure) = &attempt.failure {
@@ -73,13 +74,23 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
     Ok(if is_same { Exit::Success } else { Exit::ErrorResult })
 }
 
-/// Whether the counted cost is that of the log. A log without a result may have none.
-fn agrees(attempt: &Attempt, cost: Option<f64>) -> bool {
-    match (attempt.cost_usd, cost) {
+/// What the report says that the log of a session does not. A log without a result may have no cost.
+fn problem(attempt: &Attempt, replayed: Option<&AgentRun>) -> Option<&'static str> {
+    let is_same_cost = match (attempt.cost_usd, replayed.and_then(|run| run.cost_usd)) {
         (Some(counted), Some(logged)) => (counted - logged).abs() < 1e-9,
         (Some(counted), None) => counted == 0.0,
         (None, _) => true,
+    };
+    if !is_same_cost {
+        return Some("the log has another cost");
     }
+    let run = replayed?;
+    if run.tokens != attempt.tokens {
+        return Some("the log has another number of tokens");
+    }
+    // Runs of earlier versions did not keep it.
+    (!attempt.said.is_empty() && attempt.said != last_words(&run.text))
+        .then_some("the log has another last answer")
 }
 
 /// The whole session of a log.

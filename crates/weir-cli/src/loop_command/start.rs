@@ -3,15 +3,18 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use weir_loop::forecast::forecast;
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Handles, LoopOptions, Messenger, Messengers, OpenOptions, Runner, open};
+use weir_loop::shell::{
+    Folders, Handles, LoopOptions, Messenger, Messengers, OpenOptions, Runner, fetch_tasks, open,
+};
 use weir_loop::state::{RunEnd, RunState, TaskState};
 use weir_loop::tasks::TaskId;
 
 use super::process::Process;
 use super::screen::{Form, Screen};
 use super::webhook::Webhook;
-use super::{Place, container, dry_run, host};
+use super::{Place, background, container, dry_run, host};
 
 use crate::exit::{Exit, UsageError, tell};
 use crate::opts::LoopRunOpts;
@@ -32,9 +35,17 @@ pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
         tell("weir: warning: all permission checks are skipped; every command of the model is run");
     }
     place.check()?;
-    let wanted = Wanted { once: opts.once, until: opts.until.clone().map(TaskId::new) };
+    let until = opts.until.clone().map(TaskId::new);
+    let wanted = Wanted { once: opts.once, until, start_at: opts.start_at, stop_at: opts.stop_at };
     if opts.dry_run {
-        return dry_run::run(&place, &wanted);
+        return crate::runtime::block_on(async {
+            fetch_tasks(&place.folders, &place.file.config).await?;
+            dry_run::run(&place, &wanted)
+        });
+    }
+    background::leave_if_detached();
+    if opts.detach {
+        return background::detach(&place.folders);
     }
     crate::runtime::block_on(work(opts, place, wanted))
 }
@@ -48,6 +59,8 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     }
     let sandbox = process.sandbox.clone();
     let options = OpenOptions { new_run: opts.new, allow_dirty: opts.allow_dirty };
+    place.folders.create()?;
+    fetch_tasks(&place.folders, &place.file.config).await?;
     let opened = open(&place.folders, &place.file.config, options).await?;
     if let Some(until) = wanted.until.as_ref().filter(|until| opened.state.task(until).is_none()) {
         let text = format!("--until {until}: task not found; `weir loop status` shows the names");
@@ -62,6 +75,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     for note in &opened.notes {
         screen.say(&format!("weir: {note}"));
     }
+    screen.say(&forecast_line(&place.folders, &opened.state));
     let chat = host.chat.clone();
     let watcher = {
         let (screen, chat) = (screen.clone(), chat.clone());
@@ -107,6 +121,15 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     Ok(exit(&end, &state))
 }
 
+/// What the rest of a run will probably cost, by what earlier tasks in this workspace have cost.
+fn forecast_line(folders: &Folders, run: &RunState) -> String {
+    let open =
+        run.tasks.iter().filter(|task| matches!(task.state, TaskState::Pending | TaskState::Active)).count();
+    let mut past = super::report::archived(folders);
+    past.push(run.clone());
+    forecast(open, &past).words(&run.limits)
+}
+
 /// The first signal interrupts the turn, the second one ends the run immediately.
 async fn interrupt(mut signals: Signals, handles: Handles, screen: Screen) -> Infallible {
     let mut is_first = true;
@@ -125,13 +148,14 @@ fn exit(end: &RunEnd, run: &RunState) -> Exit {
     match end {
         RunEnd::Completed => Exit::Success,
         RunEnd::Enough if run.count(TaskState::Failed) == 0 => Exit::Success,
-        RunEnd::Limit { .. } => Exit::BudgetExhausted,
+        RunEnd::Limit { .. } | RunEnd::TimeIsUp { .. } => Exit::BudgetExhausted,
         RunEnd::Denied { .. } => Exit::PermissionDenied,
         RunEnd::WaitTooLong { .. } => Exit::RateLimited,
         RunEnd::NotStarted { .. } => Exit::NotStarted,
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::Enough
         | RunEnd::Unfinished
+        | RunEnd::BoxesOpen { .. }
         | RunEnd::Unconfirmed { .. }
         | RunEnd::SameFailure { .. }
         | RunEnd::Error { .. } => Exit::ErrorResult,

@@ -40,6 +40,11 @@ pub(crate) enum LoopCommand {
         #[arg(long, conflicts_with = "watch")]
         json: bool,
     },
+    /// Follows a run in the background; Ctrl-C leaves it running
+    Attach {
+        #[command(flatten)]
+        place: LoopPlaceOpts,
+    },
     /// Answers a question of the run; without arguments, lists open questions
     Answer {
         #[command(flatten)]
@@ -73,6 +78,18 @@ pub(crate) enum LoopCommand {
         #[command(flatten)]
         place: LoopPlaceOpts,
     },
+    /// Prints a title and a text for a pull request with the commits of the run, or of one task
+    PullRequest {
+        #[command(flatten)]
+        place: LoopPlaceOpts,
+
+        /// The task; all tasks that are done by default
+        task: Option<String>,
+
+        /// Print title, text, branch and commit as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Writes the report of the run
     Report {
         #[command(flatten)]
@@ -81,6 +98,14 @@ pub(crate) enum LoopCommand {
         /// Print HTML instead of Markdown
         #[arg(long)]
         html: bool,
+
+        /// Print JSON instead of Markdown
+        #[arg(long, conflicts_with = "html")]
+        json: bool,
+
+        /// Print the JSON schema of the report
+        #[arg(long, conflicts_with_all = ["html", "json", "run"])]
+        schema: bool,
 
         /// The run's id, or the beginning of it; the last run by default
         #[arg(long, value_name = "RUN")]
@@ -209,6 +234,18 @@ pub(crate) struct LoopRunOpts {
     /// Start a new run, even if there is one to resume
     #[arg(long)]
     pub(crate) new: bool,
+
+    /// Run in the background, with the output in .ralph/logs/loop.log; `weir loop attach` follows it
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) detach: bool,
+
+    /// Begin no session before this time: 2026-01-02T22:00+01:00, or from now: 2h
+    #[arg(long, value_name = "TIME", value_parser = values::point_in_time)]
+    pub(crate) start_at: Option<i64>,
+
+    /// Begin no session after this time; a session that is running ends by itself
+    #[arg(long, value_name = "TIME", value_parser = values::point_in_time)]
+    pub(crate) stop_at: Option<i64>,
 
     /// Commit uncommitted changes first, in a separate commit
     #[arg(long)]

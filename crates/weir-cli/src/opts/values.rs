@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use weir_base::time::parse_duration;
+use weir_base::time::{now_ms, parse_duration, parse_time};
 use weir_session::SettingSource;
 
 use super::session::SettingSources;
@@ -23,6 +23,12 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
         return Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero()).ok_or_else(wrong);
     }
     parse_duration(text).ok_or_else(wrong)
+}
+
+/// `2026-01-02T22:00+01:00`, or a duration from now, in milliseconds since 1970.
+pub(super) fn point_in_time(text: &str) -> Result<i64, String> {
+    parse_time(text, now_ms())
+        .ok_or_else(|| "expected a time such as 2026-01-02T22:00+01:00, or 2h from now".to_owned())
 }
 
 /// A size such as `500MB`, `10GB` or `1.5GiB`.

@@ -78,7 +78,7 @@ async fn list(repository: &Repository, as_json: bool) -> anyhow::Result<Exit> {
         let changed = changed(repository, &worktree).await;
         if as_json {
             let line = json!({
-                "path": worktree.path, "branch": worktree.branch, "head": worktree.head.as_ref().map(|head| head.as_str()),
+                "path": worktree.path, "branch": worktree.branch, "head": worktree.head.as_ref().map(weir_git::Commit::as_str),
                 "is_main": worktree.is_main, "is_own": worktree.is_ours, "changed": changed,
             });
             writeln!(out, "{line}")?;

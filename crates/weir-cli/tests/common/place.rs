@@ -157,6 +157,19 @@ impl Place {
         running.finish()
     }
 
+    /// The command of `nohup`: SIGHUP is ignored.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program itself is under test; every caller waits for it"
+    )]
+    pub(crate) fn command_without_hangups(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_weir")]).args(args);
+        command.env_clear().envs(self.environment.iter().cloned());
+        command.current_dir(self.workspace()).stdin(Stdio::null());
+        command
+    }
+
     /// Waits until this file or folder exists.
     #[track_caller]
     pub(crate) fn wait_for_file(&self, name: &str) {

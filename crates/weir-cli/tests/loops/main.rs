@@ -19,6 +19,7 @@ mod commands;
 mod kill;
 mod limits;
 mod news;
+mod nights;
 mod page;
 mod repository;
 #[cfg(target_os = "linux")]

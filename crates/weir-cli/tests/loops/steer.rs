@@ -26,8 +26,12 @@ fn a_session_cannot_steer_its_own_run() {
 fn commits_that_wait_for_a_persons_edit_are_merged_at_their_request() {
     let place = Place::new();
     // The gate stands for a person who edits the same file meanwhile.
-    let gate = "[[loop.gates]]\nname = \"edit\"\ncommand = [\"sh\", \"-c\", \"sed -i s/five/FIVE/ ../../../notes.txt\"]\n";
-    repository(&place, &task("One", "sed -i s/one/ONE/ notes.txt"), gate);
+    let notes = place.workspace().join("notes.txt");
+    let gate = format!(
+        "[[loop.gates]]\nname = \"edit\"\ncommand = [\"sh\", \"-c\", \"sed -i s/five/FIVE/ {}\"]\n",
+        notes.display()
+    );
+    repository(&place, &task("One", "sed -i s/one/ONE/ notes.txt"), &gate);
     std::fs::write(place.workspace().join("notes.txt"), "one\ntwo\nthree\nfour\nfive\n").unwrap();
     git(&place, &["add", "-A"]);
     git(&place, &["commit", "-qm", "Notes"]);

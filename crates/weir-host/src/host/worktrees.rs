@@ -162,6 +162,10 @@ impl Host {
         let host = self.clone();
         self.to_the_end(async move {
             let made = host.make_worktree(&repository, new).await?;
+            if inside.as_os_str().is_empty() {
+                // Joined, it would end with a slash.
+                return Ok(made.path);
+            }
             let folder = made.path.join(&inside);
             // A folder that git does not know is not in the worktree.
             let is_there = folder.canonicalize().is_ok_and(|found| found == folder && found.is_dir());

@@ -22,6 +22,8 @@ mod lifecycle;
 #[cfg(test)]
 mod message_stream;
 #[cfg(test)]
+mod older_file;
+#[cfg(test)]
 mod past;
 #[cfg(test)]
 mod place;

@@ -71,6 +71,26 @@ pub struct Approvals {
     pub(super) waiting: watch::Sender<usize>,
     /// The ids of open requests: the CLI's, each with ours.
     names: Arc<Mutex<Vec<(RequestId, String)>>>,
+    /// The calls that a person has refused.
+    pub(super) refused: RefusedCalls,
+}
+
+/// The calls of tools that a person has refused, each with its arguments. The session continues without them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RefusedCalls(Arc<Mutex<Vec<(String, Value)>>>);
+
+impl RefusedCalls {
+    fn note(&self, call: &PermissionRequest) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((call.tool_name.clone(), call.input.clone()));
+    }
+
+    /// Removes them from the denials of a run: a person's No is about one call, and no reason to end anything.
+    pub(super) fn excuse(&self, run: &mut AgentRun) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        run.denials
+            .retain(|denial| !all.iter().any(|(tool, input)| *tool == denial.tool && *input == denial.input));
+    }
 }
 
 impl Approvals {
@@ -83,7 +103,8 @@ impl Approvals {
         known: BTreeMap<String, String>,
     ) -> Self {
         let (waiting, names) = (watch::Sender::new(0), Arc::default());
-        Self { task: task.into(), asks, questions, permissions, known, waiting, names }
+        let refused = RefusedCalls::default();
+        Self { task: task.into(), asks, questions, permissions, known, waiting, names, refused }
     }
 
     /// Waits for a person's decision. `None` if there is none in time.
@@ -109,6 +130,12 @@ impl Approvals {
             _ => (None, Vec::new()),
         };
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (RequestState::Denied { by: Some(_), .. }, Some(call)) =
+            (&request.state, request.kind.permission())
+            && names.iter().any(|(known, _)| *known == request.id)
+        {
+            self.refused.note(&call);
+        }
         if let Some(place) = names.iter().position(|(known, _)| *known == request.id) {
             let (_, id) = names.swap_remove(place);
             // A loop that no longer listens does not need to know.
@@ -222,8 +249,17 @@ impl ApprovalHandler {
         }
         if self.approvals.permissions == PermissionPolicy::Ask {
             let asked = Asked::Permission { what: denied.headline(), rule: denied.rule.clone() };
-            if let Some(Decision::Allow { .. }) = self.approvals.ask(&id, asked).await {
-                return Decision::allow();
+            match self.approvals.ask(&id, asked).await {
+                Some(Decision::Allow { .. }) => return Decision::allow(),
+                Some(Decision::Deny { message, .. }) => {
+                    self.approvals.refused.note(&ask);
+                    let message = format!(
+                        "A person has refused this call of {}: {message}. Work without it.",
+                        ask.tool_name
+                    );
+                    return Decision::Deny { message, interrupt: false };
+                }
+                _ => {}
             }
         }
         let message = format!("{} is not allowed here. Stop: a person has to allow it first.", ask.tool_name);

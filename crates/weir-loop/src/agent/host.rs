@@ -124,6 +124,7 @@ impl HostAgent {
             rules: rules.clone(),
             refusals: refusals.clone(),
         });
+        let refused = around.approvals.refused.clone();
         let key = format!("loop/{}", request.session_id);
         let recipe = {
             let (factory, request, is_shared) = (Arc::clone(&self.factory), request.clone(), self.is_shared);
@@ -154,6 +155,7 @@ impl HostAgent {
                     let _ = self.host.delete(&id).await;
                 }
                 refusals.into_run(&mut run);
+                refused.excuse(&mut run);
                 run.end = end(&run, &finished, why, request.timeout);
                 run.log = logs.as_ref().map(|logs| logs.output.clone());
                 run.stderr_log = logs.map(|logs| logs.stderr);

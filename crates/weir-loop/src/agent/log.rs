@@ -9,7 +9,7 @@ use weir_wire::{Decoder, Framer};
 
 use super::hooks::Rules;
 use super::record::SessionRecord;
-use super::run::AgentRun;
+use super::run::{AgentEnd, AgentRun};
 use crate::protection::Protection;
 
 /// Entries that the fold keeps: enough to match results with their calls.
@@ -40,15 +40,37 @@ fn mentions(path: &Path, session_id: &str) -> bool {
 pub fn run_from_log(path: &Path, cwd: &Path, protected: &Protection) -> std::io::Result<Option<AgentRun>> {
     let rules = Rules { cwd: cwd.to_owned(), protected: protected.clone() };
     let (fold, record) = read(path)?;
-    if fold.view().turns.iter().all(|turn| turn.result.is_none()) {
-        return Ok(None);
+    Ok(has_result(&fold).then(|| found(path, record.run(fold.view(), &rules))))
+}
+
+/// How a session went that was running when Weir was killed: to its end, or until it was cut off. Then its tokens are
+/// those that the model had reported until then, and its cost is unknown.
+pub fn killed_run_from_log(path: &Path, cwd: &Path, protected: &Protection) -> std::io::Result<AgentRun> {
+    let rules = Rules { cwd: cwd.to_owned(), protected: protected.clone() };
+    let (fold, record) = read(path)?;
+    let mut run = found(path, record.run(fold.view(), &rules));
+    if !has_result(&fold) {
+        run.end = AgentEnd::Interrupted;
+        let all = fold.view().usages.iter().map(|used| &used.usage);
+        run.tokens = all
+            .map(|usage| {
+                usage.input_tokens
+                    + usage.output_tokens
+                    + usage.cache_read_input_tokens
+                    + usage.cache_creation_input_tokens
+            })
+            .sum();
     }
+    Ok(run)
+}
+
+fn has_result(fold: &Fold) -> bool {
+    fold.view().turns.iter().any(|turn| turn.result.is_some())
+}
+
+fn found(path: &Path, run: AgentRun) -> AgentRun {
     let stderr = path.with_extension("stderr");
-    Ok(Some(AgentRun {
-        log: Some(path.to_owned()),
-        stderr_log: stderr.is_file().then_some(stderr),
-        ..record.run(fold.view(), &rules)
-    }))
+    AgentRun { log: Some(path.to_owned()), stderr_log: stderr.is_file().then_some(stderr), ..run }
 }
 
 /// The final text of a session, or what it said until then if there is no result.

@@ -26,7 +26,7 @@ use crate::protection::Protection;
 pub use answers::{AnswerError, match_answers};
 pub use approvals::{ApprovalMessage, Approvals, OpenAsk};
 pub use host::{HostAgent, LoopSessions};
-pub use log::{answer_from_log, find_log, run_from_log};
+pub use log::{answer_from_log, find_log, killed_run_from_log, run_from_log};
 pub use options::SessionFactory;
 pub use run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse, Setup};
 

@@ -49,9 +49,18 @@ struct File {
 
 /// Parses the text of a file.
 pub fn parse(text: &str) -> Result<Config, String> {
-    toml::from_str::<File>(text)
-        .map(|file| file.config)
-        .map_err(|error| error.to_string().trim_end().to_owned())
+    let file = toml::from_str::<File>(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    let mut config = file.config;
+    if config.source.is_some() {
+        if config.tasks != Config::default().tasks {
+            return Err(
+                "`tasks` and `source` exclude each other: the tasks are in a list, or a program prints them"
+                    .to_owned(),
+            );
+        }
+        config.tasks = config.folder.join("tasks.json");
+    }
+    Ok(config)
 }
 
 /// The file of a workspace, if it has one.

@@ -16,6 +16,7 @@ pub use check::{Finding, Level, check};
 pub use load::{ConfigError, ConfigFile, find, load, parse, schema};
 pub use mode::Mode;
 pub use time::Time;
+use weir_session::Effort;
 
 pub use crate::limits::{Limits, TaskLimits};
 pub use crate::protection::Ecosystem;
@@ -26,6 +27,8 @@ pub use crate::protection::Ecosystem;
 pub struct Config {
     /// The task list: a Markdown checklist, a `prd.json`, or a folder of Markdown files.
     pub tasks: PathBuf,
+    /// A program that prints the tasks, instead of a list.
+    pub source: Option<TaskSource>,
     /// Where state, logs and reports are kept.
     pub folder: PathBuf,
     /// The file with what sessions learned, which the next prompt repeats.
@@ -59,6 +62,8 @@ pub struct Config {
     /// The sessions of `weir loop plan`.
     #[serde(deserialize_with = "Mode::read_planner")]
     pub planner: Mode,
+    /// A second session that reviews work which has passed the gates, before it is committed. It can only read.
+    pub review: Option<Review>,
     /// What happens when a tool is not allowed.
     pub permissions: Permissions,
     /// What happens when a session asks a question.
@@ -77,6 +82,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             tasks: PathBuf::from("TASKS.md"),
+            source: None,
             folder: PathBuf::from(".ralph"),
             progress: PathBuf::from(".ralph/progress.md"),
             parallel: 1,
@@ -91,6 +97,7 @@ impl Default for Config {
             task_limits: TaskLimits::default(),
             coder: Mode::coder(),
             planner: Mode::planner(),
+            review: None,
             permissions: Permissions::default(),
             questions: Questions::default(),
             rate_limit: RateLimitPolicy::default(),
@@ -115,6 +122,43 @@ pub struct Gate {
     /// Files and folders that define it, which no task may change.
     #[serde(default)]
     pub files: Vec<PathBuf>,
+}
+
+/// A session that reviews the work of another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Review {
+    /// The model; that of the coder by default.
+    pub model: Option<String>,
+    /// How much it thinks; as the coder by default.
+    pub effort: Option<Effort>,
+    /// What to look for, in addition to the task.
+    pub instructions: String,
+    /// How long it may take.
+    pub timeout: Time,
+}
+
+impl Default for Review {
+    fn default() -> Self {
+        Self { model: None, effort: None, instructions: String::new(), timeout: Time::minutes(15) }
+    }
+}
+
+/// A program that prints the tasks as JSON, such as the issues of a tracker. It runs when a run begins or resumes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskSource {
+    /// The program and its arguments, run without a shell.
+    pub command: Vec<String>,
+    /// How long it may take.
+    #[serde(default = "TaskSource::default_timeout")]
+    pub timeout: Time,
+}
+
+impl TaskSource {
+    fn default_timeout() -> Time {
+        Time::minutes(2)
+    }
 }
 
 /// A program that prepares a folder before sessions and gates run there.
@@ -317,6 +361,8 @@ pub enum NotifyOn {
     Limit,
     /// A task has failed.
     Failure,
+    /// A task is done.
+    Done,
 }
 
 impl Config {

@@ -30,6 +30,8 @@ pub enum Action {
     RunGates(TaskId),
     /// Begin a session.
     RunAgent(AgentOrder),
+    /// Begin a session that reviews the work of a task.
+    Review(ReviewOrder),
     /// Look for the log of a session that was cut off.
     Recover {
         /// The task.
@@ -106,6 +108,17 @@ pub enum Action {
     StopAgents,
     /// The run is over.
     Finish(RunEnd),
+}
+
+/// The order for a review.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewOrder {
+    /// The task.
+    pub task: TaskId,
+    /// Id of the session.
+    pub session_id: String,
+    /// Maximum cost of the session.
+    pub max_cost_usd: f64,
 }
 
 /// The order for a session.

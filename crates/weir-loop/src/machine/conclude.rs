@@ -6,13 +6,14 @@ use crate::config::OnDenial;
 use crate::event::LoopEvent;
 use crate::limits::{LimitTable as _, TaskLimits, Unit};
 use crate::outcome::{Failure, GateResult, Inspection, Outcome};
-use crate::state::{Baseline, Receipt, RunEnd, Step, TaskRecord, TaskState};
+use crate::state::{Baseline, Receipt, Review, RunEnd, Step, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
 /// This many consecutive tasks with the same failure end the run: the problem is not in the tasks.
 const MAX_SAME_FAILURES: usize = 3;
 
 impl Machine {
+    #[expect(clippy::too_many_arguments, reason = "all of it goes into the receipt")]
     pub(super) fn attempt_succeeded(
         &mut self,
         now: i64,
@@ -21,11 +22,12 @@ impl Machine {
         run: &AgentRun,
         work: Box<Inspection>,
         gates: Vec<GateResult>,
+        review: Option<Review>,
     ) {
         self.push_attempt(now, id, number, run, None, true);
         self.learn(id, run);
         let Some(record) = self.record_mut(id) else { return };
-        record.receipt = Some(Box::new(receipt(record, run, &work, &gates)));
+        record.receipt = Some(Box::new(Receipt { review, ..receipt(record, run, &work, &gates) }));
         record.step = Some(Step::Committing { work, merges: None });
         let on_branch = self.state.parallel > 1;
         if !on_branch {
@@ -78,12 +80,30 @@ impl Machine {
         self.act(Action::MakeCommit { task, on_branch: false, merges: Some(commit) });
     }
 
+    /// The work conflicts with what was merged before it, or the gates fail on both: it is done again on that, once.
     pub(super) fn not_merged(&mut self, id: &TaskId, why: &str, output: String) {
-        let failure = Failure::new(Outcome::Failed, why, output);
-        self.shelve(id, failure);
+        let Some(record) = self.record(id) else { return };
+        let Some(Step::Committing { merges: Some(commit), .. }) = record.step.clone() else { return };
+        let is_last = record.is_requeued || self.is_unwanted(id) || self.stopping.is_some();
+        if is_last || self.state.limit_reached().is_some() {
+            return self.shelve(id, Failure::new(Outcome::Failed, why, output));
+        }
+        let output =
+            format!("{output}\n\nThe work of that attempt is the commit {commit}: `git show {commit}`.");
+        self.tell(LoopEvent::Warning {
+            text: format!("task {id}: {why}; it is tried once more, on what was merged before it"),
+        });
+        let Some(record) = self.record_mut(id) else { return };
+        record.is_requeued = true;
+        record.failure = Some(Box::new(Failure::new(Outcome::Failed, why, output)));
+        record.receipt = None;
+        record.before = Vec::new();
+        record.base = None;
+        record.step = Some(Step::Preparing);
+        self.act(Action::Prepare(id.clone()));
     }
 
-    pub(super) fn advanced(&mut self, now: i64, id: &TaskId) {
+    pub(super) fn advanced(&mut self, now: i64, id: &TaskId, ticked: bool) {
         let Some(Step::Advancing { commit, .. }) = self.record(id).and_then(|record| record.step.clone())
         else {
             return;
@@ -93,17 +113,20 @@ impl Machine {
         }
         let Some(record) = self.record_mut(id) else { return };
         record.state = TaskState::Done;
-        record.task.done = true;
+        record.task.done = ticked;
         // Of a finished task only the receipt is kept, because a list of thousands stays in memory during the run.
         record.step = None;
         record.slot = None;
         record.base = None;
         record.before = Vec::new();
+        record.failure = None;
+        record.is_requeued = false;
         if let Some(receipt) = &mut record.receipt {
             receipt.commit.clone_from(&commit);
         }
         let cost_usd = record.receipt.as_ref().and_then(|receipt| receipt.cost_usd);
-        self.tell(LoopEvent::TaskDone { task: id.clone(), commit, cost_usd });
+        let checked = !record.is_done_unchecked();
+        self.tell(LoopEvent::TaskDone { task: id.clone(), commit, cost_usd, checked });
         self.task_ended(now);
     }
 
@@ -123,7 +146,7 @@ impl Machine {
         if self.is_unwanted(id) {
             return self.leave_out(id);
         }
-        let limits = self.state.task_limits.clone();
+        let limits = self.limits_of(id);
         let Some(record) = self.record(id) else { return };
         let same = record.attempts.iter().filter(|attempt| attempt.counted);
         let same = same
@@ -137,6 +160,7 @@ impl Machine {
             if let Some(limit) = self.state.limit_reached() {
                 self.stop(RunEnd::Limit { limit });
             }
+            self.stop_in_time(now);
             if self.stopping.is_some() {
                 // The next start resumes with the next attempt, on top of this one's work.
                 self.set_step(
@@ -260,7 +284,9 @@ fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[Gate
         session_id: run.session_id.clone(),
         log: record.attempts.last().and_then(|attempt| attempt.log.clone()),
         gates: gates.iter().map(|gate| (gate.name.clone(), gate.took_ms)).collect(),
+        gate_output: gates.iter().map(|gate| gate.output.clone()).collect(),
         diff: (work.files, work.added, work.removed),
+        review: None,
         touched: work.touched.clone(),
         setup: run.setup.clone(),
     }

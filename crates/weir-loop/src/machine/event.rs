@@ -60,6 +60,13 @@ pub enum Event {
         /// How the session went, if it ended.
         run: Option<Box<AgentRun>>,
     },
+    /// A session has reviewed the work of a task.
+    Reviewed {
+        /// The task.
+        task: TaskId,
+        /// How it went.
+        run: Box<AgentRun>,
+    },
     /// Something in the work has to be restored.
     Seen {
         /// The task.
@@ -98,6 +105,8 @@ pub enum Event {
         task: TaskId,
         /// The run's commits and the branch, as they are now.
         line: Option<Line>,
+        /// Whether the box of the task is checked in the person's list.
+        ticked: bool,
         /// What a person should know.
         notes: Vec<String>,
     },
@@ -133,6 +142,10 @@ pub enum Event {
     Skip(TaskId),
     /// A person wants a task retried.
     Retry(TaskId),
+    /// The time of the run is to be saved.
+    Clock,
+    /// The machine was asleep for this many milliseconds, which do not count as time at work.
+    Slept(u64),
     /// A person interrupts the run.
     Interrupt,
     /// The driver cannot perform an action.

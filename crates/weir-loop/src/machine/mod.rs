@@ -8,17 +8,21 @@ mod action;
 mod conclude;
 mod event;
 mod resume;
+mod review;
 mod schedule;
 mod skip;
 mod steps;
 #[cfg(test)]
 mod tests;
 
-pub use action::{Action, AgentOrder};
+pub use action::{Action, AgentOrder, ReviewOrder};
 pub use event::Event;
+
+use weir_base::time::duration_text;
 
 use crate::config::Config;
 use crate::event::LoopEvent;
+use crate::limits::TaskLimits;
 use crate::notification::Notification;
 use crate::state::{Changed, Line, RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
@@ -30,6 +34,10 @@ pub struct Wanted {
     pub once: bool,
     /// End when this task is done or given up.
     pub until: Option<TaskId>,
+    /// Begin no session before this time, in milliseconds since 1970.
+    pub start_at: Option<i64>,
+    /// Begin no session after this time.
+    pub stop_at: Option<i64>,
 }
 
 /// The loop.
@@ -47,6 +55,8 @@ pub struct Machine {
     last_seen: Option<i64>,
     finished: bool,
     last_check: LastCheck,
+    /// Whether the list was read again when everything seemed to be done.
+    is_list_confirmed: bool,
     /// What has changed since [`Machine::take_changed`].
     changed: Changed,
     actions: Vec<Action>,
@@ -89,6 +99,7 @@ impl Machine {
             last_seen: None,
             finished: false,
             last_check: LastCheck::default(),
+            is_list_confirmed: false,
             changed: Changed::default(),
             actions: Vec::new(),
         }
@@ -117,6 +128,10 @@ impl Machine {
     /// Handles an event at a time in milliseconds since 1970, and returns the actions to perform, in order. The state
     /// must be saved before the first of them.
     pub fn handle(&mut self, now: i64, event: Event) -> Vec<Action> {
+        if let Event::Slept(ms) = &event {
+            self.last_seen =
+                self.last_seen.map(|seen| seen.saturating_add(i64::try_from(*ms).unwrap_or(0)).min(now));
+        }
         self.count_time(now);
         match event {
             // Also after the run has finished.
@@ -149,13 +164,14 @@ impl Machine {
             Event::Gates { task, results } => self.gates_ran(now, &task, results),
             Event::AgentEnded { task, run } => self.agent_ended(now, &task, run),
             Event::Recovered { task, run } => self.recovered(now, &task, run),
+            Event::Reviewed { task, run } => self.reviewed(now, &task, *run),
             Event::Seen { task, tree } => self.seen(&task, tree),
             Event::Inspected { task, work } => self.inspected(now, &task, work),
             Event::CommitMade { task, commit, parent } => self.commit_made(&task, commit, parent),
             Event::NotMerged { task, why, output } => self.not_merged(&task, &why, output),
-            Event::Advanced { task, line, notes } => {
+            Event::Advanced { task, line, ticked, notes } => {
                 self.move_line(line, notes);
-                self.advanced(now, &task);
+                self.advanced(now, &task, ticked);
             }
             Event::Shelved { task, kept } => self.shelved(&task, kept),
             Event::Cleared { task } => self.cleared(now, &task),
@@ -164,6 +180,17 @@ impl Machine {
             Event::Notified { .. } => {}
             Event::Skip(task) => self.skip(now, &task),
             Event::Retry(task) => self.retry(now, &task),
+            Event::Clock => {
+                let active: Vec<TaskId> = self.active().map(|record| record.task.id.clone()).collect();
+                active.iter().for_each(|id| self.changed.add(id));
+            }
+            Event::Slept(ms) => {
+                let text = format!(
+                    "the machine was asleep for {}, which does not count as time at work",
+                    duration_text(ms)
+                );
+                self.tell(LoopEvent::Warning { text });
+            }
             Event::Interrupt => self.interrupt(now),
             Event::Broken { why } => {
                 self.stop(RunEnd::Error { why });
@@ -227,6 +254,12 @@ impl Machine {
         self.state.tasks.iter_mut().find(|record| record.task.id == *id)
     }
 
+    /// The limits of a task: those of all tasks, and its own.
+    fn limits_of(&self, id: &TaskId) -> TaskLimits {
+        let limits = &self.state.task_limits;
+        self.record(id).map_or_else(|| limits.clone(), |record| record.task.options.limits(limits))
+    }
+
     fn active(&self) -> impl Iterator<Item = &TaskRecord> {
         self.state.tasks.iter().filter(|record| record.state == TaskState::Active)
     }
@@ -258,7 +291,9 @@ impl Machine {
         // They are asked again when their task resumes.
         self.state.questions.clear();
         let count = |state| self.state.count(state);
+        let is_unchecked = |record: &&TaskRecord| record.is_done_unchecked();
         let event = LoopEvent::RunEnded {
+            unchecked: self.state.tasks.iter().filter(is_unchecked).count(),
             end: end.clone(),
             budget: self.state.budget(),
             done: count(TaskState::Done),

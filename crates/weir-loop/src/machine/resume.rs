@@ -22,6 +22,10 @@ impl Machine {
             Some(Step::GatesBefore { .. } | Step::GatesAfter { .. }) => Action::RunGates(task),
             Some(Step::Agent { session_id, .. }) => Action::Recover { task, session_id },
             Some(Step::Restoring { .. }) => return self.put_back(id),
+            Some(Step::Reviewing { session_id: Some(session_id), .. }) => {
+                Action::Recover { task, session_id }
+            }
+            Some(Step::Reviewing { .. }) => return self.begin_review(id),
             Some(Step::Inspecting { seen, .. }) => Action::Inspect { task, base, seen },
             Some(Step::Merging { .. }) => return,
             Some(Step::Committing { merges, .. }) => {
@@ -62,6 +66,14 @@ impl Machine {
     /// The log of the session was read. If the session ended, its work is there and is judged, so nothing is done
     /// twice.
     pub(super) fn recovered(&mut self, now: i64, id: &TaskId, run: Option<Box<AgentRun>>) {
+        if let Some(Step::Reviewing { session_id, .. }) =
+            self.record(id).and_then(|record| record.step.as_ref())
+        {
+            let session_id = session_id.clone();
+            let none =
+                || Box::new(AgentRun { end: AgentEnd::Interrupted, session_id, ..AgentRun::default() });
+            return self.reviewed(now, id, *run.unwrap_or_else(none));
+        }
         match run {
             Some(run) => self.agent_ended(now, id, run),
             None => {
@@ -102,7 +114,7 @@ impl Machine {
         self.schedule(now);
     }
 
-    fn wait_for_limit(&mut self, now: i64, run: &AgentRun, reason: String) {
+    pub(super) fn wait_for_limit(&mut self, now: i64, run: &AgentRun, reason: String) {
         let resets_at =
             run.rate_limit.as_ref().filter(|limit| limit.rejected).and_then(|limit| limit.resets_at);
         let until = match resets_at {

@@ -47,6 +47,12 @@ impl Machine {
         for notification in self.state.outbox.clone() {
             self.act(Action::Notify(notification));
         }
+        if let Some(at) = self.wanted.start_at.filter(|at| *at > now)
+            && self.state.wait.as_ref().is_none_or(|wait| wait.until < at)
+        {
+            self.state.wait =
+                Some(Wait { until: at, since: now, reason: "the time to start (--start-at)".to_owned() });
+        }
         if let Some(Wait { until, reason, .. }) = self.state.wait.clone() {
             self.tell(LoopEvent::Waiting { until, reason });
         }
@@ -81,6 +87,9 @@ impl Machine {
                 TaskState::Done if !task.done && record.receipt.is_none() => TaskState::Pending,
                 state => state,
             };
+            if record.state == TaskState::Pending && state == TaskState::Done {
+                record.is_checked_by_hand = true;
+            }
             if record.state != state || record.task != task {
                 self.changed.add(&task.id);
                 record.state = state;
@@ -127,6 +136,7 @@ impl Machine {
             let waiting: Vec<TaskId> = self.active().map(|record| record.task.id.clone()).collect();
             for id in waiting {
                 self.put_back(&id);
+                self.continue_review(&id);
             }
             self.request_list();
         }
@@ -148,12 +158,20 @@ impl Machine {
                 self.stop(RunEnd::Limit { limit });
                 break;
             }
-            if self.wait_for_plan(now) {
+            self.stop_in_time(now);
+            if self.stopping.is_some() || self.wait_for_plan(now) {
                 break;
             }
             self.begin(&id);
         }
         self.finish_if_idle(now);
+    }
+
+    /// Ends the run when the time has come that a person has set.
+    pub(super) fn stop_in_time(&mut self, now: i64) {
+        if let Some(at) = self.wanted.stop_at.filter(|at| now >= *at) {
+            self.stop(RunEnd::TimeIsUp { at });
+        }
     }
 
     /// Whether `--once` or `--until` is fulfilled.
@@ -183,6 +201,7 @@ impl Machine {
     }
 
     fn begin(&mut self, id: &TaskId) {
+        self.is_list_confirmed = false;
         let taken: Vec<u32> = self.active().filter_map(|record| record.slot).collect();
         let free = (1..u32::MAX).find(|slot| !taken.contains(slot));
         let Some(record) = self.record_mut(id) else { return };
@@ -224,6 +243,9 @@ impl Machine {
         if in_a_row > policy.longest_wait.as_millis() {
             return self.stop(RunEnd::WaitTooLong { until });
         }
+        if let Some(at) = self.wanted.stop_at.filter(|at| until >= *at) {
+            return self.stop(RunEnd::TimeIsUp { at });
+        }
         self.state.waited_ms = in_a_row;
         self.state.wait = Some(Wait { until, since: now, reason: reason.clone() });
         self.tell(LoopEvent::Waiting { until, reason });
@@ -254,8 +276,16 @@ impl Machine {
         if self.begin_last_check() {
             return;
         }
-        let all_done = self.state.tasks.iter().all(|record| record.state == TaskState::Done);
-        self.finish(now, if all_done { RunEnd::Completed } else { RunEnd::Unfinished });
+        if self.state.tasks.iter().any(|record| record.state != TaskState::Done) {
+            return self.finish(now, RunEnd::Unfinished);
+        }
+        if !std::mem::replace(&mut self.is_list_confirmed, true) {
+            // A person may have added a task during the last check.
+            return self.request_list();
+        }
+        let open = self.state.tasks.iter().filter(|record| !record.task.done);
+        let open: Vec<TaskId> = open.map(|record| record.task.id.clone()).collect();
+        self.finish(now, if open.is_empty() { RunEnd::Completed } else { RunEnd::BoxesOpen { tasks: open } });
     }
 
     /// Begins the check of the last commit, if it can differ from the check of the last task: caches were kept, or tasks
@@ -284,7 +314,9 @@ impl Machine {
     /// Whether an active task is on hold until a wait is over or the program is started again.
     pub(super) fn is_parked(&self, record: &TaskRecord) -> bool {
         match record.step {
-            Some(Step::Restoring { .. }) => self.state.wait.is_some() || self.stopping.is_some(),
+            Some(Step::Restoring { .. } | Step::Reviewing { session_id: None, .. }) => {
+                self.state.wait.is_some() || self.stopping.is_some()
+            }
             // An interrupt does not wait for gates; they run again with the next start.
             Some(
                 Step::Preparing | Step::GatesBefore { .. } | Step::GatesAfter { .. } | Step::Merging { .. },

@@ -25,7 +25,8 @@ impl Machine {
             // A task that has passed its gates is done.
             (TaskState::Active, Some(Step::Committing { .. } | Step::Advancing { .. })) => {}
             (TaskState::Active, step) => {
-                let is_at_work = matches!(step, Some(Step::Agent { .. }));
+                let is_at_work =
+                    matches!(step, Some(Step::Agent { .. } | Step::Reviewing { session_id: Some(_), .. }));
                 let is_waiting = is_parked || matches!(step, Some(Step::Merging { .. }));
                 record.is_unwanted = true;
                 if is_at_work {

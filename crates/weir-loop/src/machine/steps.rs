@@ -21,6 +21,7 @@ impl Machine {
         let known = known.map(|baseline| baseline.gates.clone());
         let no_gates = self.config.gates.is_empty();
         let Some(record) = self.record_mut(id) else { return };
+        let number = if record.is_requeued { record.counted() + 1 } else { 1 };
         record.base = Some(head);
         if record.is_unwanted {
             return self.leave_out(id);
@@ -28,9 +29,9 @@ impl Machine {
         match known {
             Some(gates) => {
                 record.before = gates;
-                self.begin_session(id, 1, tree, false, false);
+                self.begin_session(id, number, tree, false, false);
             }
-            None if no_gates => self.begin_session(id, 1, tree, false, false),
+            None if no_gates => self.begin_session(id, number, tree, false, false),
             None => {
                 record.step = Some(Step::GatesBefore { tree });
                 self.act(Action::RunGates(id.clone()));
@@ -48,13 +49,15 @@ impl Machine {
         again: bool,
     ) {
         let session_id = (self.new_id)();
-        let (run, task) = (self.state.limits.clone(), self.state.task_limits.clone());
+        let (run, task) = (self.state.limits.clone(), self.limits_of(id));
         let budget = self.state.budget();
         let Some(record) = self.record_mut(id) else { return };
         record.step = Some(Step::Agent { number, session_id: session_id.clone(), tree, retried });
         // The last attempt that counts says what was wrong; a session that was cut off does not.
         let last = record.attempts.iter().rev().find(|attempt| attempt.counted);
         let failure = last.filter(|_| number > 1).and_then(|attempt| attempt.failure.as_deref().cloned());
+        // Its work passed the gates, and could not be merged.
+        let failure = failure.or_else(|| record.failure.as_deref().filter(|_| record.is_requeued).cloned());
         let broken = record.before.iter().filter(|gate| !gate.passed).map(|gate| gate.name.clone()).collect();
         let left = (task.cost_usd - record.cost_usd()).min(run.cost_usd - budget.cost_usd);
         let left_of_run = run.wall_time.as_millis().saturating_sub(budget.active_ms);
@@ -84,8 +87,9 @@ impl Machine {
                 let Some(record) = self.record_mut(id) else { return };
                 record.before.clone_from(&results);
                 let commit = record.base.clone().unwrap_or_default();
+                let number = if record.is_requeued { record.counted() + 1 } else { 1 };
                 self.state.baseline = Some(Baseline { commit, gates: results });
-                self.begin_session(id, 1, tree, false, false);
+                self.begin_session(id, number, tree, false, false);
             }
             Step::GatesAfter { number, run, .. } if self.is_unwanted(id) => {
                 self.attempt_failed(now, id, number, &run, left_out(), None);
@@ -94,7 +98,7 @@ impl Machine {
                 let before = self.record(id).map(|record| record.before.clone()).unwrap_or_default();
                 match judge_gates(&before, &results, self.config.already_broken) {
                     Some(failure) => self.attempt_failed(now, id, number, &run, failure, Some(&work.tree)),
-                    None => self.attempt_succeeded(now, id, number, &run, work, results),
+                    None => self.gates_passed(now, id, number, run, work, results),
                 }
             }
             _ => {}
@@ -185,7 +189,7 @@ impl Machine {
             self.tell(LoopEvent::Warning { text });
         }
         if self.config.gates.is_empty() {
-            return self.attempt_succeeded(now, id, number, &run, Box::new(work), Vec::new());
+            return self.gates_passed(now, id, number, run, Box::new(work), Vec::new());
         }
         self.set_step(id, Step::GatesAfter { number, run, work: Box::new(work) });
         self.act(Action::RunGates(id.clone()));
@@ -211,24 +215,14 @@ impl Machine {
             counted,
             denials: failure.as_ref().map(|failure| failure.denials.clone()).unwrap_or_default(),
         };
+        let has_begun = run.setup.is_some() || run.tokens > 0 || run.tools > 0;
         let attempt = Attempt {
-            number,
             counted,
-            outcome,
+            cut_off: !counted && has_begun && outcome == Outcome::Interrupted,
             failure: failure.map(Box::new),
-            ended_at: now,
-            duration_ms: run.duration_ms,
-            cost_usd: run.cost_usd,
-            tokens: run.tokens,
-            turns: run.turns,
-            models: run.models.clone(),
-            session_id: run.session_id.clone(),
-            forked: run.forked,
-            degraded: run.degraded,
-            malformed_lines: run.malformed_lines,
-            log: run.log.as_deref().map(Into::into),
             // For a successful session it is in the receipt.
             setup: run.setup.clone().filter(|_| outcome != Outcome::Done),
+            ..Attempt::of(now, number, outcome, run)
         };
         if let Some(record) = self.record_mut(id) {
             // Most tasks have one attempt, and a vector would reserve space for four.

@@ -27,13 +27,21 @@ impl Pattern {
 
     /// Whether it covers a path: matches it, or a folder that it is in.
     pub fn covers(&self, path: &Path) -> bool {
-        let names: Vec<String> = path
-            .components()
-            .filter(|part| *part != Component::CurDir)
-            .map(|part| part.as_os_str().to_string_lossy().into_owned())
-            .collect();
+        self.covers_names(path, str::to_owned)
+    }
+
+    /// The same, also if the path is written with other capitals: some systems do not tell them apart, so a checkout there
+    /// would put one file in the place of the other.
+    pub fn covers_in_any_case(&self, path: &Path) -> bool {
+        self.covers_names(path, str::to_lowercase)
+    }
+
+    fn covers_names(&self, path: &Path, form: fn(&str) -> String) -> bool {
+        let names = path.components().filter(|part| *part != Component::CurDir);
+        let names: Vec<String> = names.map(|part| form(&part.as_os_str().to_string_lossy())).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         self.choices.iter().any(|parts| {
+            let parts: Vec<String> = parts.iter().map(|part| form(part)).collect();
             !parts.is_empty() && covers(&parts.iter().map(String::as_str).collect::<Vec<_>>(), &names)
         })
     }
@@ -159,6 +167,14 @@ mod tests {
         );
         assert!(covers("src/*.test.?s", "src/a.b.test.ts") && !covers("src/*.test.?s", "src/a.test.tsx"));
         assert!(covers("a*b*c", "aXbYbZc") && !covers("a*b*c", "aXbYbZ"));
+    }
+
+    #[test]
+    fn other_capitals_are_the_same_file_on_some_systems() {
+        let pattern = Pattern::new("**/{tests,Makefile}");
+        let covers = |path: &str| pattern.covers_in_any_case(Path::new(path));
+        assert!(covers("Tests/a.sh") && covers("a/TESTS/b") && covers("makefile") && covers("MAKEFILE"));
+        assert!(!covers("tests2/a") && !pattern.covers(Path::new("Tests/a.sh")));
     }
 
     #[test]

@@ -61,12 +61,13 @@ impl Protection {
 
     /// The pattern that protects a file.
     pub fn why(&self, path: &Path) -> Option<&str> {
-        let found = self.patterns.iter().find(|pattern| pattern.covers(path)).map(Pattern::as_str);
+        let found =
+            self.patterns.iter().find(|pattern| pattern.covers_in_any_case(path)).map(Pattern::as_str);
         found.filter(|_| !self.is_exempt(path))
     }
 
     fn is_listed(&self, path: &Path) -> bool {
-        self.patterns.iter().any(|pattern| pattern.covers(path))
+        self.patterns.iter().any(|pattern| pattern.covers_in_any_case(path))
     }
 
     fn is_exempt(&self, path: &Path) -> bool {

@@ -29,6 +29,8 @@ td.number, th.number { text-align: right; white-space: nowrap; } td.tight, td.ti
 .state { white-space: nowrap; font-weight: 600; } .state.done { color: var(--good); } .state.failed { color: var(--bad); } .state.open { color: var(--open); }
 code { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; }
 pre { background: var(--soft); padding: .8rem; border-radius: 6px; overflow-x: auto; max-height: 24rem; font-size: .85rem; }
+.needs { border: 1px solid var(--bad); border-radius: 8px; padding: .2rem 1rem; margin: 1.2rem 0; } .needs h2 { margin: .6rem 0 0; }
+.needs li, li { overflow-wrap: anywhere; } blockquote { margin: .4rem 0; padding-left: .8rem; border-left: 3px solid var(--line); opacity: .8; overflow-wrap: anywhere; }
 svg { width: 100%; min-width: 56rem; height: auto; font: 12px system-ui, sans-serif; fill: currentColor; }
 svg .label { text-anchor: end; } svg .head { font-weight: 600; opacity: .7; }
 svg .done rect { fill: var(--good); } svg .failed rect { fill: var(--bad); } svg .open rect { fill: var(--open); }
@@ -74,8 +76,13 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
         times(run),
         escape(&ending(run))
     )?;
-    for notice in super::notices(run) {
-        writeln!(out, "<p class=\"notice\"><strong>{}</strong></p>", escape(&notice))?;
+    let needs = super::needs_you(run);
+    if !needs.is_empty() {
+        writeln!(out, "<section class=\"needs\"><h2>Needs you</h2><ul>")?;
+        for need in needs {
+            writeln!(out, "<li>{}</li>", escape(&need))?;
+        }
+        writeln!(out, "</ul></section>")?;
     }
     totals(run, out)?;
     writeln!(out, "<h2>Cost and time</h2><div class=\"scroll\">{}</div>", chart(run))?;
@@ -147,17 +154,20 @@ fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
     )
 }
 
+/// The work of a task: what was measured, and next to it what the model said.
 fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
-    if record.attempts.is_empty() || (record.state == TaskState::Done && record.attempts.len() == 1) {
+    if record.attempts.is_empty() {
         return Ok(());
     }
     writeln!(
         out,
-        "<h2>{} <span class=\"state {}\">{}</span></h2><ol>",
+        "<h2>{} <span class=\"state {}\">{}</span></h2>",
         escape(&record.task.title),
         class(record),
         task_words(run, record)
     )?;
+    receipt(run, record, out)?;
+    writeln!(out, "<ol>")?;
     for attempt in &record.attempts {
         let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), money::dollars);
         let reason = attempt
@@ -165,6 +175,10 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
             .as_ref()
             .map(|failure| format!("<br>{}", escape(&failure.reason)))
             .unwrap_or_default();
+        let said = match attempt.said.trim() {
+            "" => String::new(),
+            said => format!("<br>The model said:<blockquote>{}</blockquote>", escape(said)),
+        };
         let log = attempt
             .log
             .as_ref()
@@ -172,7 +186,8 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
             .unwrap_or_default();
         writeln!(
             out,
-            "<li>{}, {cost}, {}{reason}{log}</li>",
+            "<li>{}{}, {cost}, {}{reason}{said}{log}</li>",
+            if attempt.is_review { "review: " } else { "" },
             attempt.outcome,
             duration_text(attempt.duration_ms)
         )?;
@@ -186,6 +201,35 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
     }
     if let Some(failure) = record.failure.as_ref().filter(|failure| !failure.output.trim().is_empty()) {
         writeln!(out, "<pre>{}</pre>", escape(failure.output.trim_end()))?;
+    }
+    Ok(())
+}
+
+/// What was measured for a task that is done.
+fn receipt(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+    let Some(receipt) = &record.receipt else { return Ok(()) };
+    let (files, added, removed) = receipt.diff;
+    let branch = run.line.as_ref().and_then(|line| line.branch.as_deref()).unwrap_or("a detached HEAD");
+    writeln!(
+        out,
+        "<p>Commit <code>{}</code> on <code>{}</code>: {}, +{added} −{removed}. Models: {}.</p>",
+        escape(receipt.commit.get(..10).unwrap_or_default()),
+        escape(branch.trim_start_matches("refs/heads/")),
+        weir_base::text::plural(files, "file"),
+        escape(&receipt.models.join(", ")),
+    )?;
+    if receipt.gates.is_empty() {
+        return writeln!(out, "<p>Not checked: there are no gates.</p>");
+    }
+    for (place, (name, took_ms)) in receipt.gates.iter().enumerate() {
+        let output = receipt.gate_output.get(place).map(|output| output.trim_end()).unwrap_or_default();
+        let title = format!("✓ {}, {}", escape(name), duration_text(*took_ms));
+        match output {
+            "" => writeln!(out, "<p>{title}</p>")?,
+            output => {
+                writeln!(out, "<details><summary>{title}</summary><pre>{}</pre></details>", escape(output))?
+            }
+        }
     }
     Ok(())
 }

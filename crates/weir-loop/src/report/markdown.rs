@@ -34,8 +34,13 @@ pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
 fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     writeln!(out, "# Report of run {}\n", run.run_id)?;
     writeln!(out, "It {}. {}\n", times(run), ending(run))?;
-    for notice in super::notices(run) {
-        writeln!(out, "> **{}**\n", cell(&notice))?;
+    let needs = super::needs_you(run);
+    if !needs.is_empty() {
+        writeln!(out, "## Needs you\n")?;
+        for need in needs {
+            writeln!(out, "- {}", cell(&need))?;
+        }
+        writeln!(out)?;
     }
     writeln!(
         out,
@@ -91,23 +96,24 @@ fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
 }
 
 fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
-    let is_plain = record.state == TaskState::Done && record.attempts.len() == 1;
-    if is_plain {
-        return Ok(());
-    }
     writeln!(out, "\n## {} ({})\n", cell(&record.task.title), task_words(run, record))?;
+    receipt(run, record, out)?;
     for attempt in &record.attempts {
         let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), money::dollars);
         let degraded = if attempt.degraded { ", degraded answer" } else { "" };
         writeln!(
             out,
-            "{}. {}, {cost}, {}{degraded}",
+            "{}. {}{}, {cost}, {}{degraded}",
             attempt.number,
+            if attempt.is_review { "review: " } else { "" },
             attempt.outcome,
             duration_text(attempt.duration_ms)
         )?;
         if let Some(failure) = &attempt.failure {
             writeln!(out, "   {}", cell(&failure.reason))?;
+        }
+        if !attempt.said.trim().is_empty() {
+            writeln!(out, "   The model said: “{}”", cell(&attempt.said))?;
         }
         if let Some(log) = &attempt.log {
             writeln!(out, "   Log: `{}`", log.display())?;
@@ -124,6 +130,28 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
         writeln!(out, "\n{fence}text\n{}\n{fence}", failure.output.trim_end())?;
     }
     Ok(())
+}
+
+/// What was measured for a task that is done.
+fn receipt(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+    let Some(receipt) = &record.receipt else { return Ok(()) };
+    let (files, added, removed) = receipt.diff;
+    let branch = run.line.as_ref().and_then(|line| line.branch.as_deref()).unwrap_or("a detached HEAD");
+    let commit = receipt.commit.get(..10).unwrap_or_default();
+    writeln!(
+        out,
+        "Commit `{commit}` on `{}`: {}, +{added} -{removed}. Models: {}.",
+        branch.trim_start_matches("refs/heads/"),
+        weir_base::text::plural(files, "file"),
+        cell(&receipt.models.join(", ")),
+    )?;
+    let gates =
+        receipt.gates.iter().map(|(name, took_ms)| format!("{} ({})", cell(name), duration_text(*took_ms)));
+    let gates: Vec<String> = gates.collect();
+    match gates.is_empty() {
+        true => writeln!(out, "Not checked: there are no gates.\n"),
+        false => writeln!(out, "Gates that passed: {}.\n", gates.join(", ")),
+    }
 }
 
 /// Escapes text for a table or a heading.

@@ -3,11 +3,17 @@
 mod blocked;
 mod chart;
 mod html;
+mod json;
 mod markdown;
+mod needs;
+mod pull_request;
 
 pub use blocked::blocked;
 pub use html::{html, html_parts};
+pub use json::{LoopReport, TaskReport, report, schema};
 pub use markdown::{markdown, markdown_parts};
+pub use needs::needs_you;
+pub use pull_request::{PullRequest, pull_request};
 use weir_base::money;
 use weir_base::time::Utc;
 
@@ -21,7 +27,18 @@ use crate::tasks::TaskId;
 pub fn ending(run: &RunState) -> String {
     match run.end() {
         None => "It is still running, or was killed: `weir loop run` resumes it.".to_owned(),
-        Some(end) => end_words(end),
+        Some(end) => {
+            let unchecked = run.tasks.iter().filter(|record| record.is_done_unchecked()).count();
+            format!("{}{}", end_words(end), unchecked_words(unchecked))
+        }
+    }
+}
+
+/// That tasks count as done only because the model said so, in parentheses. Empty if there are none.
+pub fn unchecked_words(tasks: usize) -> String {
+    match tasks {
+        0 => String::new(),
+        _ => format!(" ({tasks} not checked: there are no gates)"),
     }
 }
 
@@ -29,6 +46,21 @@ pub fn ending(run: &RunState) -> String {
 pub fn end_words(end: &RunEnd) -> String {
     match end {
         RunEnd::Completed => "All tasks are done.".to_owned(),
+        RunEnd::BoxesOpen { tasks } => {
+            let names = tasks.iter().take(5).map(TaskId::as_str).collect::<Vec<_>>().join(", ");
+            let more = if tasks.len() > 5 { ", …" } else { "" };
+            format!(
+                "The run has done its tasks, and {} open in the list: {names}{more}. `weir loop merge` brings commits that \
+                 wait, `weir loop retry TASK` does a task again.",
+                if tasks.len() == 1 { "a box is".to_owned() } else { format!("{} boxes are", tasks.len()) }
+            )
+        }
+        RunEnd::TimeIsUp { at } => {
+            format!(
+                "The time to stop was reached ({}). `weir loop run` resumes.",
+                Utc::from_ms(*at).rfc3339()
+            )
+        }
         RunEnd::Unfinished => "No other task can be started, and not all tasks are done.".to_owned(),
         RunEnd::Enough => "It ended where requested.".to_owned(),
         RunEnd::Limit { limit } => {
@@ -71,6 +103,8 @@ fn times(run: &RunState) -> String {
 /// A task's state, in a word or two.
 pub fn task_words(run: &RunState, record: &TaskRecord) -> &'static str {
     match (record.state, record.outcome()) {
+        _ if record.is_done_unchecked() => "done, not checked",
+        (TaskState::Done, _) if record.is_checked_by_hand && record.receipt.is_none() => "checked by hand",
         (_, Some(outcome)) => outcome.words(),
         // The next start resumes it.
         (TaskState::Active, _) if run.end().is_some() => "interrupted",
@@ -148,25 +182,9 @@ fn dollars(record: &TaskRecord) -> String {
     }
 }
 
-/// What a person has to know first: commits that wait, and tasks that have changed what checks them.
-fn notices(run: &RunState) -> Vec<String> {
-    let mut all = Vec::new();
-    if let Some(why) = run.line.as_ref().and_then(|line| line.waits.as_ref()) {
-        all.push(format!(
-            "The branch does not have the last commits: {why}. `weir loop merge` brings them there."
-        ));
-    }
-    for record in &run.tasks {
-        let touched = record.receipt.as_ref().map(|receipt| receipt.touched.as_slice()).unwrap_or_default();
-        if !touched.is_empty() {
-            all.push(format!(
-                "Task {} was allowed to change what checks the work, and changed {}.",
-                record.task.id,
-                touched.join(", ")
-            ));
-        }
-    }
-    all
+#[cfg(test)]
+pub(crate) fn tests_attempt(usd: f64, duration_ms: u64) -> crate::state::Attempt {
+    crate::state::Attempt { duration_ms, ..tests::attempt(1, crate::outcome::Outcome::Done, Some(usd), None) }
 }
 
 #[cfg(test)]
@@ -180,16 +198,24 @@ mod tests {
     use crate::state::{Attempt, Receipt};
     use crate::tasks::{Source, TaskList};
 
-    fn attempt(number: u32, outcome: Outcome, cost: Option<f64>, failure: Option<Failure>) -> Attempt {
+    pub(super) fn attempt(
+        number: u32,
+        outcome: Outcome,
+        cost: Option<f64>,
+        failure: Option<Failure>,
+    ) -> Attempt {
         Attempt {
             number,
             counted: true,
+            cut_off: false,
+            is_review: false,
             outcome,
             failure: failure.map(Box::new),
             ended_at: 1_794_726_184_346,
             duration_ms: 61_000,
             cost_usd: cost,
             tokens: 1200,
+            said: "I did it <all>.".into(),
             turns: Some(3),
             models: Vec::new(),
             session_id: Some("11111111-2222-3333-4444-555555555555".into()),
@@ -226,7 +252,9 @@ mod tests {
             session_id: None,
             log: None,
             gates: vec![("test".into(), 1500)],
+            gate_output: vec!["12 passed\n".into()],
             diff: (2, 30, 4),
+            review: None,
             touched: Vec::new(),
             setup: Some(Arc::new(Setup {
                 version: Some("2.1.325".into()),
@@ -269,6 +297,22 @@ mod tests {
         has("| e | open |");
         has("Given up: it conflicts");
         assert!(html(&run).contains("blocked by a") && html(&run).contains("it conflicts"));
+    }
+
+    #[test]
+    fn a_pull_request_says_what_was_done_and_measured() {
+        let mut run = run();
+        let request = pull_request(&run, None).unwrap();
+        assert_eq!(request.title, "Add <b>a</b> flag | now");
+        assert!(
+            request.body.contains("0123456789: 2 files, +30 -4; 2 attempts, $0.05, opus."),
+            "{}",
+            request.body
+        );
+        assert!(request.body.contains("Passed: test (1.5 s)."), "{}", request.body);
+        assert_eq!(pull_request(&run, Some("break")), None);
+        run.tasks[0].receipt = None;
+        assert_eq!(pull_request(&run, None), None);
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub(super) fn conclude(
     if run.end().is_some_and(|end| !end.can_resume()) {
         // Nothing in them is needed any more. What cannot be removed is removed by the next run.
         let _ = remove(&folders.worktrees());
+        let _ = remove(&folders.checks);
         let _ = remove(&folders.indexes());
     }
     Ok(problems)

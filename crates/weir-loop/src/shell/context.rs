@@ -8,6 +8,7 @@ use weir_process::{Sandbox, Secrets};
 
 use super::folders::Folders;
 use super::git::{Git, GitError, PersonTree};
+use super::outside::Outside;
 use super::places::{Places, SetupDone};
 use super::protected::protection_at;
 use super::tasks::ListFile;
@@ -47,6 +48,8 @@ pub(super) struct Context {
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) places: Places,
+    /// What takes part in checks and is not in the repository.
+    pub(super) outside: Outside,
     protection: Protection,
 }
 
@@ -60,7 +63,11 @@ impl Context {
         let places = Places::open(&self.folders, &self.config, &self.home).await?;
         let file = self.config_file.as_deref();
         let protection = protection_at(&self.home, &self.config, file, &self.begin).await?;
-        Ok(Ready { places, protection })
+        let copies = self.config.copies.iter().map(|name| self.folders.workspace.join(name));
+        let commands = self.config.gates.iter().map(|gate| gate.command.as_slice());
+        let commands = commands.chain(self.config.setup.iter().map(|setup| setup.command.as_slice()));
+        let outside = Outside::look(&self.folders.checks, copies, commands);
+        Ok(Ready { places, outside, protection })
     }
 
     /// Where a task is worked on.

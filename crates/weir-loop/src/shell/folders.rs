@@ -1,5 +1,6 @@
 //! The files and folders of a loop, below the workspace.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ pub struct Folders {
     pub workspace: PathBuf,
     /// The loop's own folder, `.ralph` by default.
     pub root: PathBuf,
+    /// Where gates run: outside of the workspace, so that nothing in a person's tree takes part.
+    pub checks: PathBuf,
 }
 
 /// A folder cannot be used.
@@ -30,7 +33,14 @@ impl Folders {
     pub fn new(workspace: impl Into<PathBuf>, folder: &Path) -> Self {
         let workspace = workspace.into();
         let root = workspace.join(folder);
-        Self { workspace, root }
+        let checks = checks_folder(&root).unwrap_or_else(|| root.join("checks"));
+        Self { workspace, root, checks }
+    }
+
+    /// The same folders, with another one for gates.
+    #[must_use]
+    pub fn with_checks(self, checks: impl Into<PathBuf>) -> Self {
+        Self { checks: checks.into(), ..self }
     }
 
     /// The state: the journal, its exports, locks, live processes.
@@ -68,7 +78,7 @@ impl Folders {
         self.root.join("kept")
     }
 
-    /// The places where tasks are worked on and gates run.
+    /// The places where tasks are worked on.
     pub fn worktrees(&self) -> PathBuf {
         self.root.join("worktrees")
     }
@@ -80,7 +90,7 @@ impl Folders {
 
     /// The place where the gates of a task run.
     pub fn gate_place(&self, slot: u32) -> PathBuf {
-        self.worktrees().join(format!("{slot}-gates"))
+        self.checks.join(format!("{slot}-gates"))
     }
 
     /// Weir's own indexes of these places.
@@ -115,4 +125,19 @@ impl Folders {
         }
         Ok(())
     }
+}
+
+/// The folder for the gates of a loop, in the person's folder for caches. Tools look for settings in the folders above
+/// the one in which they run, so it must not be in a tree in which a person or a session works.
+fn checks_folder(root: &Path) -> Option<PathBuf> {
+    let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+    let root = std::path::absolute(root).ok()?;
+    let root = root.canonicalize().unwrap_or(root);
+    if !cache.is_absolute() || cache.starts_with(root.parent()?) {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    root.hash(&mut hasher);
+    Some(cache.join("weir/loop").join(format!("{:016x}", hasher.finish())))
 }

@@ -16,6 +16,9 @@ use crate::prompt::cut_start;
 /// Bytes of a gate's output that are kept.
 const MAX_OUTPUT: usize = 16 << 10;
 
+/// Bytes of the output of a gate that passed. A list of thousands keeps it for the report.
+const MAX_PASSED_OUTPUT: usize = 400;
+
 /// A variable that tells programs in a place in which loop's folder they run.
 pub const INSIDE: &str = "WEIR_LOOP_INSIDE";
 
@@ -26,12 +29,30 @@ pub(super) async fn run_gates(
     tree: &str,
     head: &str,
 ) -> Result<Vec<GateResult>, GitError> {
-    let gates = &context.config.gates;
-    if gates.is_empty() {
+    if context.config.gates.is_empty() {
         return Ok(Vec::new());
     }
     let places = &context.ready().await?.places;
+    if places.forget_strange_caches(slot)? {
+        context.forget_setup();
+    }
+    let results = run_in_checkout(context, slot, tree, head).await;
+    places.note_caches(slot);
+    results
+}
+
+async fn run_in_checkout(
+    context: &Context,
+    slot: u32,
+    tree: &str,
+    head: &str,
+) -> Result<Vec<GateResult>, GitError> {
+    let gates = &context.config.gates;
+    let ready = context.ready().await?;
+    let places = &ready.places;
+    let is_as_before = || ready.outside.changed().map_or(Ok(()), |what| Err(GitError::Outside(what)));
     let git = places.lay_out_gates(slot, tree, head).await?;
+    is_as_before()?;
     if let Some(failed) = run_setup(context, git.folder()).await? {
         return Ok(vec![failed]);
     }
@@ -42,6 +63,7 @@ pub(super) async fn run_gates(
             places.lay_out_gates(slot, tree, head).await?;
         }
         results.push(run_gate(context, gate, git.folder()).await);
+        is_as_before()?;
     }
     Ok(results)
 }
@@ -107,13 +129,13 @@ async fn run_gate(context: &Context, gate: &Gate, folder: &Path) -> GateResult {
             } else {
                 done.exit.to_string()
             };
-            let output =
-                if passed { String::new() } else { format!("{}{}", done.stdout.text(), done.stderr.text()) };
+            let output = format!("{}{}", done.stdout.text(), done.stderr.text());
+            let room = if passed { MAX_PASSED_OUTPUT } else { MAX_OUTPUT };
             GateResult {
                 name: gate.name.clone(),
                 passed,
                 ending,
-                output: cut_start(&context.secrets.mask(&output), MAX_OUTPUT),
+                output: cut_start(&context.secrets.mask(&output), room),
                 took_ms: u64::try_from(done.took.as_millis()).unwrap_or(u64::MAX),
             }
         }

@@ -5,8 +5,9 @@
 //!
 //! Three places never mix. The **person's tree** belongs to the person: their files, index, `HEAD`, stash and list. A
 //! **session's place** (`places`) belongs to the session: it may do there what it wants, also with git, because the `.git`
-//! there is a copy that Weir never reads. The **gates' place** belongs to Weir, and holds exactly the files of one commit
-//! each time a gate starts.
+//! there is a copy that Weir never reads. The **gates' place** belongs to Weir, lies outside of the workspace, and holds
+//! exactly the files of one commit each time a gate starts. What tools would find outside of it (`outside`) must be as it
+//! was when the run began.
 //!
 //! Weir's own repository (`git::own`) connects them. It has its own configuration, references and indexes, in the loop's
 //! folder, and only the store of objects in common with the person's. So no hook, filter, flag or exclusion that a session
@@ -32,12 +33,15 @@ mod merge;
 mod notes;
 mod notify;
 mod open;
+mod outside;
+mod patience;
 mod perform;
 mod person;
 mod places;
 mod planner;
 mod protected;
 mod runner;
+mod source;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -55,4 +59,5 @@ pub use person::{Delivered, PersonError, tell};
 pub use places::fence_place;
 pub use planner::{PlanEnd, PlanError, PlanStart, Planner, PlannerPerson, Said};
 pub use runner::{Handles, LoopOptions, Runner, Watcher};
+pub use source::{SourceError, fetch_tasks};
 pub use tasks::{TaskFileError, read_tasks, tick_box};

@@ -10,11 +10,11 @@ use super::gates::{run_gates, run_setup};
 use super::git::{Git, GitError, Looked};
 use super::notes::{add_note, read_notes};
 use super::tasks::ticked_in;
-use crate::agent::{AgentEnd, AgentRequest, AgentRun, Surroundings, answer_from_log, find_log, run_from_log};
-use crate::machine::{AgentOrder, Event};
+use crate::agent::{AgentRequest, AgentRun, Surroundings, answer_from_log, find_log, killed_run_from_log};
+use crate::machine::{AgentOrder, Event, ReviewOrder};
 use crate::message;
 use crate::outcome::Failure;
-use crate::prompt::{Parts, RULES, pack};
+use crate::prompt::{self, Parts, REVIEW_RULES, RULES, pack};
 use crate::state::{Line, Step, TaskRecord};
 
 /// The resulting event, or why the run cannot continue.
@@ -112,10 +112,17 @@ pub(super) async fn agent(
         task: &record.task,
         attempt: order.number,
         failure: order.failure.as_ref(),
+        // Its work could not be merged, so this attempt begins without it.
+        begins_anew: record.failure.is_some() && record.failure.as_deref() == order.failure.as_ref(),
         progress: &progress,
         broken: &order.broken,
         answers: &answers,
     };
+    let options = record.task.options.clone();
+    let turns = options.limits(&context.config.task_limits).turns;
+    let mut spec = context.config.coder.session(order.max_cost_usd, turns);
+    spec.model = options.model.or(spec.model);
+    spec.effort = options.effort.or(spec.effort);
     let request = AgentRequest {
         task: order.task.to_string(),
         mode: "coder".to_owned(),
@@ -123,7 +130,7 @@ pub(super) async fn agent(
         session_id: order.session_id,
         resume: false,
         prompt: pack(&parts, &context.config),
-        spec: context.config.coder.session(order.max_cost_usd, context.config.task_limits.turns),
+        spec,
         extra_args: context.config.coder.extra_args.clone(),
         rules: RULES,
         timeout: std::time::Duration::from_millis(order.timeout_ms),
@@ -134,20 +141,53 @@ pub(super) async fn agent(
     Ok(Event::AgentEnded { task: order.task, run: Box::new(run) })
 }
 
+/// Lets a second session review the work, in the place where it was done.
+pub(super) async fn review(
+    context: Arc<Context>,
+    order: ReviewOrder,
+    record: TaskRecord,
+    around: Surroundings,
+) -> Done {
+    let Some((Step::Reviewing { work, .. }, review)) =
+        record.step.as_ref().zip(context.config.review.as_ref())
+    else {
+        return Err(format!("task {} has no work to review", order.task));
+    };
+    let git = context.ready().await.map_err(text)?.places.session(slot(&record));
+    let base = record.base.clone().unwrap_or_default();
+    let diff = git.diff(&base, &work.tree).await.map_err(text)?;
+    let mut spec = context.config.coder.session(order.max_cost_usd, None);
+    spec.allowed_tools = ["Read", "Glob", "Grep"].map(str::to_owned).to_vec();
+    spec.model = review.model.clone().or(spec.model);
+    spec.effort = review.effort.or(spec.effort);
+    let request = AgentRequest {
+        task: order.task.to_string(),
+        mode: "reviewer".to_owned(),
+        cwd: context.workspace(&record),
+        session_id: order.session_id,
+        resume: false,
+        prompt: prompt::review(&record.task, &diff, &review.instructions, &context.config),
+        spec,
+        extra_args: context.config.coder.extra_args.clone(),
+        rules: REVIEW_RULES,
+        timeout: review.timeout.duration(),
+        skip_permissions: false,
+        protected: context.protection(&record).await.map_err(text)?,
+    };
+    let run = context.agent.run(request, around).await;
+    Ok(Event::Reviewed { task: order.task, run: Box::new(run) })
+}
+
 /// Reads the log of a session that was running when the program was killed.
 pub(super) async fn recover(context: Arc<Context>, record: TaskRecord, session_id: String) -> Done {
     let protected = context.protection(&record).await.map_err(text)?;
     let found = find_log(&context.folders.logs(), &session_id);
-    let run = match &found {
-        Some(log) => run_from_log(log, &context.workspace(&record), &protected)
-            .map_err(|error| format!("cannot read the log {}: {error}", log.display()))?,
-        None => None,
+    let read = |log: &PathBuf| {
+        let run = killed_run_from_log(log, &context.workspace(&record), &protected)
+            .map_err(|error| format!("cannot read the log {}: {error}", log.display()))?;
+        Ok::<_, String>(AgentRun { session_id: run.session_id.clone().or(Some(session_id.clone())), ..run })
     };
-    let run = run.or_else(|| {
-        let run =
-            AgentRun { end: AgentEnd::Interrupted, session_id: Some(session_id), ..AgentRun::default() };
-        found.map(|log| AgentRun { log: Some(log), ..run })
-    });
+    let run = found.as_ref().map(read).transpose()?;
     Ok(Event::Recovered { task: record.task.id, run: run.map(Box::new) })
 }
 
@@ -237,10 +277,11 @@ pub(super) async fn advance(
         notes.extend(more);
         line = now;
     }
+    let ticked = context.list.is_ticked(&task);
     if context.is_parallel {
         context.home.remove_branch(&context.branch(&task)).await.map_err(text)?;
     }
-    Ok(Event::Advanced { task, line: Some(line), notes })
+    Ok(Event::Advanced { task, line: Some(line), ticked, notes })
 }
 
 /// Keeps the work of a task that was given up.
@@ -253,24 +294,30 @@ pub(super) async fn shelve(context: Arc<Context>, record: TaskRecord, failure: B
 async fn keep(context: &Context, record: &TaskRecord, failure: &Failure) -> Result<Option<String>, GitError> {
     let task = &record.task.id;
     let message = message::given_up(record, failure, &context.run_id);
+    // It has passed its gates, and was not merged.
+    let not_merged = match context.is_parallel && context.home.branch(&context.branch(task)).await?.is_some()
+    {
+        true => Some(context.branch(task)),
+        false => None,
+    };
     // Without a base its place was never prepared.
-    let Some(base) = &record.base else { return Ok(None) };
-    if context.is_parallel && context.home.branch(&context.branch(task)).await?.is_some() {
-        // It has passed its gates, and was not merged.
-        return Ok(Some(context.branch(task)));
-    }
+    let Some(base) = record.base.as_ref().filter(|_| not_merged.is_none() || record.is_requeued) else {
+        return Ok(not_merged);
+    };
     let base_tree = context.home.tree_of(base).await?;
     let git = place(context, record, &base_tree).await?;
     let tree = git.snapshot().await?;
     if tree == base_tree {
-        return Ok(None);
+        return Ok(not_merged);
     }
     let name = context.failed_branch(task, record.attempts.len());
     if context.config.git.keep_failed == crate::config::KeepFailed::Stash && !context.is_parallel {
         return context.home.keep_in_stash(base, &tree, &name, &message).await.map(Some);
     }
     let commit = git.commit(&tree, &[base], &message).await?;
-    let branch = if context.is_parallel { context.branch(task) } else { name };
+    // The work that was not merged stays where it is.
+    let is_first = context.is_parallel && !record.is_requeued;
+    let branch = if is_first { context.branch(task) } else { name };
     context.home.set_branch(&branch, &commit).await?;
     Ok(Some(branch))
 }

@@ -4,13 +4,16 @@
 //! sessions and gates run, and is never read. The folder of gates holds exactly the files of the commit that is checked.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use weir_base::file::create_private_folder;
 use weir_process::Sandbox;
 
 use super::folders::Folders;
 use super::git::{Git, GitError, OwnRepository, remove};
+use super::outside::{Stamp, tree_stamp};
 use crate::config::Config;
 
 /// Makes and finds the places of a run.
@@ -21,14 +24,19 @@ pub(super) struct Places {
     own: Arc<OwnRepository>,
     copies: Vec<PathBuf>,
     kept: Vec<PathBuf>,
+    /// The index of each place of gates as Weir left it.
+    left: Arc<Mutex<BTreeMap<u32, Stamp>>>,
+    /// Folders that gates keep, and what they were like when the last gate had ended.
+    caches: Vec<PathBuf>,
+    left_caches: Arc<Mutex<BTreeMap<u32, u64>>>,
 }
 
 impl Places {
     /// The places of a run. Creates Weir's own repository, or takes over the one that is there.
     pub(super) async fn open(folders: &Folders, config: &Config, home: &Git) -> Result<Self, GitError> {
         let own = OwnRepository::open(folders.state().join("git"), home).await?;
-        for folder in [folders.worktrees(), folders.indexes()] {
-            std::fs::create_dir_all(&folder).map_err(|source| GitError::Own { path: folder, source })?;
+        for folder in [folders.worktrees(), folders.indexes(), folders.checks.clone()] {
+            create_private_folder(&folder).map_err(|source| GitError::Own { path: folder, source })?;
         }
         Ok(Self {
             folders: folders.clone(),
@@ -36,6 +44,15 @@ impl Places {
             own: Arc::new(own),
             copies: config.copies.clone(),
             kept: config.kept_folders(),
+            left: Arc::default(),
+            caches: config
+                .setup
+                .iter()
+                .flat_map(|setup| &setup.caches)
+                .chain(&config.caches)
+                .cloned()
+                .collect(),
+            left_caches: Arc::default(),
         })
     }
 
@@ -92,12 +109,41 @@ impl Places {
     pub(super) async fn lay_out_gates(&self, slot: u32, tree: &str, head: &str) -> Result<Git, GitError> {
         let git = self.gates(slot);
         let index = self.index(&format!("{slot}-gates.index"));
+        self.remove_strangers()?;
         if !(std::fs::symlink_metadata(git.folder()).is_ok_and(|found| found.is_dir()) && index.is_file()) {
             self.fresh_folder(&git).await?;
+        } else if Stamp::of(&index).is_none_or(|now| self.left().get(&slot) != Some(&now)) {
+            // Somebody else may have written it, and have told git not to look at a file.
+            git.forget_index().await?;
         }
         git.lay_out(tree, &self.kept).await?;
         self.finish(&git, head, &index)?;
+        if let Some(stamp) = Stamp::of(&index) {
+            self.left().insert(slot, stamp);
+        }
         Ok(git)
+    }
+
+    /// Removes what is next to the places of gates: tools look for settings and packages in the folders above.
+    fn remove_strangers(&self) -> Result<(), GitError> {
+        let folder = &self.folders.checks;
+        let failed = |source| GitError::Own { path: folder.clone(), source };
+        let is_ours = |name: &str| {
+            let number = name.strip_suffix("-gates").unwrap_or_default();
+            !number.is_empty() && number.bytes().all(|letter| letter.is_ascii_digit())
+        };
+        create_private_folder(folder).map_err(failed)?;
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if !entry.file_name().to_str().is_some_and(is_ours) {
+                remove(&entry.path()).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> MutexGuard<'_, BTreeMap<u32, Stamp>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn fresh_folder(&self, git: &Git) -> Result<(), GitError> {
@@ -124,6 +170,30 @@ impl Places {
             }
         }
         Ok(())
+    }
+
+    /// Notes what the folders are like that gates keep. Until the next gate begins, nobody has to write there.
+    pub(super) fn note_caches(&self, slot: u32) {
+        let stamp = self.stamp_caches(slot);
+        self.left_caches.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, stamp);
+    }
+
+    /// Removes the folders that gates keep, if somebody else than a gate has written there. Returns whether it has.
+    pub(super) fn forget_strange_caches(&self, slot: u32) -> Result<bool, GitError> {
+        let known = self.left_caches.lock().unwrap_or_else(PoisonError::into_inner).get(&slot).copied();
+        if self.caches.is_empty() || known == Some(self.stamp_caches(slot)) {
+            return Ok(false);
+        }
+        self.forget_kept(slot)?;
+        Ok(true)
+    }
+
+    fn stamp_caches(&self, slot: u32) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for name in &self.caches {
+            tree_stamp(&self.folders.gate_place(slot).join(name)).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Removes the folders that gates keep, so that the next check starts from nothing.

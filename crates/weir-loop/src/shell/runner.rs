@@ -3,12 +3,14 @@
 mod requests;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{OnceCell, mpsc, watch};
 use tokio::task::JoinSet;
+use weir_base::error::with_causes;
 use weir_base::time::now_ms;
 use weir_process::{Sandbox, Secrets};
 use weir_session::Decision;
@@ -20,6 +22,7 @@ use super::git::Git;
 use super::line;
 use super::mailbox::Mailbox;
 use super::notify::{self, Messengers};
+use super::patience::{FullDisk, SleepWatch, is_full};
 use super::perform::{self, Done};
 use super::tasks::ListFile;
 use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Surroundings};
@@ -27,7 +30,7 @@ use crate::config::Config;
 use crate::event::LoopEvent;
 use crate::machine::{Action, Event, Machine, Wanted};
 use crate::notification::Notification;
-use crate::state::{Line, RunEnd, RunState, StateError, StateWriter, TaskRecord};
+use crate::state::{Changed, Line, RunEnd, RunState, StateError, StateWriter, TaskRecord};
 use crate::tasks::TaskId;
 
 /// How often the mailbox is checked.
@@ -35,6 +38,9 @@ const MAILBOX_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long sessions may take to end when they have to end at once.
 const MAX_END_TIME: Duration = Duration::from_secs(15);
+
+/// How often the time that a run has worked is saved, so that a kill makes nobody forget it.
+const CLOCK_INTERVAL: Duration = Duration::from_secs(20);
 
 /// What a run is started with.
 pub struct LoopOptions {
@@ -111,7 +117,14 @@ pub struct Runner {
     /// Replies that are sent once they are in the saved state.
     decided: Vec<(OpenAsk, Decision)>,
     activity: Channel<(TaskId, String)>,
-    at_work: JoinSet<Done>,
+    /// What is being done.
+    at_work: JoinSet<(Action, Done)>,
+    /// What is done again later, because a disk was full.
+    later: Vec<(tokio::time::Instant, Action)>,
+    sleep: SleepWatch,
+    saved: tokio::time::Instant,
+    /// The disk of the state, and the one of everything else.
+    disks: (FullDisk, FullDisk),
     news: JoinSet<(String, Result<(), String>)>,
     messengers: Messengers,
     wake_at: Option<i64>,
@@ -164,6 +177,10 @@ impl Runner {
             decided: Vec::new(),
             activity: mpsc::unbounded_channel(),
             at_work: JoinSet::new(),
+            later: Vec::new(),
+            sleep: SleepWatch::new(now_ms()),
+            saved: tokio::time::Instant::now(),
+            disks: <(FullDisk, FullDisk)>::default(),
             news: JoinSet::new(),
             messengers,
             wake_at: None,
@@ -187,11 +204,15 @@ impl Runner {
         loop {
             while let Some(event) = events.pop_front() {
                 let is_tick = event == Event::Tick;
-                let actions = self.machine.handle(now_ms(), event);
+                let now = now_ms();
+                // First, so that the time is not counted as time at work.
+                let slept = self.sleep.slept(now).map(|ms| self.machine.handle(now, Event::Slept(ms)));
+                let mut actions = slept.unwrap_or_default();
+                actions.extend(self.machine.handle(now, event));
                 if !is_tick || !actions.is_empty() {
                     // Before any action is performed.
                     let changed = self.machine.take_changed();
-                    self.writer.write_changed(self.machine.state(), &changed)?;
+                    self.save(&changed).await?;
                     if events.is_empty() {
                         // The requests are in the saved state now.
                         self.mailbox.forget();
@@ -236,15 +257,21 @@ impl Runner {
                     events.extend(found.and_then(|place| self.decide(place, decision, by)));
                 }
                 Some(done) = self.at_work.join_next() => {
-                    let event = event_of(done.unwrap_or_else(|error| Err(format!("a part of the loop failed: {error}"))));
+                    let failed = |error| Err(format!("a part of the loop failed: {error}"));
+                    let (action, done) = done.map_or_else(|error| (None, failed(error)), |(action, done)| (Some(action), done));
+                    let Some(event) = self.event_of(action, done) else { continue };
                     if let Event::AgentEnded { task, .. } = &event {
                         self.open.retain(|ask| ask.task != task.as_str());
                     }
                     events.push_back(event);
                 }
                 _ = mailbox.tick() => {
-                    self.writer.settle(self.machine.state())?;
+                    self.settle()?;
                     events.extend(self.poll());
+                    events.extend(self.act_later());
+                    if self.saved.elapsed() >= CLOCK_INTERVAL {
+                        events.push_back(Event::Clock);
+                    }
                 }
                 Some(Ok((id, sent))) = self.news.join_next() => {
                     self.warn(sent);
@@ -255,6 +282,55 @@ impl Runner {
                 }
             }
         }
+    }
+
+    /// Saves the state. While the disk is full, waits for space.
+    async fn save(&mut self, changed: &Changed) -> Result<(), StateError> {
+        loop {
+            let Err(error) = self.writer.write_changed(self.machine.state(), changed) else {
+                self.saved = tokio::time::Instant::now();
+                let over = self.disks.0.is_over();
+                self.warn(over.map_or(Ok(()), Err));
+                return Ok(());
+            };
+            let Some((pause, text)) = self.disks.0.wait(&with_causes(&error)) else { return Err(error) };
+            self.warn(text.map_or(Ok(()), Err));
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Brings the files for other readers up to date. They can wait for space.
+    fn settle(&mut self) -> Result<(), StateError> {
+        match self.writer.settle(self.machine.state()) {
+            Err(error) if is_full(&with_causes(&error)) => Ok(()),
+            settled => settled,
+        }
+    }
+
+    /// Does something that takes a while.
+    fn work(&mut self, action: Action, doing: impl Future<Output = Done> + Send + 'static) {
+        self.at_work.spawn(async move { (action, doing.await) });
+    }
+
+    /// What came of an action. `None` if it is done again later: each of them can be repeated.
+    fn event_of(&mut self, action: Option<Action>, done: Done) -> Option<Event> {
+        let over = if done.is_ok() { self.disks.1.is_over() } else { None };
+        self.warn(over.map_or(Ok(()), Err));
+        if let (Err(why), Some(action)) = (&done, action)
+            && let Some((pause, text)) = self.disks.1.wait(why)
+        {
+            self.warn(text.map_or(Ok(()), Err));
+            self.later.push((tokio::time::Instant::now() + pause, action));
+            return None;
+        }
+        Some(event_of(done))
+    }
+
+    /// Does again what could not be done before.
+    fn act_later(&mut self) -> Vec<Event> {
+        let now = tokio::time::Instant::now();
+        let due: Vec<_> = self.later.extract_if(.., |(at, _)| *at <= now).collect();
+        due.into_iter().filter_map(|(_, action)| self.act(action)).collect()
     }
 
     fn tell(&mut self, event: &LoopEvent) {
@@ -307,6 +383,7 @@ impl Runner {
     /// Performs an action. Slow ones run concurrently.
     fn act(&mut self, action: Action) -> Option<Event> {
         let context = Arc::clone(&self.context);
+        let same = action.clone();
         match action {
             Action::Tell(event) => {
                 self.tell(&event);
@@ -316,44 +393,49 @@ impl Runner {
             Action::ReadTasks => return Some(event_of(perform::read_list(&context))),
             Action::Prepare(task) => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::prepare(context, record, self.line()));
+                self.work(same, perform::prepare(context, record, self.line()));
             }
             Action::Restore { task, tree } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::restore(context, record, tree));
+                self.work(same, perform::restore(context, record, tree));
             }
             Action::RunGates(task) => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::gates(context, record));
+                self.work(same, perform::gates(context, record));
             }
             Action::RunAgent(order) => {
                 let record = self.record(&order.task)?;
                 let around = self.surroundings(&record);
-                self.at_work.spawn(perform::agent(context, order, record, around));
+                self.work(same, perform::agent(context, order, record, around));
+            }
+            Action::Review(order) => {
+                let record = self.record(&order.task)?;
+                let around = self.surroundings(&record);
+                self.work(same, perform::review(context, order, record, around));
             }
             Action::Recover { task, session_id } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::recover(context, record, session_id));
+                self.work(same, perform::recover(context, record, session_id));
             }
             Action::Inspect { task, base, seen } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::inspect(context, record, base, seen));
+                self.work(same, perform::inspect(context, record, base, seen));
             }
             Action::MakeCommit { task, on_branch, merges } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::make_commit(context, record, self.line(), on_branch, merges));
+                self.work(same, perform::make_commit(context, record, self.line(), on_branch, merges));
             }
             Action::Advance { task, commit, parent } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::advance(context, record, self.line(), commit, parent));
+                self.work(same, perform::advance(context, record, self.line(), commit, parent));
             }
             Action::Shelve { task, failure } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::shelve(context, record, failure));
+                self.work(same, perform::shelve(context, record, failure));
             }
             Action::Clear { task, kept } => {
                 let record = self.record(&task)?;
-                self.at_work.spawn(perform::clear(context, record, kept));
+                self.work(same, perform::clear(context, record, kept));
             }
             Action::Learn { task, key, text } => {
                 let record = self.record(&task)?;
@@ -365,7 +447,7 @@ impl Runner {
             }
             Action::CheckLast => {
                 let commits = self.machine.state().receipts().collect();
-                self.at_work.spawn(line::check_last(context, self.line(), commits));
+                self.work(same, line::check_last(context, self.line(), commits));
             }
             Action::WakeAt(at) => self.wake_at = Some(at),
             Action::StopAgent(task) => self.hurry_up(Some(&task), Hurry::Interrupt),

@@ -97,6 +97,11 @@ impl ListFile {
         Err(TaskFileError::System { path: self.path.clone(), source })
     }
 
+    /// Whether the box of a task is checked in the person's file.
+    pub(super) fn is_ticked(&self, task: &TaskId) -> bool {
+        read_source(&self.path).is_ok_and(|source| mark_done(&source, task) == Ok(Edit::Nothing))
+    }
+
     /// The content that the file has once a task is marked as done, if it is now as it was last read.
     pub(super) fn expected(&self, done: Option<&TaskId>) -> Option<u64> {
         let source = read_source(&self.path).ok()?;

@@ -36,7 +36,7 @@ impl Budget {
                 Some(usd) => budget.cost_usd += usd,
                 None => budget.unknown_costs += 1,
             }
-            budget.iterations += u32::from(attempt.counted);
+            budget.iterations += u32::from(attempt.counted || attempt.cut_off || attempt.is_review);
             budget.tokens += attempt.tokens;
         }
         budget

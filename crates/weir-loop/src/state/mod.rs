@@ -35,7 +35,7 @@ pub use question::{Asked, AskedQuestion, OpenQuestion};
 pub use step::Step;
 pub use write::StateWriter;
 
-use crate::agent::{ModelUse, Setup};
+use crate::agent::{AgentRun, ModelUse, Setup};
 use crate::limits::{LimitReached, Limits, TaskLimits};
 use crate::notification::Notification;
 use crate::outcome::{Failure, GateResult, Outcome};
@@ -143,6 +143,16 @@ pub enum RunEnd {
         /// When the limit is lifted, in milliseconds since 1970.
         until: i64,
     },
+    /// Every task is done, and boxes of the list are open: somebody has unchecked them, or they could not be checked.
+    BoxesOpen {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+    },
+    /// The time has come at which the run was to end.
+    TimeIsUp {
+        /// The time, in milliseconds since 1970.
+        at: i64,
+    },
     /// Several tasks in a row failed in the same way.
     SameFailure {
         /// The reason of the failure.
@@ -214,6 +224,12 @@ pub struct TaskRecord {
     /// Whether a person wants it skipped, as soon as the current step is over.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unwanted: bool,
+    /// Whether its box was checked during the run by somebody else than the loop.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_checked_by_hand: bool,
+    /// Whether its work could not be merged once, and it is tried again on what was merged before it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_requeued: bool,
     /// The number of its place, while it is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u32>,
@@ -252,6 +268,8 @@ impl TaskRecord {
             state,
             step: None,
             is_unwanted: false,
+            is_checked_by_hand: false,
+            is_requeued: false,
             slot: None,
             base: None,
             before: Vec::new(),
@@ -278,6 +296,12 @@ impl TaskRecord {
     /// Time of all its sessions.
     pub fn took_ms(&self) -> u64 {
         self.attempts.iter().map(|attempt| attempt.duration_ms).sum()
+    }
+
+    /// Whether it is done, and no gate has checked it: only the model's word says so.
+    pub fn is_done_unchecked(&self) -> bool {
+        let receipt = self.receipt.as_ref().filter(|_| self.state == TaskState::Done);
+        receipt.is_some_and(|receipt| receipt.gates.is_empty())
     }
 
     /// Number of sessions that count as attempts.
@@ -318,6 +342,13 @@ pub struct Attempt {
     pub number: u32,
     /// Whether it counts as an iteration. A rate limit and an interruption do not.
     pub counted: bool,
+    /// Whether the loop was stopped or killed when the model was already at work. It counts as an iteration of the run, so
+    /// that kills buy nothing, but not as an attempt at the task.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cut_off: bool,
+    /// Whether it has reviewed the work of another session. It counts as an iteration, but not as an attempt.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_review: bool,
     /// The outcome.
     pub outcome: Outcome,
     /// Why it did not succeed.
@@ -331,6 +362,9 @@ pub struct Attempt {
     pub cost_usd: Option<f64>,
     /// Tokens, caches and sub-agents included.
     pub tokens: u64,
+    /// The end of what the session said at last. Nothing is decided by it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub said: String,
     /// Turns with the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
@@ -355,6 +389,41 @@ pub struct Attempt {
     /// What the session worked with. For a successful session it is in the receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Arc<Setup>>,
+}
+
+impl Attempt {
+    /// What is known of a session that has ended, apart from why it failed.
+    pub(crate) fn of(now: i64, number: u32, outcome: Outcome, run: &AgentRun) -> Self {
+        Self {
+            number,
+            counted: false,
+            cut_off: false,
+            is_review: false,
+            outcome,
+            failure: None,
+            ended_at: now,
+            duration_ms: run.duration_ms,
+            cost_usd: run.cost_usd,
+            tokens: run.tokens,
+            said: last_words(&run.text),
+            turns: run.turns,
+            models: run.models.clone(),
+            session_id: run.session_id.clone(),
+            forked: run.forked,
+            degraded: run.degraded,
+            malformed_lines: run.malformed_lines,
+            log: run.log.as_deref().map(Into::into),
+            setup: None,
+        }
+    }
+}
+
+/// Bytes of what a session said at last that are kept for the report.
+const MAX_SAID: usize = 600;
+
+/// What is kept of what a session said at last.
+pub fn last_words(text: &str) -> String {
+    crate::prompt::cut_start(text.trim(), MAX_SAID)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
@@ -390,14 +459,32 @@ pub struct Receipt {
     pub log: Option<Arc<Path>>,
     /// The gates that passed, and how long they took.
     pub gates: Vec<(String, u64)>,
+    /// The end of what each of them printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gate_output: Vec<String>,
     /// Numbers of files, added lines and removed lines.
     pub diff: (u64, u64, u64),
+    /// What the review said, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
     /// Protected files that it changed because the task may touch them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touched: Vec<String>,
     /// What the last session worked with, according to the CLI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Arc<Setup>>,
+}
+
+/// The verdict of a review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Review {
+    /// Whether it approves of the work.
+    pub approves: bool,
+    /// Its last words.
+    pub said: String,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 impl RunState {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentRun;
-use crate::outcome::{Failure, Inspection};
+use crate::outcome::{Failure, GateResult, Inspection};
 
 /// The step of a task that is in progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,20 @@ pub enum Step {
         /// The changes to the files.
         work: Box<Inspection>,
     },
+    /// Another session reviews the work, which has passed the gates.
+    Reviewing {
+        /// Number of the attempt.
+        number: u32,
+        /// How the session went that did the work.
+        run: Box<AgentRun>,
+        /// The changes to the files.
+        work: Box<Inspection>,
+        /// The results of the gates.
+        gates: Vec<GateResult>,
+        /// Id of the reviewing session. `None` while it waits for a limit, or was stopped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session_id: Option<String>,
+    },
     /// The task is done in its own worktree, and waits until earlier ones are merged.
     Merging {
         /// The commit on its branch.
@@ -106,6 +120,7 @@ impl Step {
             Self::Restoring { .. } => "restoring",
             Self::Inspecting { .. } => "inspecting the work",
             Self::GatesAfter { .. } => "gates after",
+            Self::Reviewing { .. } => "review",
             Self::Merging { .. } => "waiting to be merged",
             Self::Committing { .. } | Self::Advancing { .. } => "committing",
             Self::Shelving { .. } | Self::Clearing { .. } => "keeping the work",

@@ -37,6 +37,8 @@ pub struct StateWriter {
 #[derive(Debug)]
 struct Journal {
     file: File,
+    /// Its length, as Weir has written it.
+    length: u64,
     /// The run without its tasks, as last written.
     head: RunState,
     /// Number of steps in it.
@@ -61,16 +63,25 @@ impl StateWriter {
         // The rest is for readers, or removes leftovers, so a kill in between does not matter.
         self.export(run)?;
         let head = without_tasks(run);
-        self.journal = Some(Journal { file, head, steps: 0, written: Instant::now(), took: began.elapsed() });
+        let length = file.metadata().map_or(0, |found| found.len());
+        let (written, took) = (Instant::now(), began.elapsed());
+        self.journal = Some(Journal { file, length, head, steps: 0, written, took });
         Ok(())
     }
 
     /// Writes the changes since the last write.
     pub fn write_changed(&mut self, run: &RunState, changed: &Changed) -> Result<(), StateError> {
         let is_enough = |journal: &&mut Journal| !journal.is_due() && !journal.matters_to_people(run);
-        let Some(journal) = self.journal.as_mut().filter(is_enough) else { return self.write(run) };
         let path = self.folder.join(JOURNAL);
-        journal.append(run, changed).map_err(|source| StateError::System { path, source })?;
+        let is_ours = |journal: &&mut Journal| journal.is_ours(&path);
+        let Some(journal) = self.journal.as_mut().filter(is_enough).filter(is_ours) else {
+            return self.write(run);
+        };
+        if let Err(source) = journal.append(run, changed) {
+            // A part of the line may be there: what follows is a new journal.
+            self.journal = None;
+            return Err(StateError::System { path, source });
+        }
         let tasks = changed.tasks().iter().filter_map(|task| run.task(task));
         tasks.filter(|task| has_worktree(run, task)).try_for_each(|task| self.export_worker(run, task))
     }
@@ -154,11 +165,24 @@ impl Journal {
             || head.halting != run.halting
     }
 
+    /// Whether the journal at a path is the one that Weir writes, and nobody else has written to it. A session that is not
+    /// in a sandbox could; then a new one is written from what is in memory.
+    fn is_ours(&self, path: &Path) -> bool {
+        let (Ok(own), Ok(there)) = (self.file.metadata(), std::fs::metadata(path)) else { return false };
+        #[cfg(unix)]
+        let is_same =
+            std::os::unix::fs::MetadataExt::ino(&own) == std::os::unix::fs::MetadataExt::ino(&there);
+        #[cfg(not(unix))]
+        let is_same = own.len() == there.len();
+        is_same && there.len() == self.length
+    }
+
     fn append(&mut self, run: &RunState, changed: &Changed) -> io::Result<()> {
         let line = encode(self.steps + 1, run, changed, &mut self.head)?;
         instant::begin();
         self.file.write_all(&line)?;
         self.file.sync_data()?;
+        self.length += line.len() as u64;
         self.steps += 1;
         instant::reached("a line of the journal was written");
         Ok(())

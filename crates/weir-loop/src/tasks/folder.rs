@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::slug::{Namer, is_plain, slug};
-use super::{Task, TaskId};
+use super::{Task, TaskError, TaskId, TaskOptions};
 
 /// The header of a file, and the rest.
 struct Head<'a> {
@@ -57,13 +57,20 @@ fn names(files: &[(PathBuf, String)]) -> Vec<TaskId> {
     files.iter().map(|file| namer.given(&name(file))).collect()
 }
 
-pub(super) fn parse(files: &[(PathBuf, String)]) -> Vec<Task> {
+pub(super) fn parse(files: &[(PathBuf, String)]) -> Result<Vec<Task>, TaskError> {
     let ids = names(files);
-    files.iter().zip(ids).map(|((_, text), id)| task(text, id)).collect()
+    let task = |((file, text), id): (&(PathBuf, String), TaskId)| {
+        task(text, id).map_err(|why| TaskError::File { file: file.clone(), why })
+    };
+    files.iter().zip(ids).map(task).collect()
 }
 
-fn task(text: &str, id: TaskId) -> Task {
+fn task(text: &str, id: TaskId) -> Result<Task, String> {
     let head = head(text);
+    let mut options = TaskOptions::default();
+    for (key, value) in &head.lines {
+        options.take(key, value).unwrap_or(Ok(()))?;
+    }
     let mut details = String::new();
     let mut acceptance = Vec::new();
     let mut title = value(&head, "title").map(|title| title.trim_matches('"').to_owned());
@@ -96,7 +103,7 @@ fn task(text: &str, id: TaskId) -> Task {
     let touch = value(&head, "touch").unwrap_or_default().trim_matches(['[', ']']);
     let touch =
         touch.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect();
-    Task {
+    Ok(Task {
         title: title.filter(|title| !title.is_empty()).unwrap_or_else(|| id.to_string()),
         id,
         context: Vec::new(),
@@ -104,8 +111,9 @@ fn task(text: &str, id: TaskId) -> Task {
         acceptance,
         needs,
         touch,
+        options,
         done: value(&head, "status").is_some_and(|status| status.eq_ignore_ascii_case("done")),
-    }
+    })
 }
 
 pub(super) fn mark_done(files: &[(PathBuf, String)], id: &TaskId) -> Option<(PathBuf, String)> {
@@ -155,7 +163,7 @@ mod tests {
 
     #[test]
     fn files_are_tasks() {
-        let tasks = parse(&files());
+        let tasks = parse(&files()).unwrap();
         let names: Vec<(&str, &str, bool)> =
             tasks.iter().map(|t| (t.id.as_str(), t.title.as_str(), t.done)).collect();
         assert_eq!(

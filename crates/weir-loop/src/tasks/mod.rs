@@ -4,6 +4,7 @@
 
 mod folder;
 mod markdown;
+mod options;
 mod order;
 mod prd;
 mod slug;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use folder::is_task;
+pub use options::TaskOptions;
 pub use order::{Readiness, readiness};
 
 /// Identifies a task, in the list and in all files about it.
@@ -60,6 +62,9 @@ pub struct Task {
     /// Protected files that it may change, as patterns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touch: Vec<String>,
+    /// What it sets for its own sessions.
+    #[serde(default, skip_serializing_if = "TaskOptions::is_empty")]
+    pub options: TaskOptions,
     /// Whether the list says that it is done.
     #[serde(default)]
     pub done: bool,
@@ -95,6 +100,36 @@ pub enum TaskError {
         "it is not a valid list of user stories: {0}; it needs {{\"userStories\": [{{\"id\", \"title\", \"passes\"}}]}}"
     )]
     Prd(String),
+    /// What is wrong in a line of the list.
+    #[error("line {line}: {source}")]
+    At {
+        /// The line, from one.
+        line: usize,
+        /// What is wrong there.
+        source: Box<TaskError>,
+    },
+    /// What is wrong in a file of the folder.
+    #[error("{}: {why}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A box that cannot be read.
+    #[error("{0}")]
+    Box(String),
+    /// A task needs one by a title that several have.
+    #[error(
+        "task {task} needs {needs:?}, which is the title of several tasks; give the one that is meant a name, such as \
+         {{#a-name}} at the end of its line, and use that"
+    )]
+    Ambiguous {
+        /// The task.
+        task: TaskId,
+        /// The title.
+        needs: String,
+    },
     /// Two tasks have the same name.
     #[error(
         "two tasks have the name {0}; give one of them another, such as {{#other-name}} at the end of its line"
@@ -118,6 +153,28 @@ pub enum TaskError {
     NoSuchTask(TaskId),
 }
 
+impl TaskError {
+    /// The task that it is about.
+    fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::Twice(task) | Self::UnknownNeed { task, .. } | Self::Ambiguous { task, .. } => {
+                Some(task.clone())
+            }
+            Self::Circle(names) => names.split(", ").next().map(TaskId::new),
+            _ => None,
+        }
+    }
+
+    /// The error itself, without the line that it is in.
+    #[must_use]
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::At { source, .. } => source.cause(),
+            other => other,
+        }
+    }
+}
+
 /// A change to a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
@@ -133,14 +190,20 @@ impl TaskList {
     /// Parses a list.
     pub fn parse(source: Source) -> Result<Self, TaskError> {
         let mut tasks = match &source {
-            Source::Markdown(text) => markdown::parse(text),
+            Source::Markdown(text) => markdown::parse(text)?,
             Source::Prd(text) => prd::parse(text)?,
-            Source::Folder(files) => folder::parse(files),
+            Source::Folder(files) => folder::parse(files)?,
         };
         if tasks.is_empty() {
             return Err(TaskError::Empty);
         }
-        order::resolve(&mut tasks)?;
+        order::resolve(&mut tasks).map_err(|error| match (&source, error.task()) {
+            (Source::Markdown(text), Some(task)) => match markdown::line_of(text, &task) {
+                Some(line) => TaskError::At { line, source: Box::new(error) },
+                None => error,
+            },
+            _ => error,
+        })?;
         for task in &mut tasks {
             // They stay in memory during the whole run.
             task.title.shrink_to_fit();
@@ -169,7 +232,7 @@ pub fn mark_done(source: &Source, id: &TaskId) -> Result<Edit, TaskError> {
     }
     let tasks = match source {
         Source::Prd(text) => prd::parse(text)?,
-        Source::Folder(files) => folder::parse(files),
+        Source::Folder(files) => folder::parse(files)?,
         Source::Markdown(_) => Vec::new(),
     };
     let task = tasks.iter().find(|task| task.id == *id).ok_or_else(|| TaskError::NoSuchTask(id.clone()))?;

@@ -47,10 +47,10 @@ pub fn readiness(needs: &[TaskId], progress: impl Fn(&TaskId) -> Option<bool>) -
 
 /// Resolves `needs` to tasks, by name or by title, and refuses lists that cannot be completed.
 pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
-    let mut names: BTreeMap<String, TaskId> = BTreeMap::new();
+    let mut names: BTreeMap<String, (TaskId, usize)> = BTreeMap::new();
     for task in tasks.iter() {
         // A given name takes precedence over the title of another task.
-        names.entry(task.title.to_lowercase()).or_insert_with(|| task.id.clone());
+        names.entry(task.title.to_lowercase()).or_insert_with(|| (task.id.clone(), 0)).1 += 1;
     }
     let mut ids = BTreeMap::new();
     for task in tasks.iter() {
@@ -68,7 +68,11 @@ pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
                 continue;
             }
             match names.get(&need.as_str().to_lowercase()) {
-                Some(id) => *need = id.clone(),
+                Some((id, 1)) => *need = id.clone(),
+                Some(_) => {
+                    let (task, needs) = (task.id.clone(), need.to_string());
+                    return Err(TaskError::Ambiguous { task, needs });
+                }
                 None => {
                     return Err(TaskError::UnknownNeed {
                         task: task.id.clone(),
@@ -134,11 +138,20 @@ mod tests {
 
     #[test]
     fn lists_that_cannot_be_completed_are_refused() {
-        assert!(matches!(list("- [ ] A\n  needs: z\n"), Err(TaskError::UnknownNeed { .. })));
-        assert!(matches!(list("- [ ] A {#x}\n- [ ] B {#x}\n"), Err(TaskError::Twice(_))));
-        let circle =
-            list("- [ ] A\n  needs: b\n- [ ] B\n  needs: c\n- [ ] C\n  needs: a\n- [ ] D\n").unwrap_err();
-        assert_eq!(circle, TaskError::Circle("a, b, c".into()));
+        let error = |text: &str| list(text).unwrap_err();
+        let unknown = error("- [ ] First\n\n- [ ] A\n  needs: z\n");
+        assert!(matches!(unknown.cause(), TaskError::UnknownNeed { .. }));
+        assert!(unknown.to_string().starts_with("line 3: task a needs z"), "{unknown}");
+        let twice = error("- [ ] A {#x}\n- [ ] B {#x}\n");
+        assert!(
+            matches!(twice.cause(), TaskError::Twice(_)) && twice.to_string().starts_with("line 2: "),
+            "{twice}"
+        );
+        let several =
+            error("- [ ] Test\n- [ ] Test\n- [ ] C\n  needs: test it\n".replace("test it", "TEST").as_str());
+        assert!(matches!(several.cause(), TaskError::Ambiguous { .. }), "{several}");
+        let circle = error("- [ ] A\n  needs: b\n- [ ] B\n  needs: c\n- [ ] C\n  needs: a\n- [ ] D\n");
+        assert_eq!(*circle.cause(), TaskError::Circle("a, b, c".into()));
         assert!(matches!(list("nothing"), Err(TaskError::Empty)));
     }
 

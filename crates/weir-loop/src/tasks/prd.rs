@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::slug::{Namer, is_plain};
-use super::{Task, TaskError, TaskId};
+use super::{Task, TaskError, TaskId, TaskOptions};
 
 #[derive(Deserialize)]
 struct Prd<'a> {
@@ -24,6 +24,8 @@ struct Story {
     needs: Vec<String>,
     depends_on: Vec<String>,
     touch: Vec<String>,
+    #[serde(flatten)]
+    options: TaskOptions,
     priority: f64,
     passes: bool,
 }
@@ -38,6 +40,7 @@ impl Default for Story {
             needs: Vec::new(),
             depends_on: Vec::new(),
             touch: Vec::new(),
+            options: TaskOptions::default(),
             // Stories without a priority come last.
             priority: f64::MAX,
             passes: false,
@@ -88,6 +91,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Task>, TaskError> {
             acceptance: story.acceptance_criteria,
             needs: story.needs.into_iter().chain(story.depends_on).map(TaskId::new).collect(),
             touch: story.touch,
+            options: story.options,
             done: story.passes,
         })
         .collect())

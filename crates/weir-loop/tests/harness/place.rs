@@ -96,7 +96,8 @@ impl Place {
     }
 
     pub(crate) fn folders(&self) -> Folders {
-        Folders::new(self.workspace(), &self.config.folder)
+        let folders = Folders::new(self.workspace(), &self.config.folder);
+        folders.with_checks(self.place.home().join(".cache/weir/loop/checks"))
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {

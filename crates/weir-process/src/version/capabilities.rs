@@ -77,18 +77,20 @@ const SHOWN: [(&str, Version); 38] = [
 
 /// Members of the `initialize` request, each with the oldest examined version that acts on it. Versions ignore members
 /// that they do not know. A dot leads to a member of an agent.
-const INTRODUCTIONS: [(&str, Version); 15] = [
+const INTRODUCTIONS: [(&str, Version); 17] = [
     ("agentProgressSummaries", V2_1_197),
     ("agents", V2_0_72),
     ("agents.background", V2_1_197),
     ("agents.disallowedTools", V2_1_9),
     ("agents.effort", V2_1_197),
     ("agents.maxTurns", V2_1_61),
+    ("agents.omitClaudeMd", V2_1_325),
     ("agents.skills", V2_1_61),
     ("forwardSubagentText", V2_1_197),
     ("hooks.onFailure", V2_1_325),
     ("hooks.timeout", V2_1_9),
     ("planModeInstructions", V2_1_197),
+    ("sdkMcpServerConfigs", V2_1_325),
     ("skills", V2_1_197),
     ("supportedDialogKinds", V2_1_197),
     ("title", V2_1_197),

@@ -86,6 +86,7 @@ async fn a_worktree_is_compared_with_where_its_branch_began() {
     let body = json!({"cwd": folder.display().to_string(), "worktree": {"branch": "work"}});
     let session = place.ask(Role::Driver, "POST", "/v1/sessions", Some(&body)).await.json();
     let (id, cwd) = (session["id"].as_str().unwrap(), Path::new(session["cwd"].as_str().unwrap()));
+    assert_eq!(session["cwd"], format!("{}/.weir/worktrees/work", folder.display()));
     std::fs::write(cwd.join("committed"), "x\n").unwrap();
     git(cwd, &["add", "-A"]);
     git(cwd, &["commit", "-qm", "Work"]);

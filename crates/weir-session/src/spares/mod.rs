@@ -62,6 +62,7 @@ struct State {
     /// Kinds of which none has ever become ready, such as those of a program that is not the CLI itself.
     hopeless: Vec<u64>,
     is_closed: bool,
+    started: u64,
     taken: u64,
 }
 
@@ -95,6 +96,11 @@ impl Spares {
     /// How many spares are ready.
     pub fn ready(&self) -> usize {
         self.lock().parked.iter().filter(|parked| parked.is_ready()).count()
+    }
+
+    /// How many were started so far.
+    pub fn started(&self) -> u64 {
+        self.lock().started
     }
 
     /// How many sessions have got one so far.
@@ -153,19 +159,31 @@ impl Spares {
         state.kinds.retain(|kind| !state.hopeless.contains(&kind.key()));
         state.parked.retain(|parked| !parked.is_over());
         let kinds: Vec<Kind> = state.kinds.iter().cloned().collect();
-        // A spare of a kind that is no longer wanted makes room.
-        state.parked.retain(|parked| kinds.iter().any(|kind| parked.is_of(kind)));
-        for (place, kind) in kinds.iter().enumerate() {
-            // The kind that was wanted last gets all places but those of the others.
-            let others = (kinds.len() - place - 1).min(self.inner.max.saturating_sub(1));
-            let mut ready = state.parked.iter().filter(|parked| parked.is_of(kind)).count();
-            while ready < self.inner.max - others && state.parked.len() < self.inner.max {
+        let wanted = shares(self.inner.max, kinds.len());
+        // Spares of a kind that is no longer wanted, or of which there are too many, make room.
+        let mut counts = vec![0; kinds.len()];
+        state.parked.retain(|parked| {
+            let place = kinds.iter().position(|kind| parked.is_of(kind));
+            let count = place.and_then(|place| counts.get_mut(place).zip(wanted.get(place)));
+            count.is_some_and(|(count, wanted)| {
+                *count += 1;
+                *count <= *wanted
+            })
+        });
+        for ((kind, wanted), count) in kinds.iter().zip(wanted).zip(counts) {
+            for _ in count..wanted {
                 let Some(folder) = state.folder(kind) else { return };
                 state.parked.push(Parked::start(kind, folder, MAX_WAIT));
-                ready += 1;
+                state.started += 1;
             }
         }
     }
+}
+
+/// How many spares each kind gets, the newest kind first: one each as far as they go, and the newest what is left.
+fn shares(max: usize, kinds: usize) -> Vec<usize> {
+    let others = kinds.saturating_sub(1).min(max.saturating_sub(1));
+    (0..kinds).map(|place| if place == 0 { max - others } else { usize::from(place <= others) }).collect()
 }
 
 impl State {
@@ -188,5 +206,20 @@ impl State {
 impl std::fmt::Debug for Spares {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Spares").field("max", &self.inner.max).field("ready", &self.ready()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_kind_gets_what_the_others_leave() {
+        assert_eq!(shares(1, 1), [1]);
+        assert_eq!(shares(1, 2), [1, 0]);
+        assert_eq!(shares(2, 2), [1, 1]);
+        assert_eq!(shares(4, 2), [3, 1]);
+        assert_eq!(shares(0, 2), [0, 0]);
+        assert_eq!(shares(3, 0), Vec::<usize>::new());
     }
 }

@@ -1,12 +1,13 @@
 //! Sessions that a CLI runs right now, as newer CLIs note them in their own folder (`sessions/<pid>.json`). It is what
 //! `claude agents --json` prints, without starting one.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use serde::Deserialize;
 use weir_process::ProcessId;
+
+use super::open::open;
 
 /// A longer note is not one of the CLI's.
 const MAX_BYTES: u64 = 64 << 10;
@@ -42,7 +43,7 @@ pub fn live_sessions(config: &Path) -> Vec<LiveSession> {
 /// The session of a note, if its process still runs.
 fn live(path: &Path) -> Option<LiveSession> {
     let mut text = Vec::new();
-    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+    open(path).ok()?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
     let note: Note = serde_json::from_slice(&text).ok()?;
     let process = ProcessId::of(note.pid).filter(|process| process.is_alive())?;
     let noted = match &note.proc_start {
@@ -73,6 +74,16 @@ mod tests {
         write("4.json", r#"{"pid":4294967295,"sessionId":"gone"}"#.to_owned());
         write("5.json", "not json".to_owned());
         write("6.key", format!(r#"{{"pid":{pid},"sessionId":"key"}}"#));
+        // Reading a pipe would wait for ever.
+        #[cfg(unix)]
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.join("7.json"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
         let mut ids: Vec<_> = live_sessions(config.path()).into_iter().map(|live| live.id).collect();
         ids.sort();
         if start == 0 {

@@ -83,6 +83,41 @@ async fn an_agent_of_the_session_exists() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_can_do_without_the_instructions_of_the_folder() {
+    for cli in crate::real_clis() {
+        let cli = Cli::from(cli);
+        let prompt = format!("@@{}", json!([{"text": "reported"}]));
+        let input = json!({"description": "d", "prompt": prompt, "subagent_type": "reviewer", "run_in_background": false});
+        let steps = json!([{"tool": "Task", "input": input}, {"text": "done"}]);
+        for omit in [false, true] {
+            let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
+            std::fs::write(place.directory().join("CLAUDE.md"), "The dam is made of oak.").unwrap();
+            let mut options =
+                made(&cli, &place, &api).load_project_settings().allowed_tools(["Task", "Agent"]);
+            let agent = AgentSpec { omit_instructions: omit, ..agent() };
+            options.spec.agents.insert("reviewer".to_owned(), agent);
+            let session = Session::new(options);
+            let asked = session.ask(format!("@@{steps}")).await;
+            session.stop().await;
+            let result = asked.map_err(|error| error.to_string());
+            let oldest = if omit { Version::new(2, 1, 325) } else { V2_0_72 };
+            let named = if omit { "omit_instructions" } else { "--agents" };
+            // A version without agents is refused for them first.
+            let named = if cli.version < V2_0_72 { "--agents" } else { named };
+            if since(&cli, oldest, named, result).is_none() {
+                continue;
+            }
+            let is_agent = |request: &&weir_testkit::api::RecordedRequest| {
+                request.is_message() && body(request)["system"].to_string().contains("reviewer of the house")
+            };
+            let requests = api.requests();
+            let request = requests.iter().find(is_agent).unwrap_or_else(|| panic!("{cli}: no agent"));
+            assert_eq!(!body(request)["messages"].to_string().contains("made of oak"), omit, "{cli}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_has_no_tool_that_the_session_does_not_have() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);

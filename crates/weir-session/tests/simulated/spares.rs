@@ -78,6 +78,26 @@ async fn a_spare_that_refuses_or_is_gone_costs_nothing_but_time() {
 }
 
 #[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_spare_of_the_kind_that_was_wanted_last_takes_the_place_of_another_one() {
+    let (place, spares) = (Place::new(), Spares::new(1));
+    let first = after_one(&place, &spares).await;
+    let other = || options(&place, &spares).max_turns(9u32);
+    let second = Session::new(other());
+    assert_eq!(soon(second.ask(r#"@@[{"text":"two"}]"#)).await.unwrap().text, "two");
+    assert_eq!(spares.taken(), 0);
+    until("a spare of the other kind", || spares.started() == 2 && spares.ready() == 1).await;
+    let third = Session::new(other());
+    assert_eq!(soon(third.ask(r#"@@[{"text":"three"}]"#)).await.unwrap().text, "three");
+    assert_eq!(spares.taken(), 1);
+    spares.close();
+    for session in [first, second, third] {
+        soon(session.stop()).await;
+    }
+    place.assert_clean().await;
+}
+
+#[tokio::test]
 async fn a_version_without_spares_starts_its_processes_as_usual() {
     let (place, spares) = (Place::new(), Spares::new(1));
     let mut own = options(&place, &spares);

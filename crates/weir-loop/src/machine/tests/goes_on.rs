@@ -4,10 +4,10 @@ use super::*;
 
 #[test]
 fn once_and_until_end_the_run_early() {
-    let once = Wanted { once: true, until: None };
+    let once = Wanted { once: true, ..Wanted::default() };
     let world = World::over(THREE, config(), None, once).run();
     assert_eq!((world.end, &world.commits[..]), (Some(RunEnd::Enough), &["a".to_owned()][..]));
-    let until = Wanted { once: false, until: Some(TaskId::new("b")) };
+    let until = Wanted { until: Some(TaskId::new("b")), ..Wanted::default() };
     let world = World::over(THREE, config(), None, until).run();
     assert_eq!((world.end, world.commits.len()), (Some(RunEnd::Enough), 2));
 }

@@ -2,8 +2,10 @@
 
 mod goes_on;
 mod limits;
+mod nights;
 mod order;
 mod outcomes;
+mod review;
 mod skipped;
 mod world;
 

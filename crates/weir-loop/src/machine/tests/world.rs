@@ -8,7 +8,7 @@ use crate::event::LoopEvent;
 use crate::machine::{Action, AgentOrder, Event, Machine, Wanted};
 use crate::outcome::{GateResult, Inspection, Outcome};
 use crate::state::{RunEnd, RunState, Step};
-use crate::tasks::{Source, TaskList};
+use crate::tasks::{Edit, Source, TaskList, mark_done};
 
 /// The simulated world: results of sessions and gates, and a record of what was done.
 pub(super) struct World {
@@ -24,6 +24,9 @@ pub(super) struct World {
     pub(super) shelved: Vec<(String, Outcome)>,
     pub(super) sessions: Vec<String>,
     pub(super) orders: Vec<AgentOrder>,
+    /// The sessions that have reviewed, and how the next ones go.
+    pub(super) reviews: Vec<String>,
+    pub(super) verdicts: VecDeque<AgentRun>,
     pub(super) events: Vec<LoopEvent>,
     pub(super) end: Option<RunEnd>,
     pub(super) queue: VecDeque<Event>,
@@ -90,6 +93,8 @@ impl World {
             shelved: Vec::new(),
             sessions: Vec::new(),
             orders: Vec::new(),
+            reviews: Vec::new(),
+            verdicts: VecDeque::new(),
             events: Vec::new(),
             end: None,
             queue: VecDeque::from([Event::Start]),
@@ -176,6 +181,11 @@ impl World {
                 self.orders.push(order);
                 Some(Event::AgentEnded { task, run: Box::new(run) })
             }
+            Action::Review(order) => {
+                self.reviews.push(order.session_id);
+                let run = self.verdicts.pop_front().unwrap_or_else(good);
+                Some(Event::Reviewed { task: order.task, run: Box::new(run) })
+            }
             Action::Recover { task, .. } => Some(Event::Recovered { task, run: None }),
             Action::Inspect { task, .. } => {
                 let files = u64::from(!self.unchanged.contains(&task.to_string()));
@@ -192,7 +202,10 @@ impl World {
                 if commit == format!("c{}", self.commits.len() + 1) {
                     self.commits.push(task.to_string());
                 }
-                Some(Event::Advanced { task, line: None, notes: Vec::new() })
+                if let Ok(Edit::File(text)) = mark_done(&Source::Markdown(self.list.clone()), &task) {
+                    self.list = text;
+                }
+                Some(Event::Advanced { task, line: None, ticked: true, notes: Vec::new() })
             }
             Action::Shelve { task, failure } => {
                 self.shelved.push((task.to_string(), failure.outcome));

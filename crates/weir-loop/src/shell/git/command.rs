@@ -59,6 +59,12 @@ pub enum GitError {
         #[source]
         source: std::io::Error,
     },
+    /// What takes part in checks and is not in the repository is different than when the run began.
+    #[error(
+        "{0} is not as it was when the run began, and takes part in the checks, so their results would say nothing; if a \
+         person has changed it, `weir loop run` resumes, otherwise put it back first"
+    )]
+    Outside(String),
     /// A folder that Weir has laid out is no longer a folder.
     #[error("{} is not a folder any more; remove it, then run the loop again", .0.display())]
     Replaced(PathBuf),
@@ -108,6 +114,9 @@ impl Git {
         args: &[&str],
         input: &[u8],
     ) -> Result<weir_process::CommandOutput, GitError> {
+        if let Some(Private { repository, .. }) = &self.private {
+            repository.ensure_own()?;
+        }
         instant::begin();
         let done = self.command(args, input).run().await.map_err(weir_git::GitError::from)?;
         if let Some(name) = args.first().filter(|name| CHANGES.contains(name)) {

@@ -36,7 +36,12 @@ pub(crate) struct OwnRepository {
     excludes: String,
     /// The tags and branches that sessions see.
     references: String,
+    /// The files of the repository, as Weir has written them.
+    files: Vec<(PathBuf, Vec<u8>)>,
 }
+
+/// Folders of the repository, all of them empty apart from `info/exclude`.
+const FOLDERS: [&str; 3] = ["refs", "info", "objects"];
 
 impl OwnRepository {
     /// Creates the repository in a folder, or takes over the one that is there with a new configuration. `home` is the
@@ -72,22 +77,50 @@ impl OwnRepository {
         let listed =
             ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"];
         let references = home.run(&listed).await?;
-        let wrote = |path: &Path, text: &str| {
-            write_atomically(path, text.as_bytes())
-                .map_err(|source| GitError::Own { path: path.to_owned(), source })
-        };
-        for name in ["refs", "info", "objects"] {
-            let path = folder.join(name);
-            std::fs::create_dir_all(&path).map_err(|source| GitError::Own { path, source })?;
-        }
-        wrote(&folder.join("HEAD"), "ref: refs/heads/none\n")?;
-        wrote(&folder.join("config"), &config)?;
-        wrote(&excluded, &excludes)?;
-        let boundary = std::fs::read_to_string(&shallow).unwrap_or_default();
+        let mut files = vec![
+            (PathBuf::from("HEAD"), b"ref: refs/heads/none\n".to_vec()),
+            (PathBuf::from("config"), config.into_bytes()),
+            (PathBuf::from("info/exclude"), excludes.clone().into_bytes()),
+        ];
+        let boundary = std::fs::read(&shallow).unwrap_or_default();
         if !boundary.is_empty() {
-            wrote(&folder.join("shallow"), &boundary)?;
+            files.push((PathBuf::from("shallow"), boundary));
         }
-        Ok(Self { folder, objects, name, email, visible, excludes, references })
+        let own = Self { folder, objects, name, email, visible, excludes, references, files };
+        own.ensure_own()?;
+        Ok(own)
+    }
+
+    /// Makes the repository what Weir has written, if somebody else has written there: a session that is not in a sandbox
+    /// could.
+    pub(crate) fn ensure_own(&self) -> Result<(), GitError> {
+        let failed = |source| GitError::Own { path: self.folder.clone(), source };
+        for name in FOLDERS {
+            let path = self.folder.join(name);
+            if std::fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir()) {
+                remove(&path).map_err(failed)?;
+            }
+            std::fs::create_dir_all(path).map_err(failed)?;
+        }
+        for folder in ["", "refs", "info", "objects"] {
+            for entry in std::fs::read_dir(self.folder.join(folder)).map_err(failed)? {
+                let name = Path::new(folder).join(entry.map_err(failed)?.file_name());
+                let is_known = self.files.iter().any(|(known, _)| *known == name)
+                    || FOLDERS.iter().any(|known| Path::new(known) == name);
+                if !is_known {
+                    remove(&self.folder.join(name)).map_err(failed)?;
+                }
+            }
+        }
+        for (name, text) in &self.files {
+            let path = self.folder.join(name);
+            let is_file = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+            if !is_file || std::fs::read(&path).map_err(failed)? != *text {
+                remove(&path).map_err(failed)?;
+                write_atomically(&path, text).map_err(|source| GitError::Own { path, source })?;
+            }
+        }
+        Ok(())
     }
 
     /// The folders with objects, which have to be readable for a git that works on a place.

@@ -321,6 +321,22 @@ impl Git {
         Ok(all.fold((0, 0), |(added, removed), (more, less)| (added + more, removed + less)))
     }
 
+    /// The difference between two trees, as text.
+    pub(crate) async fn diff(&self, base: &str, tree: &str) -> Result<String, GitError> {
+        let args = [
+            "diff-tree",
+            "-p",
+            "-r",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            base,
+            tree,
+        ];
+        Ok(String::from_utf8_lossy(&self.run_bytes(&args).await?).into_owned())
+    }
+
     /// The content of a file in a tree.
     pub(crate) async fn file_in(&self, tree: &str, path: &Path) -> Result<Option<Vec<u8>>, GitError> {
         let name = format!("{tree}:{}", path.to_string_lossy());

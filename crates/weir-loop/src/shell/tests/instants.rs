@@ -147,12 +147,31 @@ fn parallel_tasks_are_each_merged_once() {
 }
 
 #[test]
-fn a_parallel_task_with_a_conflict_keeps_its_branch() {
+fn a_parallel_task_with_a_conflict_is_done_again_on_what_was_merged() {
     let script: Script = |task, folder| {
         write(folder, "README", &format!("{task}\n"));
         Said::Answer("Done.")
     };
     check(TWO, "[loop]\nparallel = 2\n", script);
+}
+
+#[test]
+fn a_parallel_task_that_cannot_be_merged_keeps_its_branch() {
+    let script: Script = |task, folder| {
+        if task == "one" || std::fs::read_to_string(folder.join("README")).unwrap() != "one\n" {
+            write(folder, "README", &format!("{task}\n"));
+        }
+        Said::Answer("Done.")
+    };
+    let place = Place::new(TWO, "[loop]\nparallel = 2\n", script);
+    place.finish();
+    assert_eq!(
+        place.git(&["branch", "--list", "weir/*"]).lines().count(),
+        1,
+        "the work of the first attempt"
+    );
+    place.reset();
+    check_place(&place);
 }
 
 #[test]

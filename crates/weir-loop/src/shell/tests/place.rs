@@ -67,6 +67,7 @@ impl Place {
     /// Resets the repository to its original content.
     pub(super) fn reset(&self) {
         std::fs::remove_dir_all(self.workspace()).unwrap();
+        let _ = std::fs::remove_dir_all(self.folders().checks);
         copy(&self.original, &self.workspace());
     }
 
@@ -75,7 +76,7 @@ impl Place {
     }
 
     pub(super) fn folders(&self) -> Folders {
-        Folders::new(self.workspace(), &self.config.folder)
+        Folders::new(self.workspace(), &self.config.folder).with_checks(self.folder.path().join("checks"))
     }
 
     /// Runs a future on this thread, where the instants are counted.
@@ -174,7 +175,10 @@ impl Place {
             commits: self.git(&["log", "--first-parent", "--format=%s"]).lines().map(str::to_owned).collect(),
             tasks: tasks.collect(),
             cost: budget.cost_usd,
-            iterations: budget.iterations,
+            // What a killed session has spent counts as well.
+            iterations: budget.iterations
+                - run.tasks.iter().flat_map(|task| &task.attempts).filter(|attempt| attempt.cut_off).count()
+                    as u32,
             kept: kept.collect(),
             stashed: stashed.lines().map(str::to_owned).collect(),
             worktrees: self.git(&["worktree", "list"]).lines().count(),
