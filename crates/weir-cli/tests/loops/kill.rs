@@ -178,11 +178,12 @@ fn kill_at_random(list: &str, config: &str, wanted: usize, seed: u64) {
             }
             let done = running.finish();
             saved = person.finish();
-            match done.code {
-                None => kills += 1,
-                Some(0) => break,
-                Some(_) => panic!("after {kills} kills: {done:?}"),
-            }
+            let Some(code) = done.code else {
+                kills += 1;
+                continue;
+            };
+            assert_eq!(code, 0, "after {kills} kills: {done:?}");
+            break;
         }
         assert_eq!(outcome(&place), expected, "after {kills} kills with the seed {seed}");
         let status = git(&place, &["status", "--porcelain"]);

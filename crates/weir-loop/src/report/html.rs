@@ -227,7 +227,7 @@ fn receipt(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
         match output {
             "" => writeln!(out, "<p>{title}</p>")?,
             output => {
-                writeln!(out, "<details><summary>{title}</summary><pre>{}</pre></details>", escape(output))?
+                writeln!(out, "<details><summary>{title}</summary><pre>{}</pre></details>", escape(output))?;
             }
         }
     }

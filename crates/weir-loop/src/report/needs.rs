@@ -72,14 +72,14 @@ fn of_task(record: &TaskRecord) -> Vec<String> {
     let Some(failure) = &record.failure else { return all };
     match record.outcome() {
         Some(Outcome::Question) => {
-            all.push(format!("Task {id} asked, and nobody answered: {}", failure.reason))
+            all.push(format!("Task {id} asked, and nobody answered: {}", failure.reason));
         }
         Some(Outcome::Denied) => all.push(format!("Task {id}: {}", failure.reason)),
         Some(Outcome::Budget | Outcome::TimedOut) => {
-            all.push(format!("Task {id} reached a limit: {}", failure.reason))
+            all.push(format!("Task {id} reached a limit: {}", failure.reason));
         }
         Some(outcome) if outcome != Outcome::Stopped => {
-            all.push(format!("Task {id} is not done: {}", failure.reason))
+            all.push(format!("Task {id} is not done: {}", failure.reason));
         }
         _ => {}
     }

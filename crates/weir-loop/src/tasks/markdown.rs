@@ -212,7 +212,7 @@ impl Item {
         match key.to_ascii_lowercase().as_str() {
             "needs" | "after" => self.needs.extend(list(value)),
             "touch" => {
-                self.touch.extend(list(value).iter().map(|pattern| pattern.trim_matches('`').to_owned()))
+                self.touch.extend(list(value).iter().map(|pattern| pattern.trim_matches('`').to_owned()));
             }
             "accept" | "acceptance" if value.trim().is_empty() => {}
             "accept" | "acceptance" => self.acceptance.push(value.trim().to_owned()),
