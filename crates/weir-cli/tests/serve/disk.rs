@@ -124,7 +124,8 @@ fn a_failing_disk_is_reported_and_recovers_without_a_restart() {
 
 #[test]
 fn a_missing_data_folder_is_reported() {
-    let served = Served::start();
+    // A spare that starts just now would write its record into a new data folder.
+    let served = Served::in_place(Place::new(), &["--spares", "0"]);
     std::fs::rename(served.place.path("data"), served.place.path("kept")).unwrap();
     let (status, told) = ready(&served);
     assert_eq!((status, &told["status"]), (503, &Value::from("store_unusable")), "{told}");

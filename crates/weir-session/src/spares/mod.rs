@@ -8,7 +8,7 @@ mod kind;
 mod parked;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -190,9 +190,15 @@ impl State {
     /// The folder that spares are started in.
     fn folder(&mut self, kind: &Kind) -> Option<PathBuf> {
         if self.folder.is_none() {
-            let kept = kind.state_directory().map(|state| state.join("spare"));
-            self.folder = match kept.filter(|folder| std::fs::create_dir_all(folder).is_ok()) {
-                Some(folder) => Some(folder),
+            self.folder = match kind.state_directory() {
+                // Only below a folder that is there: one that has gone away, such as a disk that is no longer mounted, is
+                // not made anew.
+                Some(state) => {
+                    existing_or_new(state).ok()?;
+                    let folder = state.join("spare");
+                    existing_or_new(&folder).ok()?;
+                    Some(folder)
+                }
                 None => {
                     let temporary = tempfile::Builder::new().prefix("weir-spare-").tempdir().ok()?;
                     Some(self.temporary.insert(temporary).path().to_owned())
@@ -201,6 +207,14 @@ impl State {
         }
         self.folder.clone()
     }
+}
+
+/// Creates a private folder unless it exists, but not the ones above it.
+fn existing_or_new(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) })
 }
 
 impl std::fmt::Debug for Spares {
@@ -212,6 +226,19 @@ impl std::fmt::Debug for Spares {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_created_only_in_one_that_exists() {
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().join("data/state");
+        assert!(existing_or_new(&state).is_err());
+        assert!(!place.path().join("data").exists());
+        std::fs::create_dir(place.path().join("data")).unwrap();
+        for _ in 0..2 {
+            existing_or_new(&state).unwrap();
+        }
+        assert!(state.is_dir());
+    }
 
     #[test]
     fn the_newest_kind_gets_what_the_others_leave() {
