@@ -4,6 +4,7 @@
 //! them. The reader reports its own CPU time, peak memory and allocations. Times are compared only within one run,
 //! because machines differ and are noisy.
 
+mod acp;
 mod allocations;
 mod bridge;
 mod host;
@@ -40,6 +41,8 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["bridge", "--quick"] => bridge::table(workload::Size::Quick),
         ["host"] => host::table(workload::Size::Full),
         ["host", "--quick"] => host::table(workload::Size::Quick),
+        ["acp"] => acp::table(workload::Size::Full),
+        ["acp", "--quick"] => acp::table(workload::Size::Quick),
         ["host", "delays"] => host::delays(),
         ["host", "cost"] => host::cost(),
         ["host", "play", kind, count] => host::play(&format!("{kind} {count} 0")),
@@ -54,7 +57,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
             report::print_line(&serde_json::to_string(&measured).context("cannot write the measurement")?)
         }
         _ => bail!(
-            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays|cost|play KIND COUNT] | loop [--quick]"
+            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays|cost|play KIND COUNT] | loop [--quick] | acp [--quick]"
         ),
     }
 }
@@ -63,6 +66,7 @@ fn all(size: workload::Size) -> anyhow::Result<()> {
     report::table(size)?;
     live::table(size)?;
     host::table(size)?;
+    acp::table(size)?;
     loops::table(size)?;
     bridge::table(size)
 }

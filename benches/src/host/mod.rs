@@ -48,7 +48,7 @@ fn me() -> Actor {
 }
 
 /// A host in a folder, with the stand-in CLI.
-async fn host(folder: &Path) -> anyhow::Result<Host> {
+pub(crate) async fn host(folder: &Path) -> anyhow::Result<Host> {
     host_with(folder, 8).await
 }
 
