@@ -89,6 +89,16 @@ impl Hosted {
         });
         let first =
             first.await.context("nothing arrived")?.context("the stream ended before anything arrived")?;
+        // A host looks after its spares when a session has nothing to do.
+        let ended = tokio::time::timeout(DEADLINE, async {
+            while let Some(frame) = watch.next().await {
+                let is_end = |event: &AgentEvent| matches!(event.kind, AgentEventKind::MessageEnd { .. });
+                if matches!(frame.event(), WatchEvent::Agent(event) if is_end(event)) {
+                    return;
+                }
+            }
+        });
+        ended.await.context("the turn does not end")?;
         self.host.stop(&id, &me).await?;
         Ok(first)
     }
