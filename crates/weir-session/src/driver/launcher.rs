@@ -322,7 +322,7 @@ impl Launcher {
         Wanted::of(&self.options, &spawn, &launch, prepared.capabilities.as_deref()).map(|wanted| wanted.kind)
     }
 
-    /// Starts the spares that are missing: the session has nothing to do.
+    /// Starts the spares that are missing: the session has nothing to do, or is over.
     pub(super) fn refill_spares(&self) {
         if let Some(spares) = &self.options.spares {
             spares.refill();

@@ -258,6 +258,10 @@ impl Driver {
         }
         // The end must be logged before the log is closed and before any caller is told.
         self.listeners.pause(&mut self.machine);
+        if let Some(launcher) = self.launcher.as_ref().filter(|_| self.was_occupied) {
+            // It was stopped in the middle of something. Nobody else looks after the spare that it took.
+            launcher.refill_spares();
+        }
         // Callers that are told the session is over must find the locks released and the observer gone.
         self.launcher = None;
         self.listeners.observer = None;

@@ -1,7 +1,8 @@
 //! Started CLIs that belong to no folder until a session takes one.
 
 use serde_json::json;
-use weir_session::{Session, SessionOptions, Spares};
+use weir_session::{Session, SessionOptions, Spares, Update};
+use weir_transcript::Change;
 
 use crate::place::{Place, script, soon, until};
 
@@ -52,6 +53,28 @@ async fn a_new_session_in_another_folder_takes_a_spare() {
     spares.close();
     soon(resumed.stop()).await;
     soon(first.stop()).await;
+    place.assert_clean().await;
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_session_that_is_stopped_in_its_turn_leaves_a_spare_to_the_next() {
+    let (place, spares) = (Place::new(), Spares::new(1));
+    let session = Session::new(options(&place, &spares));
+    let mut updates = soon(session.follow()).await.unwrap();
+    let _sent = soon(session.send(r#"@@[{"text":"one two three four","wdelay":60000}]"#)).await.unwrap();
+    loop {
+        let Some(update) = soon(updates.next()).await else { panic!("nothing was said") };
+        let said = |change: &Change<'_>| matches!(change, Change::TextAppended { .. });
+        if matches!(&update, Update::Changes(changes) if changes.iter().any(|change| said(&change))) {
+            break;
+        }
+    }
+    assert_eq!((spares.ready(), spares.started()), (0, 0), "it is not at rest");
+    soon(session.stop()).await;
+    until("a spare", || spares.ready() == 1).await;
+    spares.close();
+    until("the end of the spare", || place.living().is_empty()).await;
     place.assert_clean().await;
 }
 
