@@ -66,7 +66,7 @@ async fn a_session_that_is_stopped_in_its_turn_leaves_a_spare_to_the_next() {
     loop {
         let Some(update) = soon(updates.next()).await else { panic!("nothing was said") };
         let said = |change: &Change<'_>| matches!(change, Change::TextAppended { .. });
-        if matches!(&update, Update::Changes(changes) if changes.iter().any(|change| said(&change))) {
+        if matches!(&update, Update::Changes(changes) if changes.iter().any(said)) {
             break;
         }
     }
