@@ -1,4 +1,4 @@
-//! Measures what the Agent Client Protocol adds: an editor over memory, beside the plain library in the same run.
+//! Measures what the Agent Client Protocol adds: an editor over memory, next to the plain library in the same run.
 
 use std::path::Path;
 use std::sync::Arc;

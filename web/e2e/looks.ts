@@ -1,5 +1,5 @@
 // What must be true of every state of the page, on one screen: it is accessible, nothing is wider than the screen, and
-// whoever sees the buttons of a card also sees what they decide on.
+// anyone who sees the buttons of a card also sees what they decide on.
 
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, it } from "vitest";

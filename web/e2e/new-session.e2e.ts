@@ -97,7 +97,7 @@ describe("a new session in a git worktree", () => {
 describe("what is typed for a new session", () => {
   for (const [how, close] of [
     ["Escape", (page: Page) => page.keyboard.press("Escape")],
-    ["a click beside the dialog", (page: Page) => page.mouse.click(5, 5)],
+    ["a click outside the dialog", (page: Page) => page.mouse.click(5, 5)],
     ["a reload", (page: Page) => page.reload().then(() => undefined)],
   ] as const) {
     it(`survives ${how}, and is gone once the session exists`, async () => {
@@ -162,7 +162,7 @@ describe("what is wrong with the CLI", () => {
 });
 
 describe("what is typed for another name", () => {
-  it("survives Escape and a click beside the dialog, until it is cancelled", async () => {
+  it("survives Escape and a click outside the dialog, until it is cancelled", async () => {
     const server = await serve();
     const { id } = await server.session({ name: "Old" });
     const page = await open().visit(server, linkTo(server, id));

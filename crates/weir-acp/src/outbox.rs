@@ -64,7 +64,7 @@ impl Outbox {
         Self { count: Arc::default(), whole: None, sessions: None }
     }
 
-    /// The outbox of a connection that has a stream for each session. One that nobody reads does not hold up the others,
+    /// The outbox of a connection that has a stream for each session. One that is not read does not hold up the others,
     /// unless there are many of them.
     pub(crate) fn of_streams() -> Self {
         Self { sessions: Some(Arc::default()), ..Self::of_stream() }
@@ -106,7 +106,7 @@ impl Outbox {
         self.all().for_each(|count| count.less());
     }
 
-    /// Whether so much waits that the editor must read before it may say more.
+    /// Whether too much is waiting: the editor has to read before it may send more.
     pub(crate) fn is_overfull(&self) -> bool {
         self.count.waiting() >= MAX_OF_ALL
     }

@@ -192,7 +192,7 @@ impl Relay {
 
     async fn agent_is_gone(&mut self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         let reason =
-            "the server has gone, and what it was asked may still happen; send the prompt again to go on";
+            "the connection to the server was lost, and the prompt may still be running there; send it again to continue";
         for key in self.waiting.drain() {
             let id: Value = serde_json::from_str(&key).unwrap_or_default();
             write(output, &failure(&id, reason)).await?;

@@ -99,7 +99,7 @@ impl Remote {
                 self.outboxes().insert(id, opened);
                 response
             }
-            // The library opens a connection for each `initialize`, whatever connection is named; nobody would count it.
+            // The library opens a connection for each `initialize`, whatever connection is named, and would not count it.
             (Some(id), _) if named.as_ref().is_some_and(|named| *named != id) => {
                 self.delete(&id).await;
                 let detail = "initialize opens a connection of its own: leave out Acp-Connection-Id";

@@ -147,7 +147,7 @@ pub fn parse_time(text: &str, now_ms: i64) -> Option<i64> {
         _ => return None,
     };
     let utc = Utc { year, month, day, hour, minute, second, millisecond: 0 };
-    // The thirty-first of a short month is no date.
+    // The thirty-first of a short month is not a date.
     (Utc::from_ms(utc.to_ms()).date() == utc.date()).then(|| utc.to_ms() - offset * 60_000)
 }
 

@@ -37,7 +37,7 @@ impl Signals {
                 (Asked::End, SignalKind::terminate()),
                 (Asked::End, SignalKind::hangup()),
             ];
-            // Below `nohup` a program is to go on when its terminal is gone.
+            // Under `nohup` a program keeps running when its terminal is gone.
             let is_wanted =
                 |(_, kind): &(Asked, SignalKind)| *kind != SignalKind::hangup() || !is_hangup_ignored();
             // A signal that cannot be listened for keeps its default action.

@@ -49,7 +49,7 @@ impl Repository {
         Ok(String::from_utf8_lossy(&tree).trim_end().to_owned())
     }
 
-    /// The repositories inside this worktree that are no submodules. They belong to no snapshot.
+    /// The repositories inside this worktree that are not submodules. They belong to no snapshot.
     ///
     /// # Errors
     /// If git fails.

@@ -144,7 +144,7 @@ impl Repository {
         Ok(done.is_success())
     }
 
-    /// What a failed attempt has left: a folder, an entry in git's list, a branch nobody has committed to.
+    /// What a failed attempt has left: a folder, an entry in git's list, a branch without commits of its own.
     async fn abandon(&self, path: &str, reference: &str, from: &Commit) {
         // The failure itself is what is reported.
         let _ = self.raw(&["worktree", "remove", "--force", path], b"").await;

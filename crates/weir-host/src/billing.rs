@@ -12,8 +12,8 @@ pub trait Billing: Send + Sync + fmt::Debug {
     /// background has ended.
     fn reserve(&self, account: &str) -> Payment;
 
-    /// Something for which no money was set aside has cost this much: a turn that nobody asked for and that was refused, or
-    /// agents in the background that were cut off. None where it ran and the CLI did not say what it cost.
+    /// Something for which no money was set aside has cost this much: a turn that the agent began by itself and that was
+    /// refused, or agents in the background that were cut off. None where it ran and the CLI did not say what it cost.
     fn charge(&self, account: &str, cost_usd: Option<f64>);
 
     /// The turn for which money was set aside has ended with this cost; zero if it never began. None where it ran and the

@@ -159,7 +159,7 @@ pub struct Finished {
     pub turn: Option<Turn>,
     /// What the session has cost so far, if that is known.
     pub total_cost_usd: Option<f64>,
-    /// Why there is no answer, or no good one.
+    /// Why the message failed.
     pub error: Option<Failure>,
 }
 
@@ -191,7 +191,7 @@ pub struct MessageOutcome {
     pub degraded: bool,
     /// What the turn cost; null where that is not known.
     pub cost_usd: Option<f64>,
-    /// Why there is no answer, or no good one.
+    /// Why the message failed.
     pub error: Option<String>,
 }
 

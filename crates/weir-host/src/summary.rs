@@ -30,7 +30,7 @@ pub(crate) fn cli_session(state: &State) -> Option<String> {
     Some(id.as_str().to_owned()).filter(|id| state.kept.fork_of.as_ref() != Some(id))
 }
 
-/// The part of a summary that is no text. It is compared after every event, and the summary is only built if it has
+/// The part of a summary that is not text. It is compared after every event, and the summary is only built if it has
 /// changed or [`is_told_by`] the change.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Figures {

@@ -1,5 +1,5 @@
-//! Turns that nobody asked for, as when something in the background has ended: the sender of the last message pays for
-//! them too, and what cannot be paid for is ended.
+//! Turns that the agent begins by itself, as when something in the background has ended: the sender of the last message
+//! pays for them too, and what cannot be paid for is ended.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -20,7 +20,7 @@ pub enum AttachmentError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         #[source]
         error: std::io::Error,
     },

@@ -46,7 +46,7 @@ impl Connection {
         let told = match self.take_extras(&id, brought).await {
             Ok(told) => told,
             Err(error) => {
-                // Without what the editor asked for there is no session.
+                // A session without what the editor asked for is not opened.
                 let _ = self.host.delete(&id).await;
                 return Err(error);
             }

@@ -11,7 +11,7 @@ use super::meta;
 /// Answers a prompt.
 ///
 /// # Errors
-/// Why there is no good answer, other than that it was cancelled or reached a limit of the model.
+/// Why a turn failed, other than that it was cancelled or reached a limit of the model.
 pub(crate) fn prompt_end(finished: &Finished, was_cancelled: bool) -> Result<PromptResponse, Error> {
     let stop = stop_reason(finished, was_cancelled)?;
     let mut response = PromptResponse::new(stop);

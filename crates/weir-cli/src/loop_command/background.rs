@@ -1,4 +1,4 @@
-//! `weir loop run --detach` and `weir loop attach`: a run that goes on without a terminal, and how to look at it.
+//! `weir loop run --detach` and `weir loop attach`: a run that continues without a terminal, and how to follow it.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -74,7 +74,7 @@ pub(super) fn detach(folders: &Folders) -> anyhow::Result<Exit> {
         }
         let pid = child.pid();
         let text = format!(
-            "The run goes on in the background, pid {pid}. `weir loop attach` follows it, `kill -INT {pid}` interrupts it."
+            "The run continues in the background, pid {pid}. `weir loop attach` follows it, `kill -INT {pid}` interrupts it."
         );
         writeln!(std::io::stdout().lock(), "{text}")?;
         Ok(Exit::Success)

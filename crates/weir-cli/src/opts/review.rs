@@ -6,7 +6,7 @@ use super::RepositoryOpts;
 
 /// Shows what a folder has and a base has not, and takes changes back
 ///
-/// Everything that git sees counts, whoever changed it and by whatever program; new files are included and ignored ones are
+/// Everything that git sees counts, no matter who or which program changed it; new files are included and ignored ones are
 /// not. No filter, hook or other program of the repository runs.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

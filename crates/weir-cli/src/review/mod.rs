@@ -49,7 +49,7 @@ fn explained(error: HostError) -> anyhow::Error {
 
 async fn revert(path: &str, hunk: Option<u32>, base: BaseOpts) -> anyhow::Result<Exit> {
     let (repository, query) = resolve(base).await?;
-    // What is there now is what is taken back: nobody has looked at it in between.
+    // What is there now is what is taken back: it was not shown in between.
     let review = weir_host::review(&repository, &query, Some(path)).await.map_err(explained)?;
     let Some(file) = review.files.into_iter().next() else {
         return Err(GitError::NoChange(path.to_owned()).into());

@@ -38,7 +38,7 @@ pub(super) struct Ending {
 struct Report {
     #[serde(flatten)]
     summary: RunSummary,
-    /// Why there is no good answer.
+    /// Why the run failed.
     error: Option<String>,
     /// What was odd despite a good answer.
     warning: Option<String>,
@@ -111,7 +111,7 @@ impl Ending {
         })
     }
 
-    /// Why there is no good answer, for people.
+    /// Why the run failed, for people.
     fn error(&self) -> Option<String> {
         let text = match &self.result {
             _ if self.interrupted => return None,

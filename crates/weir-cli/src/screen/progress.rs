@@ -103,7 +103,7 @@ impl ProgressLines {
         }
     }
 
-    /// Shows what is going on in a turn: the call that runs, or else that the model is at work.
+    /// Shows what a turn is doing: the call that runs, or else that the model is at work.
     fn activity(&mut self, view: &View) {
         let running = view.entries.iter().rev().find_map(|entry| match &entry.body {
             EntryBody::Tool(tool) if !tool.state.is_settled() && !tool.name.is_empty() => Some((entry, tool)),
@@ -154,13 +154,14 @@ impl ProgressLines {
 
     /// Prints a warning, unless it was printed before.
     fn once(&mut self, text: &str) {
-        if self.is_news(text.to_owned()) {
+        if self.remember(text.to_owned()) {
             let mark = self.style.careful("!");
             self.line(&format!("{mark} {text}"));
         }
     }
 
-    fn is_news(&mut self, what: String) -> bool {
+    /// Returns whether it was not remembered before.
+    fn remember(&mut self, what: String) -> bool {
         if self.told.contains(&what) {
             return false;
         }

@@ -1,4 +1,4 @@
-//! Brings a session of a terminal into the log of a server, where it goes on.
+//! Brings a session of a terminal into the log of a server, where it continues.
 
 use std::io::Write as _;
 use std::path::PathBuf;

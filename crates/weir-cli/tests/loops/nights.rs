@@ -1,4 +1,4 @@
-//! Runs that nobody watches: in the background, without a terminal, with a full disk, with sessions that reach out of their
+//! Unattended runs: in the background, without a terminal, with a full disk, with sessions that reach out of their
 //! place, and with people who say No.
 
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! What a worktree has that a base has not: everything git sees, whoever changed it and by whatever program.
+//! What a worktree has that a base has not: everything git sees, no matter who or which program changed it.
 
 mod changes;
 mod commit;

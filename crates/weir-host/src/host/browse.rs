@@ -113,7 +113,7 @@ impl Host {
         })
     }
 
-    /// The state of the repository that a folder is in. That there is none, or that git fails, is no reason not to list
+    /// The state of the repository that a folder is in. A folder without one, or one where git fails, is still listed
     /// the folder.
     async fn git_state(&self, folder: &Path) -> Option<GitState> {
         let repository = self.repository_at(folder).await.ok()?;

@@ -53,7 +53,7 @@ pub struct PastSession {
     pub live: bool,
 }
 
-/// How a session that the CLI keeps goes on.
+/// How a session that the CLI keeps is continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adoption {
     /// As a copy. The other one stays as it is and may be continued elsewhere.
@@ -125,7 +125,7 @@ impl Host {
         Ok(info)
     }
 
-    /// Like [`Host::adopt`], under the CLI's own id: whoever knows that id finds the session from now on. A second call
+    /// Like [`Host::adopt`], under the CLI's own id: a client that knows this id finds the session from now on. A second call
     /// returns the session of the first.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::review::{
 };
 
 impl Host {
-    /// What a session's folder has that a base has not, whoever changed it and by whatever program.
+    /// What a session's folder has that a base has not, no matter who or which program changed it.
     ///
     /// # Errors
     /// If there is no such session, its folder is in no repository, the base does not exist, or git fails.

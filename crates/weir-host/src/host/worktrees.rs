@@ -138,7 +138,7 @@ impl Host {
             let branch = branch.and_then(|worktree| worktree.branch);
             let kept = repository.remove_worktree(&path, confirmed).await?;
             if let Some(trust) = trust {
-                // Another worktree of this name is not to be trusted. If it cannot be written, the fingerprint protects.
+                // Another worktree with this name must not be trusted. If it cannot be written, the fingerprint protects.
                 let forgotten = tokio::task::spawn_blocking(move || trust.forget(&path)).await;
                 drop(forgotten);
             }

@@ -170,7 +170,7 @@ const NAMING: &[&str] = &["BASH_ENV", "ENV", "MAKEFILES", "PYTHONSTARTUP", "npm_
 pub(super) struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
-    /// Device, number, and the time of the last change, which nobody can set.
+    /// Device, number, and the time of the last change, which no program can set.
     #[cfg(unix)]
     place: (u64, u64, i64, i64),
 }

@@ -1,4 +1,4 @@
-//! What a run that nobody watches waits for: space on a full disk, and the end of a sleep of the machine.
+//! What an unattended run waits for: space on a full disk, and the end of a sleep of the machine.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub(super) struct FullDisk {
 }
 
 impl FullDisk {
-    /// How long to wait before the next try. `None` if this is no full disk, or if it has been full for too long. The second
+    /// How long to wait before the next try. `None` if the disk is not full, or if it has been full for too long. The second
     /// value is what to tell people, once.
     pub(super) fn wait(&mut self, error: &str) -> Option<(Duration, Option<String>)> {
         if !is_full(error) {
@@ -48,7 +48,7 @@ impl FullDisk {
     }
 }
 
-/// Finds out whether the machine was asleep: the clock on the wall goes on then, and the other one does not.
+/// Finds out whether the machine was asleep: the wall clock advances during sleep, and the monotonic one does not.
 #[derive(Debug)]
 pub(super) struct SleepWatch {
     wall_ms: i64,

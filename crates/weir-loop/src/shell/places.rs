@@ -172,13 +172,13 @@ impl Places {
         Ok(())
     }
 
-    /// Notes what the folders are like that gates keep. Until the next gate begins, nobody has to write there.
+    /// Notes what the folders are like that gates keep. Until the next gate begins, nothing should write there.
     pub(super) fn note_caches(&self, slot: u32) {
         let stamp = self.stamp_caches(slot);
         self.left_caches.lock().unwrap_or_else(PoisonError::into_inner).insert(slot, stamp);
     }
 
-    /// Removes the folders that gates keep, if somebody else than a gate has written there. Returns whether it has.
+    /// Removes the folders that gates keep, if anything but a gate has written there. Returns whether it has.
     pub(super) fn forget_strange_caches(&self, slot: u32) -> Result<bool, GitError> {
         let known = self.left_caches.lock().unwrap_or_else(PoisonError::into_inner).get(&slot).copied();
         if self.caches.is_empty() || known == Some(self.stamp_caches(slot)) {

@@ -39,7 +39,7 @@ const MAILBOX_INTERVAL: Duration = Duration::from_millis(200);
 /// How long sessions may take to end when they have to end at once.
 const MAX_END_TIME: Duration = Duration::from_secs(15);
 
-/// How often the time that a run has worked is saved, so that a kill makes nobody forget it.
+/// How often the time that a run has worked is saved, so that a kill does not lose it.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(20);
 
 /// What a run is started with.

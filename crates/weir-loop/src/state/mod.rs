@@ -143,7 +143,7 @@ pub enum RunEnd {
         /// When the limit is lifted, in milliseconds since 1970.
         until: i64,
     },
-    /// Every task is done, and boxes of the list are open: somebody has unchecked them, or they could not be checked.
+    /// Every task is done, and boxes of the list are open: a person has unchecked them, or they could not be checked.
     BoxesOpen {
         /// The tasks.
         tasks: Vec<TaskId>,
@@ -224,7 +224,7 @@ pub struct TaskRecord {
     /// Whether a person wants it skipped, as soon as the current step is over.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unwanted: bool,
-    /// Whether its box was checked during the run by somebody else than the loop.
+    /// Whether its box was checked during the run by anyone but the loop.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_checked_by_hand: bool,
     /// Whether its work could not be merged once, and it is tried again on what was merged before it.

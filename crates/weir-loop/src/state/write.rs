@@ -165,7 +165,7 @@ impl Journal {
             || head.halting != run.halting
     }
 
-    /// Whether the journal at a path is the one that Weir writes, and nobody else has written to it. A session that is not
+    /// Whether the journal at a path is the one that Weir writes, and nothing else has written to it. A session that is not
     /// in a sandbox could; then a new one is written from what is in memory.
     fn is_ours(&self, path: &Path) -> bool {
         let (Ok(own), Ok(there)) = (self.file.metadata(), std::fs::metadata(path)) else { return false };

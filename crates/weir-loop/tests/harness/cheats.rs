@@ -324,7 +324,7 @@ async fn is_without_effect(name: &str, command: &str) {
 #[tokio::test]
 async fn a_dozen_cheats_are_caught_on_real_clis() {
     for cli in RealCli::required() {
-        // A CLI asks before it changes some files below `.git`, and nobody answers: such a cheat was not played.
+        // A CLI asks before it changes some files below `.git`, and there is no one to answer: such a cheat was not played.
         let mut refused = Vec::new();
         for name in REAL {
             let (_, command) = CHEATS.iter().find(|(known, _)| *known == name).unwrap();

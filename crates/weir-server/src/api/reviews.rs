@@ -12,7 +12,7 @@ use crate::extract::{Json, Path, Query};
 use crate::problem::{Details, Problem};
 use crate::state::App;
 
-/// Shows what the session's folder has and a base has not: everything git sees, whoever changed it and by whatever program.
+/// Shows what the session's folder has and a base has not: everything git sees, no matter who or which program changed it.
 /// Files with too many lines come without their hunks.
 #[utoipa::path(get, path = "/v1/sessions/{id}/changes", tag = "review",
     params(("id" = String, Path, description = "The session."), ReviewParams), responses(

@@ -21,7 +21,7 @@ use crate::options::SessionOptions;
 /// Maximum number of kinds that spares are kept of: those of the newest sessions.
 const MAX_KINDS: usize = 2;
 
-/// How long a spare waits. Later its settings may be outdated, and nobody seems to need it.
+/// How long a spare waits. Later its settings may be outdated, and it does not seem to be needed.
 const MAX_WAIT: Duration = Duration::from_secs(30 * 60);
 
 /// Keeps CLIs ready for new sessions in any folder. Clones are handles to the same spares; nothing is global.
@@ -55,7 +55,7 @@ struct State {
     parked: Vec<Parked>,
     /// What was wanted, the newest first.
     kinds: VecDeque<Kind>,
-    /// The folder that spares are started in. Belongs to nobody.
+    /// The folder that spares are started in. Belongs to no session.
     folder: Option<PathBuf>,
     /// Deletes the folder with the spares, unless it is in a state directory.
     temporary: Option<tempfile::TempDir>,

@@ -37,7 +37,7 @@ pub enum EditError {
     System {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -19,7 +19,7 @@ const FIRST: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('epoch', lower(hex(randomblob(8)))), ('revision', 0);
 
--- AUTOINCREMENT: a number is never used again, so what is left of a deleted log is nobody else's.
+-- AUTOINCREMENT: a number is never used again, so what is left of a deleted log belongs to no other session.
 CREATE TABLE conversation (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,

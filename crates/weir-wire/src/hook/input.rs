@@ -166,7 +166,7 @@ details! {
         tool_input: Value,
         /// The call.
         tool_use_id: Option<String>,
-        /// Why.
+        /// The error that the tool reported.
         error: String,
         /// Whether it was interrupted.
         is_interrupt: bool,
@@ -180,7 +180,7 @@ details! {
     }
     /// The CLI has something to tell the user.
     Notification {
-        /// What.
+        /// The text of the notification.
         message: String,
         /// Its title.
         title: Option<String>,
@@ -220,7 +220,7 @@ details! {
     }
     /// A session ends.
     SessionEnd {
-        /// Why.
+        /// Why the session ends, in the words of the CLI.
         reason: String,
     }
     /// The main agent has finished its answer.
@@ -294,7 +294,7 @@ details! {
         tool_input: Value,
         /// The call.
         tool_use_id: Option<String>,
-        /// Why.
+        /// The reason that was given.
         reason: String,
     }
     /// The CLI prepares a folder.
@@ -378,7 +378,7 @@ details! {
         file_path: String,
         /// Whose: `User`, `Project`, `Local` or `Managed`.
         memory_type: String,
-        /// Why.
+        /// Why the file was loaded.
         load_reason: String,
     }
     /// The working directory has changed.
@@ -399,7 +399,7 @@ details! {
     DirectoryAdded {
         /// The folder.
         directory: String,
-        /// How.
+        /// How the folder was added.
         source: String,
     }
     /// A part of an answer is about to be shown.

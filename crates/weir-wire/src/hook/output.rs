@@ -61,7 +61,7 @@ pub enum PermissionVerdict {
     },
     /// The tool may not be used.
     Deny {
-        /// Why.
+        /// The reason, which the model is told.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// Whether the turn ends as well.

@@ -1,4 +1,4 @@
-//! What happens while nobody looks: kills that buy nothing, times to start and to stop, a machine that sleeps, and a
+//! What happens in an unattended run: kills that buy nothing, times to start and to stop, a machine that sleeps, and a
 //! person who changes the list at the last moment.
 
 use super::*;
@@ -23,7 +23,7 @@ fn sessions_that_are_cut_off_use_up_the_iterations() {
             (budget.iterations, budget.unknown_costs, budget.tokens),
             (sessions, sessions, 100 * u64::from(sessions))
         );
-        assert_eq!(world.machine.state().tasks[0].counted(), 0, "they are no attempts at the task");
+        assert_eq!(world.machine.state().tasks[0].counted(), 0, "they do not count as attempts at the task");
         state = Some(world.machine.state().clone());
     }
     let world = World::over(THREE, config, state, Wanted::default()).run();

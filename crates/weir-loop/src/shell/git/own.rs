@@ -91,7 +91,7 @@ impl OwnRepository {
         Ok(own)
     }
 
-    /// Makes the repository what Weir has written, if somebody else has written there: a session that is not in a sandbox
+    /// Makes the repository what Weir has written, if another program has written there: a session that is not in a sandbox
     /// could.
     pub(crate) fn ensure_own(&self) -> Result<(), GitError> {
         let failed = |source| GitError::Own { path: self.folder.clone(), source };

@@ -89,11 +89,11 @@ pub(crate) struct ForkSession {
     pub(crate) name: Option<String>,
 }
 
-/// How a session of the CLI goes on.
+/// How a session of the CLI is continued.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AdoptSession {
-    /// Whether it goes on under the same id. Otherwise a copy of it does. Refused while another program runs it.
+    /// Whether it keeps its id. Otherwise a copy of it is continued. Refused while another program runs it.
     #[serde(default)]
     pub(crate) keep_id: bool,
 }
