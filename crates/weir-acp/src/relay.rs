@@ -191,8 +191,7 @@ impl Relay {
     }
 
     async fn agent_is_gone(&mut self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        let reason =
-            "the connection to the server was lost, and the prompt may still be running there; send it again to continue";
+        let reason = "the connection to the server was lost, and the prompt may still be running there; send it again to continue";
         for key in self.waiting.drain() {
             let id: Value = serde_json::from_str(&key).unwrap_or_default();
             write(output, &failure(&id, reason)).await?;

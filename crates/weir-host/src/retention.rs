@@ -80,7 +80,7 @@ pub(crate) fn start(core: &Arc<Core>) {
 /// Sweeps once. Returns when to sweep again; none when the host is gone.
 async fn look(core: &Weak<Core>) -> Option<Duration> {
     let core = core.upgrade().filter(|core| !core.is_shutting_down())?;
-    Some(match sweep(&core).await {
+    Some(match sweep(&core, core.options.retention).await {
         Ok(true) => SOON,
         Ok(false) => EVERY,
         Err(error) => {
@@ -91,8 +91,8 @@ async fn look(core: &Weak<Core>) -> Option<Duration> {
 }
 
 /// Removes sessions that are too old or take too much space. Returns whether to sweep again soon.
-pub(crate) async fn sweep(core: &Arc<Core>) -> Result<bool, HostError> {
-    let (retention, store) = (core.options.retention, &core.options.store);
+pub(crate) async fn sweep(core: &Arc<Core>, retention: Retention) -> Result<bool, HostError> {
+    let store = &core.options.store;
     let usage = store.usage().await?;
     if usage.is_deleting {
         // How much is left will be known when that is done.

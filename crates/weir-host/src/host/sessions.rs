@@ -24,6 +24,7 @@ use crate::item::{Item, message_labels};
 use crate::labels::labels;
 use crate::load::{Source, walk};
 use crate::pages::{Created, ListSessions, SessionPage};
+use crate::retention::Retention;
 use crate::settings::{Actor, Branch, KeptSettings, NewSession, check_max_cost, is_of_owner};
 use crate::viewer::Bye;
 use crate::work;
@@ -241,12 +242,12 @@ impl Host {
         self.change(id, update).await
     }
 
-    /// Removes old sessions now, as [`crate::Retention`] says; a host also does so periodically.
+    /// Removes sessions that are old by these limits, now. What its options say, a host does by itself, periodically.
     ///
     /// # Errors
     /// If the log cannot be read or written.
-    pub async fn remove_old_sessions(&self) -> Result<(), HostError> {
-        crate::retention::sweep(&self.core).await.map(drop)
+    pub async fn remove_old_sessions(&self, retention: Retention) -> Result<(), HostError> {
+        crate::retention::sweep(&self.core, retention).await.map(drop)
     }
 
     /// Keeps a session whatever its age, or not any longer.

@@ -13,9 +13,7 @@ const AT_ONCE: Retention = Retention { keep_for: Some(Duration::from_millis(1)),
 #[tokio::test]
 async fn what_is_watched_runs_waits_or_is_pinned_stays() {
     let place = Place::new();
-    let mut options = place.options();
-    options.retention = AT_ONCE;
-    let host = Host::open(options).await.unwrap();
+    let host = place.host().await;
     let (old, watched, running, pinned) = (
         place.session(&host).await,
         place.session(&host).await,
@@ -33,7 +31,7 @@ async fn what_is_watched_runs_waits_or_is_pinned_stays() {
     let mut all = host.watch_all();
     let gone = async {
         loop {
-            host.remove_old_sessions().await.unwrap();
+            host.remove_old_sessions(AT_ONCE).await.unwrap();
             if matches!(host.info(&old).await, Err(HostError::NotFound(_))) {
                 return;
             }
@@ -56,7 +54,7 @@ async fn what_is_watched_runs_waits_or_is_pinned_stays() {
     onlooker.cursor = None;
     soon(host.pin(&pinned, false)).await.unwrap();
     soon(host.stop(&running, &me())).await.unwrap();
-    soon(host.remove_old_sessions()).await.unwrap();
+    soon(host.remove_old_sessions(AT_ONCE)).await.unwrap();
     soon(host.shut_down(Duration::ZERO)).await;
     until("nothing is left", || place.living().is_empty()).await;
 }
@@ -75,7 +73,7 @@ async fn a_message_that_is_held_keeps_its_session() {
     options.retention = AT_ONCE;
     let host = Host::open(options).await.unwrap();
     for _ in 0..20 {
-        soon(host.remove_old_sessions()).await.unwrap();
+        soon(host.remove_old_sessions(AT_ONCE)).await.unwrap();
     }
     assert_eq!(host.info(&id).await.unwrap().queued, 1);
     soon(host.shut_down(Duration::ZERO)).await;
