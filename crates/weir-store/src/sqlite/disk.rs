@@ -26,8 +26,20 @@ const RESERVE_DIVISOR: u64 = 16;
 const RESERVE_STEPS: u64 = 32;
 /// Limit for the write-ahead log.
 const MAX_WAL: u64 = 16 << 20;
-/// Lower bound of that limit on a small disk, where it is half of the reserve.
+/// Lower bound of that limit on a small disk, where it is a quarter of the reserve.
 const MIN_WAL: u64 = 512 << 10;
+
+/// How much of the reserve may be given up for something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spend {
+    /// All of it, a little at a time.
+    All,
+    /// This much at once; all of it in the end.
+    AllInPiecesOf(u64),
+    /// The same down to half of the reserve. Another program may be faster in taking what is given up, and then there
+    /// must be something left for what cannot wait.
+    HalfInPiecesOf(u64),
+}
 
 /// The disk below a file.
 #[derive(Debug)]
@@ -93,21 +105,28 @@ impl Disk {
     }
 
     /// Gives part of the reserve back to the disk. Returns whether anything was left to give.
-    pub(super) fn give_up(&self) -> bool {
+    pub(super) fn give_up(&self, spend: Spend) -> bool {
         let _changing = self.lock();
+        let step = (self.wanted / RESERVE_STEPS).max(NEGLIGIBLE);
+        let (piece, kept) = match spend {
+            Spend::All => (step, 0),
+            Spend::AllInPiecesOf(bytes) => (bytes.max(step), 0),
+            Spend::HalfInPiecesOf(bytes) => (bytes.max(step), self.wanted / 2),
+        };
         let size = self.reserve();
-        if size == 0 || is_out_of_files(&self.database) {
+        if size <= kept || is_out_of_files(&self.database) {
             // Space is not what is missing.
             return false;
         }
         self.is_full.store(true, Ordering::Release);
-        let left = size.saturating_sub((self.wanted / RESERVE_STEPS).max(NEGLIGIBLE));
+        let left = size.saturating_sub(piece).max(kept);
         OpenOptions::new().write(true).open(&self.file).and_then(|file| file.set_len(left)).is_ok()
     }
 
-    /// Limit for the length of the write-ahead log. Its contents must fit into the file when the reserve is given up.
+    /// Limit for the length of the write-ahead log. Its contents must fit into the file when half of the reserve is
+    /// given up, also if the log has become longer than this before it was cut off.
     pub(super) fn wal_limit(&self) -> u64 {
-        if self.wanted == 0 { MAX_WAL } else { (self.wanted / 2).clamp(MIN_WAL, MAX_WAL) }
+        if self.wanted == 0 { MAX_WAL } else { (self.wanted / 4).clamp(MIN_WAL, MAX_WAL) }
     }
 
     /// Sets how much is free inside the file and cannot be returned to the disk.
@@ -117,7 +136,7 @@ impl Disk {
 
     /// Makes room for opening the file if the disk is full.
     pub(super) fn make_room(&self) {
-        while self.available().is_some_and(|left| left < STARTUP_SPACE) && self.give_up() {}
+        while self.available().is_some_and(|left| left < STARTUP_SPACE) && self.give_up(Spend::All) {}
     }
 
     /// Allocates the reserve when a store is opened. A disk without space for it is full.
@@ -158,8 +177,8 @@ impl Disk {
         self.wanted + self.wanted.max(MIN_FREE)
     }
 
-    /// Allocates whatever there is for the reserve, however little, so that space we no longer need is not left to
-    /// other programs.
+    /// Allocates whatever there is for the reserve, however little, so that space that was given up and is no longer
+    /// needed is not left to other programs.
     pub(super) fn retake(&self) {
         let _changing = self.lock();
         let (size, left) = (self.reserve(), self.available().unwrap_or(0));
@@ -297,11 +316,19 @@ mod tests {
         let disk = Disk::new(&folder.path().join("weir.db"), 256 << 10);
         assert!(disk.recover());
         assert_eq!((disk.reserve(), disk.is_full()), (256 << 10, false));
-        let mut sizes = Vec::new();
-        while disk.give_up() {
-            sizes.push(disk.reserve());
-        }
-        assert_eq!(sizes, [192 << 10, 128 << 10, 64 << 10, 0]);
+        let given = |spend: Spend| {
+            let mut sizes = Vec::new();
+            while disk.give_up(spend) {
+                sizes.push(disk.reserve() >> 10);
+            }
+            sizes
+        };
+        assert_eq!(given(Spend::HalfInPiecesOf(1)), [192, 128]);
+        assert_eq!(given(Spend::AllInPiecesOf(96 << 10)), [32, 0]);
+        assert!(disk.recover());
+        assert_eq!(given(Spend::HalfInPiecesOf(1 << 20)), [128]);
+        assert!(disk.recover());
+        assert_eq!(given(Spend::All), [192, 128, 64, 0]);
         assert!(disk.is_full());
         assert!(!disk.is_still_full(), "this disk has space");
         assert_eq!(disk.reserve(), 256 << 10);
@@ -312,7 +339,7 @@ mod tests {
     fn without_a_reserve_there_is_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(&folder.path().join("weir.db"), 0);
-        assert!(disk.recover() && !disk.give_up());
+        assert!(disk.recover() && !disk.give_up(Spend::All));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 

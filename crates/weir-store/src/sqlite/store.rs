@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::checkpointer::Checkpointer;
-use super::disk::Disk;
+use super::disk::{Disk, Spend};
 use super::open::{DEFAULT_RESERVE, Database, Durability, SqliteOptions};
 use super::queue::{Queue, Weight};
 use super::read_gate::ReadGate;
@@ -55,7 +55,7 @@ impl SqliteStore {
         let connection = loop {
             match database.open_writer(options) {
                 // On a full disk not even the side files can be created.
-                Err(StoreError::Full(_)) if disk.give_up() => {}
+                Err(StoreError::Full(_)) if disk.give_up(Spend::All) => {}
                 opened => break opened?,
             }
         };
@@ -83,7 +83,7 @@ impl SqliteStore {
     /// Gives part of this file's reserve back to a full disk, for a caller that has to write something before the store
     /// can be opened. Returns whether there was anything left to give.
     pub fn give_up_reserve(path: &Path) -> bool {
-        Disk::new(path, DEFAULT_RESERVE).give_up()
+        Disk::new(path, DEFAULT_RESERVE).give_up(Spend::All)
     }
 
     /// The file.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::checkpointer::{Checkpointer, Cut};
+use super::disk::Spend;
 use super::queue::{Found, Queue, Written, transaction};
 use super::task::Write;
 use super::{heads, index, read, vacuum, write};
@@ -39,6 +40,8 @@ struct Chores {
     trash: bool,
     /// There may be free space inside the file.
     vacuum: bool,
+    /// Something was deleted on a full disk: its space must become free, whatever that takes.
+    frees: bool,
     /// Facts may have to be counted.
     heads: bool,
     /// Texts may wait for the index.
@@ -86,8 +89,15 @@ impl Writer {
     /// Writes until the queue is closed and empty.
     pub(super) fn run(mut self) {
         // An earlier process may have left work.
-        let mut chores =
-            Chores { trash: true, vacuum: true, heads: true, index: true, texts: 0, last_write: None };
+        let mut chores = Chores {
+            trash: true,
+            vacuum: true,
+            frees: false,
+            heads: true,
+            index: true,
+            texts: 0,
+            last_write: None,
+        };
         let mut seen = None;
         loop {
             self.queue.wait(self.wait_time(&chores));
@@ -102,6 +112,7 @@ impl Writer {
                 }
             };
             let is_full = queue.disk().is_full();
+            chores.frees &= is_full;
             if !batch.is_empty() {
                 self.write(&connection, batch);
                 chores.trash = true;
@@ -111,11 +122,13 @@ impl Writer {
             } else if chores.trash {
                 // After a failure the rest is tried again after the next write.
                 chores.trash = self.purge(&connection).unwrap_or(false);
+                chores.frees |= is_full && chores.trash;
                 chores.vacuum = true;
             } else if chores.vacuum && is_full || chores.is_vacuum_due() {
-                chores.vacuum = self.with_room(|| vacuum::step(&connection, is_full)).unwrap_or(false);
+                let step = || vacuum::step(&connection, is_full);
+                chores.vacuum = self.with_room(Spend::All, step).unwrap_or(false);
                 if is_full {
-                    self.relieve(&connection);
+                    self.relieve(&connection, chores.frees);
                 } else if !chores.vacuum {
                     // The file becomes shorter when the write-ahead log has been moved into it, or later if a reader
                     // is active.
@@ -123,7 +136,7 @@ impl Writer {
                 }
             } else if is_full {
                 // Postponed work is not done. The reserve is allocated again when there is space.
-                self.relieve(&connection);
+                self.relieve(&connection, chores.frees);
                 queue.disk().set_free_inside(vacuum::unreturnable(&connection).unwrap_or(0));
                 // Retry removing what could not be removed before.
                 chores.trash = queue.disk().recover();
@@ -165,7 +178,7 @@ impl Writer {
         let mut attempt = || {
             transaction(connection, |connection| batch.iter_mut().try_for_each(|write| write.run(connection)))
         };
-        let done = if is_essential { self.with_room(attempt) } else { attempt() };
+        let done = if is_essential { self.with_room(Spend::All, attempt) } else { attempt() };
         match done {
             Ok(()) => {
                 self.queue.health().note_success();
@@ -202,26 +215,35 @@ impl Writer {
         let Some(number) = write::trash(connection)? else { return Ok(false) };
         let is_full = self.queue.disk().is_full();
         let max_events = if is_full { SMALL_PURGE_STEP } else { PURGE_STEP };
-        self.with_room(|| {
+        self.with_room(Spend::All, || {
             transaction(connection, |connection| write::purge(connection, number, max_events))
         })?;
         if is_full {
-            self.relieve(connection);
+            self.relieve(connection, true);
         }
         Ok(true)
     }
 
     /// On a full disk, moves the write-ahead log into the file. The space of a long log is returned; that of a short
-    /// one is kept for essential writes.
-    fn relieve(&self, connection: &Connection) {
-        let is_long = self.queue.database().wal_length() > self.queue.disk().wal_limit() / 2;
-        let cut = if is_long { Cut::Truncate } else { Cut::Keep };
+    /// one is kept for essential writes. What was given up for it and is free afterwards becomes part of the reserve
+    /// again.
+    fn relieve(&self, connection: &Connection, must_free: bool) {
+        let disk = self.queue.disk();
+        let length = self.queue.database().wal_length();
+        let cut = if length > disk.wal_limit() / 2 { Cut::Truncate } else { Cut::Keep };
+        // In one piece: an attempt that fails has written most of the log, and leaves time to other programs.
+        let spend = if must_free { Spend::AllInPiecesOf(length) } else { Spend::HalfInPiecesOf(length) };
         // If this fails, it is tried again a moment later.
-        let _not_now = self.with_room(|| self.checkpointer.cut_off(connection, cut));
+        let _not_now = self.with_room(spend, || self.checkpointer.cut_off(connection, cut));
+        disk.retake();
     }
 
     /// Does work that must be possible on a full disk: retries as long as there is a reserve to give up.
-    fn with_room<T>(&self, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    fn with_room<T>(
+        &self,
+        spend: Spend,
+        mut work: impl FnMut() -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
         loop {
             let error = match work() {
                 Err(error) if self.queue.database().is_full(&error) => error,
@@ -229,7 +251,7 @@ impl Writer {
             };
             let disk = self.queue.disk();
             disk.note_failure();
-            if !disk.is_full() || !disk.give_up() {
+            if !disk.is_full() || !disk.give_up(spend) {
                 return Err(error);
             }
         }

@@ -1,6 +1,8 @@
 //! A disk that is really full: what is refused and reported, what still works, and how it recovers.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use weir_store::{
     Append, Durability, ListQuery, Lookup, NewStoredSession, SearchQuery, SessionId, SessionUpdate, Space,
@@ -112,6 +114,45 @@ fn a_deletion_makes_room_on_the_disk() {
     assert_eq!(store.search(SearchQuery::new("stays")).wait().unwrap().len(), 1);
     assert!(store.search(SearchQuery::new("words")).wait().unwrap().is_empty());
     store.create(NewStoredSession::new(id("new"), 1)).wait().unwrap();
+    store.check().wait().unwrap();
+}
+
+/// What the store gives up of its reserve to tidy up, another program may take first.
+#[test]
+fn a_program_that_keeps_filling_the_disk_does_not_prevent_a_deletion() {
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run(
+            "reserve::a_program_that_keeps_filling_the_disk_does_not_prevent_a_deletion",
+            32,
+        );
+    };
+    let store = open(&disk).unwrap();
+    let text = "words ".repeat(3_000);
+    for round in 0..4 {
+        let one = create(&store, &format!("one-{round}"));
+        let append = || store.append(Append::new(one.clone(), vec![searchable(&text)])).wait();
+        for _ in 0..300 + 13 * round {
+            append().unwrap();
+        }
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    fill(&disk, 0);
+                }
+            });
+            while append().is_ok() {}
+            // For longer than it takes until the store tidies up again.
+            let end = Instant::now() + Duration::from_millis(1_500);
+            until("a while has passed", || Instant::now() > end);
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let reserve = store.usage().wait().unwrap().reserve;
+        assert!(reserve >= RESERVE / 2, "round {round}: {reserve} bytes are left of the reserve");
+        assert!(store.delete(one).wait().unwrap(), "round {round}");
+        until("there is space again", || !is_full(&store));
+        empty(&disk);
+    }
     store.check().wait().unwrap();
 }
 
