@@ -146,7 +146,7 @@ impl ProgressLines {
             AgentState::Stopped => (self.style.bad("✗"), "was stopped"),
             _ => return,
         };
-        if !agent.background || !self.is_news(format!("agent {}", agent.id)) {
+        if !agent.background || !self.remember(format!("agent {}", agent.id)) {
             return;
         }
         self.line(&format!("{mark} {} {how}", one_line(&agent.label(), MAX_TITLE_LENGTH)));
