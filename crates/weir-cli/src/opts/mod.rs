@@ -49,7 +49,7 @@ pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
 pub(crate) use trust::{SandboxOpts, TrustOpts};
 pub(crate) use worktree::{RepositoryOpts, WorktreeCommand, WorktreeOpts};
 
-/// Drives the Claude Code CLI and reads its recordings.
+/// Drives the Claude Code CLI from a terminal, a page, an editor or a chat, and unattended.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, long_version = crate::version::long(), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Opts {
