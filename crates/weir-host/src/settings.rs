@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use weir_session::{AgentSpec, SessionSpec};
 use weir_store::SessionId;
-use weir_wire::MessageId;
+use weir_wire::{MessageId, output_schema};
 
 use crate::client_tools::ClientTools;
 use crate::error::HostError;
@@ -97,8 +97,10 @@ impl NewSession {
                 return Err(HostError::Invalid(format!("the {what} must not contain a zero byte")));
             }
         }
-        if spec.output_schema.as_ref().is_some_and(|schema| !schema.is_object()) {
-            return Err(HostError::Invalid("output_schema must be a JSON Schema, an object".to_owned()));
+        if let Some(why) = spec.output_schema.as_ref().and_then(output_schema::problem) {
+            return Err(HostError::Invalid(format!(
+                "output_schema is not a JSON Schema that can be used: {why}"
+            )));
         }
         check_word("agent", spec.agent.as_deref())?;
         for name in spec.agents.keys() {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 use weir_process::Capabilities;
-use weir_wire::InitializeRequest;
+use weir_wire::{InitializeRequest, output_schema};
 
 use crate::agents::AgentSpec;
 use crate::options::SessionOptions;
@@ -33,7 +33,7 @@ pub(crate) fn members(options: &SessionOptions) -> Map<String, Value> {
     let agents: Map<String, Value> =
         spec.agents.iter().map(|(name, agent)| (name.clone(), agent.to_value())).collect();
     let members = [
-        ("jsonSchema", spec.output_schema.clone()),
+        ("jsonSchema", spec.output_schema.as_ref().map(output_schema::tidy)),
         ("agents", (!agents.is_empty()).then_some(Value::Object(agents))),
         ("skills", spec.skills.as_ref().map(|skills| json!(skills))),
         ("agentProgressSummaries", spec.agent_summaries.then_some(Value::Bool(true))),

@@ -46,7 +46,11 @@ impl Settings {
         };
         let mut session = SessionSettings::resolve(opts.session, "run", opts.cli_flags)?;
         if let Some(file) = &opts.schema {
-            session.spec.output_schema = Some(read_json("--schema", file)?);
+            let schema = read_json("--schema", file)?;
+            if let Some(why) = weir_wire::output_schema::problem(&schema) {
+                anyhow::bail!("--schema {}: not a JSON Schema that can be used: {why}", file.display());
+            }
+            session.spec.output_schema = Some(schema);
         }
         // Before standard input is read, which may take long.
         let attachments = attachments(&opts.attach)?;

@@ -96,6 +96,30 @@ fn an_answer_has_the_requested_format() {
     served.stop();
 }
 
+/// The CLI ignores a schema that it does not accept, and would answer with any text.
+#[test]
+fn an_invalid_schema_is_refused_before_the_turn() {
+    let mut served = Served::start();
+    for part in [json!({"type": "banana"}), json!({"pattern": "("}), json!({"$ref": "#/$defs/none"})] {
+        let schema = json!({"type": "object", "properties": {"name": part}});
+        let mut body = chat(&gives(r#"{"name":"Ann"}"#));
+        body["response_format"] =
+            json!({"type": "json_schema", "json_schema": {"name": "p", "schema": schema}});
+        let refused = served.client.post(CHAT, &body).expect(400).json();
+        assert_eq!(refused["error"]["param"], "response_format.json_schema.schema");
+        assert!(refused["error"]["message"].as_str().unwrap().contains("properties.name"), "{refused}");
+        let input = json!({"model": "default", "input": "hello",
+            "text": {"format": {"type": "json_schema", "name": "p", "schema": schema}}});
+        served.client.post(RESPONSES, &input).expect(400);
+        let new = json!({"cwd": served.place.workspace(), "output_schema": schema});
+        let refused = served.client.post("/v1/sessions", &new).expect(422).json();
+        assert!(refused["detail"].as_str().unwrap().contains("properties.name"), "{refused}");
+    }
+    let sessions = served.client.get("/v1/sessions").expect(200).json();
+    assert_eq!(sessions["sessions"], json!([]));
+    served.stop();
+}
+
 /// What real clients send by default, as observed with aider, litellm, langchain and the AI SDK.
 #[test]
 fn tuning_is_ignored_with_a_warning_or_refused_if_strict() {

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Endpoint, Leniency, schema};
+use weir_wire::output_schema;
+
+use super::{Endpoint, Leniency};
 use crate::error::OpenAiError;
 
 /// Format of an answer.
@@ -100,7 +102,12 @@ fn object_schema(place: &str, given: Option<&Value>) -> Result<Value, OpenAiErro
                 let text = format!("'{place}' may have at most {MAX_SCHEMA} bytes.");
                 return Err(OpenAiError::invalid(place, text));
             }
-            Ok(schema::tidy(given))
+            match output_schema::problem(given) {
+                Some(why) => {
+                    Err(OpenAiError::invalid(place, format!("'{place}' is not a valid JSON Schema: {why}.")))
+                }
+                None => Ok(output_schema::tidy(given)),
+            }
         }
         _ => Err(OpenAiError::invalid(place, format!("'{place}' must be a JSON Schema of type object."))),
     }

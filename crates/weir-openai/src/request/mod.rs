@@ -3,7 +3,6 @@
 mod content;
 mod format;
 mod parameters;
-mod schema;
 mod turn;
 
 use serde_json::{Map, Value};

@@ -4,6 +4,7 @@
 mod control;
 mod inert;
 mod mcp_server;
+pub mod output_schema;
 mod request;
 mod user;
 
