@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::exit::{Exit, StopOptions, StopReport, StopStep};
 use crate::reaper;
 use crate::registry::Record;
-use crate::tree::{ProcessId, Signal, Tree};
+use crate::tree::{self, ProcessId, Signal, Tree};
 
 #[cfg(unix)]
 use crate::unix as platform;
@@ -148,10 +148,11 @@ impl ChildLife {
         (met, survivors)
     }
 
-    pub(crate) fn kill_tree(&mut self) {
+    /// Returns whether any descendant was killed.
+    pub(crate) fn kill_tree(&mut self) -> bool {
         self.tree.scan_now();
         self.kill();
-        self.tree.kill_now();
+        !self.tree.kill_now().is_empty()
     }
 
     /// Kills the process and its group.
@@ -167,9 +168,11 @@ impl ChildLife {
         if self.is_clean {
             return;
         }
-        self.kill_tree();
+        let has_descendants = self.kill_tree();
         let child = self.child.take().filter(|_| self.exit.is_none());
-        reaper::bury(child, &self.tree);
+        // Zombies may become our children, see `adopt_orphans`.
+        let must_look = has_descendants || tree::is_adopting();
+        reaper::bury(child, must_look.then(|| self.tree.clone()));
         self.record = None;
     }
 }

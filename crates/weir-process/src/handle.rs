@@ -13,7 +13,7 @@ use crate::tree::{ProcessId, Signal};
 /// Controls the lifetime of a process.
 ///
 /// Dropping it kills the process and all its descendants at once, unless [`Handle::stop`] has already ended
-/// them.
+/// them. [`crate::buried`] waits until they are gone.
 #[derive(Debug)]
 pub struct Handle {
     life: Life,
@@ -116,7 +116,9 @@ impl Handle {
     /// [`Handle::stop`] or drop.
     pub fn kill_tree(&mut self) {
         match &mut self.life {
-            Life::Child(life) => life.kill_tree(),
+            Life::Child(life) => {
+                life.kill_tree();
+            }
             Life::Memory(life) => {
                 life.signal(Signal::Kill);
             }

@@ -79,6 +79,7 @@ pub use lock::{Lock, LockError, LockOwner};
 pub use log::{FolderLimits, LogError, LogOptions, LogPaths};
 pub use memory::{Peer, PeerSignal, memory, memory_with};
 pub use output::Output;
+pub use reaper::buried;
 pub use registry::{Leftover, RegistryError, end_leftovers, leftovers};
 pub use sandbox::{Sandbox, SandboxError};
 pub use secrets::{SecretError, Secrets, looks_secret};

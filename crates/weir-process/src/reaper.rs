@@ -1,21 +1,23 @@
-//! Reaps children whose handle was dropped.
+//! Reaps children whose handle was dropped, and says when nothing of them is left.
 //!
 //! Tokio reaps dropped children only when it happens to be notified of some child's end, and not at all once
 //! its runtime is gone. This thread does it instead, and ends when nothing is left to reap.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use tokio::process::Child;
+use tokio::sync::Notify;
 
-use crate::tree::{self, Tree};
+use crate::tree::Tree;
 
 /// A process that was sent SIGKILL.
 enum Dying {
     /// A child of ours.
     Child(Child),
-    /// Its descendants, some of which may become our children, see [`crate::adopt_orphans`].
+    /// Its descendants, also killed. Some may become our children, see [`crate::adopt_orphans`].
     Descendants(Tree),
 }
 
@@ -33,37 +35,74 @@ impl Dying {
 }
 
 struct Waiting {
-    dying: Vec<Dying>,
+    dying: Vec<(u64, Dying)>,
     is_running: bool,
+    /// The number of the next one.
+    next: u64,
+    /// The numbers of those that are not known to be gone.
+    left: BTreeSet<u64>,
 }
 
-static WAITING: Mutex<Waiting> = Mutex::new(Waiting { dying: Vec::new(), is_running: false });
+static WAITING: Mutex<Waiting> =
+    Mutex::new(Waiting { dying: Vec::new(), is_running: false, next: 0, left: BTreeSet::new() });
 
-/// Reaps a killed child and its descendants, now or as soon as they have ended.
-pub(crate) fn bury(child: Option<Child>, tree: &Tree) {
-    let descendants = tree::is_adopting().then(|| Dying::Descendants(tree.clone()));
+/// Notified whenever one is gone.
+static GONE: Notify = Notify::const_new();
+
+fn lock() -> MutexGuard<'static, Waiting> {
+    // No statement under the lock can panic halfway.
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reaps a killed child, now or as soon as it has ended, and its killed descendants.
+pub(crate) fn bury(child: Option<Child>, descendants: Option<Tree>) {
+    let descendants = descendants.map(Dying::Descendants);
     let mut dying: Vec<Dying> = child.map(Dying::Child).into_iter().chain(descendants).collect();
     dying.retain_mut(|dying| !dying.try_reap());
     if dying.is_empty() {
         return;
     }
     let must_start = {
-        let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.dying.append(&mut dying);
+        let mut waiting = lock();
+        for dying in dying {
+            let number = waiting.next;
+            waiting.next += 1;
+            waiting.left.insert(number);
+            waiting.dying.push((number, dying));
+        }
         !std::mem::replace(&mut waiting.is_running, true)
     };
     if must_start && thread::Builder::new().name("weir-reaper".to_owned()).spawn(reap).is_err() {
         // Without a thread, the next child to be buried starts one. Meanwhile tokio may reap as well.
-        WAITING.lock().unwrap_or_else(PoisonError::into_inner).is_running = false;
+        lock().is_running = false;
     }
 }
 
+/// Waits until everything is gone that was killed because its handle was dropped before this call: a process that was sent
+/// SIGKILL is there until it has run once more, which takes a while on a busy machine. Gives up after `patience`, and
+/// returns whether everything is gone.
+pub async fn buried(patience: Duration) -> bool {
+    let end = lock().next;
+    let gone = async {
+        loop {
+            let mut next = std::pin::pin!(GONE.notified());
+            // Registered before the check, so that nothing in between is missed.
+            next.as_mut().enable();
+            if lock().left.range(..end).next().is_none() {
+                return;
+            }
+            next.await;
+        }
+    };
+    tokio::time::timeout(patience, gone).await.is_ok()
+}
+
 fn reap() {
-    let mut dying: Vec<Dying> = Vec::new();
+    let mut dying: Vec<(u64, Dying)> = Vec::new();
     let mut pause = Duration::from_millis(1);
     loop {
         {
-            let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = lock();
             if !waiting.dying.is_empty() {
                 pause = Duration::from_millis(1);
             }
@@ -73,7 +112,14 @@ fn reap() {
                 return;
             }
         }
-        dying.retain_mut(|dying| !dying.try_reap());
+        dying.retain_mut(|(number, dying)| {
+            let is_gone = dying.try_reap();
+            if is_gone {
+                lock().left.remove(number);
+                GONE.notify_waiters();
+            }
+            !is_gone
+        });
         if dying.is_empty() {
             continue;
         }
@@ -99,14 +145,11 @@ mod tests {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
         let id = child.id().and_then(ProcessId::of).unwrap();
-        bury(Some(child), &Tree::new(Some(id), Mark::random()));
-        assert!(id.is_alive());
+        bury(Some(child), Some(Tree::new(Some(id), Mark::random())));
+        assert!(!buried(Duration::from_millis(20)).await && id.is_alive());
         drop(stdin);
-        let reaped = async {
-            while ProcessId::of(id.pid) == Some(id) {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(60), reaped).await.unwrap();
+        assert!(buried(Duration::from_secs(60)).await);
+        assert_eq!(ProcessId::of(id.pid), None);
+        assert!(buried(Duration::ZERO).await, "nothing is left");
     }
 }

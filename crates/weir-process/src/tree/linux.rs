@@ -132,9 +132,11 @@ fn parse_stat(stat: &[u8]) -> Option<Entry> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // State is field 3, start time is field 22.
-    let start = fields.nth(16)?.parse().ok()?;
-    let is_zombie = matches!(state, "Z" | "X" | "x");
+    // State is field 3, the number of threads is field 20, start time is field 22.
+    let threads: u32 = fields.nth(14)?.parse().ok()?;
+    let start = fields.nth(1)?.parse().ok()?;
+    // The first thread can end before the others, and then looks like this although the program still runs.
+    let is_zombie = matches!(state, "Z" | "X" | "x") && threads <= 1;
     Some(Entry { id: ProcessId { pid, start }, parent, group, is_zombie })
 }
 
@@ -183,6 +185,10 @@ mod tests {
         let expected =
             Entry { id: ProcessId { pid: 42, start: 98_765 }, parent: 7, group: 8, is_zombie: false };
         assert_eq!(entry, expected);
+        let ended = b"42 (a) Z 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 200";
+        assert!(parse_stat(ended).unwrap().is_zombie);
+        let only_its_first_thread = b"42 (a) Z 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 2 0 98765 1000 200";
+        assert!(!parse_stat(only_its_first_thread).unwrap().is_zombie);
         assert!(parse_stat(b"42 (a) S 7").is_none());
         assert!(parse_stat(b"").is_none());
     }

@@ -16,6 +16,15 @@ const LAST_OUTPUT: Duration = Duration::from_secs(2);
 /// How long a CLI that ended too soon may take to report its version.
 const VERSION: Duration = Duration::from_secs(15);
 
+/// How long processes may take to end that were killed while they were being started.
+const BURIAL: Duration = Duration::from_secs(5);
+
+/// Waits until nothing is left of what was killed because the future that started it was dropped.
+pub(super) async fn burial() {
+    // One that the kernel holds for longer is not waited for.
+    let _all_gone = weir_process::buried(BURIAL).await;
+}
+
 impl Driver {
     /// Closes the input, waits for the process or ends it by force, ends its descendants, and reads the rest of
     /// its output. Callers are served meanwhile.
@@ -117,10 +126,11 @@ impl Driver {
     /// wait.
     async fn learn_version(&mut self) {
         let Some(probe) = self.launcher.as_ref().and_then(super::Launcher::probe) else { return };
-        let mut probe = std::pin::pin!(tokio::time::timeout(VERSION, probe));
+        let mut probe = Box::pin(tokio::time::timeout(VERSION, probe));
         let known = loop {
             if self.machine.is_stopping() {
-                return;
+                drop(probe);
+                return burial().await;
             }
             tokio::select! {
                 known = &mut probe => break known.ok().flatten(),

@@ -99,6 +99,8 @@ pub(crate) struct Driver {
     launcher: Option<Launcher>,
     /// A process being started, and why.
     starting: Option<(Starting, Spawn)>,
+    /// Waits for the end of what was being started when that was given up.
+    burying: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What the process was started with, if that may differ from the next one.
     running: Option<Fingerprint>,
     /// Whether the process is to be ended.
@@ -203,6 +205,7 @@ enum Woken {
     Flushed(std::io::Result<()>),
     Stderr(Option<weir_process::StderrText>),
     Started(Box<Step>),
+    Buried,
     Exited,
     Decided(tokio::task::Id, Decision),
     Time,
@@ -218,6 +221,7 @@ impl Driver {
             decoder: Decoder::new(),
             launcher: Some(launcher),
             starting: None,
+            burying: None,
             running: None,
             must_end: false,
             was_occupied: false,
@@ -322,6 +326,7 @@ impl Driver {
         else {
             return tokio::select! {
                 started = started(&mut self.starting) => Woken::Started(Box::new(started)),
+                () = rings(&mut self.burying) => Woken::Buried,
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
                 () = rings(&mut self.alarm) => Woken::Time,
             };
@@ -377,6 +382,11 @@ impl Driver {
                 }
             }
             Woken::Decided(task, decision) => self.decided(task, decision),
+            Woken::Buried => {
+                self.burying = None;
+                // The machine knows the actual reason.
+                self.tell(Event::StartFailed(SessionError::Stopped));
+            }
             Woken::Time => self.tell(Event::Tick),
         }
     }
@@ -518,7 +528,7 @@ fn give_back<K, V>(map: &mut BTreeMap<K, V>) {
     }
 }
 
-async fn rings(alarm: &mut Option<Pin<Box<Sleep>>>) {
+async fn rings<F: Future<Output = ()> + ?Sized>(alarm: &mut Option<Pin<Box<F>>>) {
     match alarm {
         Some(alarm) => alarm.as_mut().await,
         None => std::future::pending().await,

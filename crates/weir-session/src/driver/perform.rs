@@ -6,7 +6,6 @@ use weir_wire::Outgoing;
 
 use super::Driver;
 use crate::ask::Ask;
-use crate::error::SessionError;
 use crate::handler::denied;
 use crate::machine::{Action, Event};
 
@@ -56,8 +55,12 @@ impl Driver {
             Action::Withdraw(request) => self.withdraw(&request),
             Action::Spawn(spawn) => self.begin(spawn),
             Action::End => match self.starting.take() {
-                // Dropping the future ends whatever it started. The machine knows the actual reason.
-                Some(_) => self.tell(Event::StartFailed(SessionError::Stopped)),
+                Some(starting) => {
+                    // Dropping the future kills whatever it started. Callers are told that nothing is left, so nothing may be.
+                    drop(starting);
+                    self.burying = Some(Box::pin(super::ending::burial()));
+                }
+                None if self.burying.is_some() => {}
                 None => self.must_end = true,
             },
         }

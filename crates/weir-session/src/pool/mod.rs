@@ -24,6 +24,9 @@ use crate::message::Message;
 use crate::options::{Origin, SessionOptions};
 use crate::session::{Sent, Session};
 
+/// How long dropped processes may take to end after they were killed.
+const BURIAL: Duration = Duration::from_secs(5);
+
 /// Options of a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -277,6 +280,8 @@ impl Pool {
             });
         }
         while tasks.join_next().await.is_some() {}
+        // Spares that were of no use any more were dropped.
+        let _all_gone = weir_process::buried(BURIAL).await;
     }
 }
 
