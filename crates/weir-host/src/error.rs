@@ -118,6 +118,9 @@ pub enum HostError {
     /// There is no open request with this id.
     #[error("no open request with this id; it was answered, withdrawn, or expired")]
     NoSuchRequest,
+    /// No task with this id is running in the background.
+    #[error("no task {0:?} is running in the background of this session; it may have ended")]
+    NoSuchTask(String),
     /// The answer does not fit the request.
     #[error("{0}")]
     BadAnswer(String),
@@ -177,6 +180,7 @@ impl HostError {
             Self::NotCancellable { .. } => "not_cancellable",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::NoSuchRequest => "request_not_found",
+            Self::NoSuchTask(_) => "task_not_found",
             Self::BadAnswer(_) => "bad_answer",
             Self::NoSuchTool => "tool_not_found",
             Self::NothingToResume => "nothing_to_resume",

@@ -162,8 +162,11 @@ fn a_background_task_can_be_stopped_separately() {
     let served = Served::start();
     let session = served.session();
     let stop = |task: &str| format!("/v1/sessions/{session}/tasks/{task}/stop");
-    let absent = served.client.post(&stop("none"), &json!({})).expect(409).json();
-    assert_eq!(absent["code"], "not_running");
+    let is_unknown = |task: &str| {
+        let absent = served.client.post(&stop(task), &json!({})).expect(404).json();
+        assert_eq!(absent["code"], "task_not_found");
+    };
+    is_unknown("none");
     let agent = r#"{"description":"wait","subagent_type":"general-purpose","run_in_background":true,"prompt":"go @@[{\"sleep\":300,\"text\":\"never\"}]"}"#;
     served.send(&session, &script(&format!(r#"{{"tool":"Task","input":{agent}}},{{"text":"started"}}"#)));
     let tasks = || {
@@ -171,8 +174,10 @@ fn a_background_task_can_be_stopped_separately() {
         snapshot["view"]["tasks"].as_array().cloned().unwrap_or_default()
     };
     let task = eventually("a task", || Some(tasks().first()?["id"].as_str()?.to_owned()));
+    is_unknown("none");
     assert_eq!(served.client.post(&stop(&task), &json!({})).expect(200).json()["task_id"], task.as_str());
     eventually("the end of the task", || tasks().is_empty().then_some(()));
+    is_unknown(&task);
     assert_eq!(served.info(&session)["has_process"], true);
 }
 

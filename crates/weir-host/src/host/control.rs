@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
-use weir_process::LogPaths;
+use weir_process::{LogPaths, Version};
 use weir_session::{Decision, Effort, SessionError};
 use weir_store::{SessionId, SessionUpdate};
-use weir_transcript::{HostEvent, RequestState};
+use weir_transcript::{HostEvent, RequestState, View};
 use weir_wire::{MessageId, RequestId, TaskId};
 
 use super::Host;
@@ -109,15 +109,21 @@ impl Host {
     /// # Errors
     /// If there is no such session, no such task runs, or the CLI cannot end a single task.
     pub async fn stop_task(&self, id: &SessionId, task: &TaskId, by: &Actor) -> Result<(), HostError> {
-        let session = match self.live_if_present(id).await? {
-            Some(live) => {
-                let session = live.lock().session.clone();
-                session.inspect(|_| live.note("stop task", by))
-            }
-            None => None,
+        let no_such_task = || HostError::NoSuchTask(task.to_string());
+        let live = self.live_if_present(id).await?.ok_or_else(no_such_task)?;
+        let session = {
+            let state = live.lock();
+            let is_known = state.view.has_running_task(task) || !reports_tasks(&state.view);
+            state.session.clone().filter(|_| is_known).ok_or_else(no_such_task)?
         };
-        let session = session.ok_or(SessionError::NotRunning)?;
-        Ok(session.session().stop_task(task).await?)
+        live.note("stop task", by);
+        match session.session().stop_task(task).await {
+            Err(SessionError::Stopped | SessionError::NotRunning) => Err(no_such_task()),
+            Err(SessionError::Refused { .. }) if !live.lock().view.has_running_task(task) => {
+                Err(no_such_task())
+            }
+            stopped => Ok(stopped?),
+        }
     }
 
     /// Stops a session and cancels its queued messages. When this returns, no process is left.
@@ -333,6 +339,13 @@ impl Host {
             None => self.row(id).await.map(|_| None),
         }
     }
+}
+
+/// Whether this version of the CLI reports what runs in the background. It then claims to have stopped any task that it is
+/// asked to, and older ones refuse what they do not have.
+fn reports_tasks(view: &View) -> bool {
+    let version = view.session.version.as_deref().and_then(Version::parse);
+    version.is_some_and(|version| version >= Version::new(2, 1, 197))
 }
 
 /// The permission mode that a decision sets; the last one counts.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{FailureKind, HostError, MessageState, SessionStatus};
-use weir_session::SessionError;
 use weir_wire::TaskId;
 
 use crate::place::{Place, ask, me, says, script, send, soon, status};
@@ -58,8 +57,9 @@ async fn a_task_in_the_background_is_stopped_by_itself() {
     let place = Place::new();
     let host = place.host().await;
     let id = place.session(&host).await;
-    let missing = soon(host.stop_task(&id, &TaskId::new("none"), &me())).await;
-    assert!(matches!(missing, Err(HostError::Session(SessionError::NotRunning))), "{missing:?}");
+    let stop_unknown = async || soon(host.stop_task(&id, &TaskId::new("none"), &me())).await;
+    let missing = stop_unknown().await;
+    assert!(matches!(missing, Err(HostError::NoSuchTask(_))), "without a process: {missing:?}");
     let command = json!({"command": "echo $$ > task.pid; sleep 300", "run_in_background": true});
     let steps = json!([{"tool": "Bash", "input": command}, {"text": "started"}]);
     assert_eq!(ask(&host, &id, script(&steps)).await, "started");
@@ -68,6 +68,8 @@ async fn a_task_in_the_background_is_stopped_by_itself() {
     // An interrupt is not for it.
     assert!(!soon(host.interrupt(&id, &me())).await.unwrap());
     assert_eq!(tasks().await.len(), 1);
+    let missing = stop_unknown().await;
+    assert!(matches!(missing, Err(HostError::NoSuchTask(_))), "with one: {missing:?}");
     soon(host.stop_task(&id, &task, &me())).await.unwrap();
     soon(async {
         while !tasks().await.is_empty() {
@@ -75,6 +77,8 @@ async fn a_task_in_the_background_is_stopped_by_itself() {
         }
     })
     .await;
+    let again = soon(host.stop_task(&id, &task, &me())).await;
+    assert!(matches!(again, Err(HostError::NoSuchTask(_))), "it has ended: {again:?}");
     assert_eq!(ask(&host, &id, says("next")).await, "next");
     soon(host.shut_down(Duration::ZERO)).await;
 }

@@ -19,6 +19,7 @@ impl From<HostError> for Problem {
             HostError::NoSuchMessage
             | HostError::NoSuchRequest
             | HostError::NoSuchTool
+            | HostError::NoSuchTask(_)
             | HostError::NoSuchPast(_)
             | HostError::NoSuchKey(_) => plain(StatusCode::NOT_FOUND),
             HostError::Folder { .. } | HostError::Invalid(_) | HostError::BadAnswer(_) => {

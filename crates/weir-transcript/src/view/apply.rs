@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use weir_wire::{RequestId, ToolUseId, TurnId};
+use weir_wire::{RequestId, TaskId, ToolUseId, TurnId};
 
-use super::{Agent, Change, Entry, EntryBody, EntryId, Request, ToolCall, Turn, View};
+use super::{Agent, AgentState, Change, Entry, EntryBody, EntryId, Request, ToolCall, Turn, View};
 
 impl View {
     /// Applies one change. A change that does not match the view (an unknown number) is ignored.
@@ -143,6 +143,12 @@ impl View {
     /// The sub-agent that this tool call started.
     pub fn agent(&self, id: &ToolUseId) -> Option<&Agent> {
         self.agents.iter().rfind(|agent| agent.id == *id)
+    }
+
+    /// Whether the CLI has reported that this task runs, as a sub-agent or in the background.
+    pub fn has_running_task(&self, id: &TaskId) -> bool {
+        let is_agent = |agent: &Agent| agent.task.as_ref() == Some(id) && agent.state == AgentState::Running;
+        self.tasks.iter().any(|task| task.id == *id) || self.agents.iter().any(is_agent)
     }
 
     /// Whether this agent or one of its ancestors runs in the background.
