@@ -25,6 +25,8 @@ pub(crate) enum Refusal {
     Session(SessionError),
     /// Its sender may not spend more.
     Unpaid(String),
+    /// Its sender may not send messages any more.
+    Unauthorized(String),
 }
 
 impl From<SessionError> for Refusal {
@@ -38,6 +40,9 @@ impl Refusal {
         match self {
             Self::Session(error) => summary::failure_by(error),
             Self::Unpaid(reason) => Failure { kind: FailureKind::BudgetExhausted, message: reason.clone() },
+            Self::Unauthorized(reason) => {
+                Failure { kind: FailureKind::Unauthorized, message: reason.clone() }
+            }
         }
     }
 }
@@ -68,6 +73,7 @@ impl Lease {
                 }
                 Ok(Payment::Wait) => {}
                 Ok(Payment::Refused(reason)) => return Err(Refusal::Unpaid(reason)),
+                Ok(Payment::Closed(reason)) => return Err(Refusal::Unauthorized(reason)),
                 Err(error) => {
                     return Err(Refusal::Unpaid(format!("the budget could not be checked: {error}")));
                 }

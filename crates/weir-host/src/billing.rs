@@ -30,6 +30,8 @@ pub enum Payment {
     Wait,
     /// It does not, and will not, for this reason.
     Refused(String),
+    /// It no longer exists, for this reason: what was accepted from it is not handed over.
+    Closed(String),
 }
 
 /// Money that is set aside for one turn. If it is dropped, the turn was never begun.

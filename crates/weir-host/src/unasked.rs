@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use weir_store::SessionUpdate;
-use weir_transcript::{Failure, FailureKind, Turn, TurnState};
+use weir_transcript::{Failure, Turn, TurnState};
 use weir_wire::TurnId;
 
-use crate::admission::LOOK_AGAIN;
+use crate::admission::{LOOK_AGAIN, Refusal};
 use crate::billing::{Billing, Payment, SetAside};
 use crate::core::Lease;
 use crate::item::{Item, Note};
@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Whether a turn was paid for in advance.
 enum Bill {
     Paid(SetAside),
-    Refused(String),
+    Refused(Failure),
     /// It ended before the money for it was free.
     TooLate,
 }
@@ -40,8 +40,8 @@ impl Lease {
                     let _ = tokio::task::spawn_blocking(move || money.settle(cost)).await;
                 }
                 refused => {
-                    if let Bill::Refused(reason) = refused {
-                        self.end_unpaid(&payer, reason).await;
+                    if let Bill::Refused(failure) = refused {
+                        self.end_unpaid(&payer, failure).await;
                     }
                     let cost = self.cost_of_unasked(turn).await;
                     let _ = tokio::task::spawn_blocking(move || billing.charge(&payer, cost)).await;
@@ -53,6 +53,7 @@ impl Lease {
 
     async fn bill(&self, billing: &Arc<dyn Billing>, payer: &str, turn: TurnId) -> Bill {
         let until = Instant::now() + GRACE;
+        let unpaid = |reason: String| Bill::Refused(Refusal::Unpaid(reason).failure());
         loop {
             let freed = self.core.freed.notified();
             let (asked, account) = (Arc::clone(billing), payer.to_owned());
@@ -64,10 +65,11 @@ impl Lease {
                 Ok(Payment::Wait) if Instant::now() < until => {}
                 Ok(Payment::Wait) => {
                     let reason = "what is left of the budget is set aside for other turns that run";
-                    return Bill::Refused(reason.to_owned());
+                    return unpaid(reason.to_owned());
                 }
-                Ok(Payment::Refused(reason)) => return Bill::Refused(reason),
-                Err(error) => return Bill::Refused(format!("the budget could not be checked: {error}")),
+                Ok(Payment::Refused(reason)) => return unpaid(reason),
+                Ok(Payment::Closed(reason)) => return Bill::Refused(Refusal::Unauthorized(reason).failure()),
+                Err(error) => return unpaid(format!("the budget could not be checked: {error}")),
             }
             tokio::select! {
                 _ = tokio::time::timeout(LOOK_AGAIN, freed) => {}
@@ -77,14 +79,14 @@ impl Lease {
     }
 
     /// Ends the process, and with it what works in the background and would begin more turns.
-    async fn end_unpaid(&self, payer: &str, reason: String) {
+    async fn end_unpaid(&self, payer: &str, failure: Failure) {
         let is_paid_by_another =
             |state: &State| state.log.messages.is_any_in_flight() || state.payer.as_deref() != Some(payer);
         if is_paid_by_another(&self.lock()) {
             return;
         }
-        let message = format!("the agent continued by itself, and was stopped: {reason}");
-        let failure = Failure { kind: FailureKind::BudgetExhausted, message };
+        let message = format!("the agent continued by itself, and was stopped: {}", failure.message);
+        let failure = Failure { message, ..failure };
         let note = Item::Note(Note::Failed { message_id: None, failure });
         // If the log does not take it, the session has failed and ends for that reason.
         let _ = self.recorder.recorded(vec![note], SessionUpdate::default()).await;

@@ -61,6 +61,9 @@ impl TurnFailure<'_> {
             FailureKind::Cancelled | FailureKind::Stopped | FailureKind::Interrupted => (500, "interrupted"),
             FailureKind::Restarted => (500, "restarted"),
             FailureKind::BudgetExhausted => return OpenAiError::quota(self.message),
+            FailureKind::Unauthorized => {
+                return OpenAiError { message: self.message.to_owned(), ..OpenAiError::unauthorized() };
+            }
             FailureKind::Unsupported => {
                 return OpenAiError {
                     param: None,
@@ -245,6 +248,7 @@ mod tests {
         assert_eq!(error(of(FailureKind::Died)).0, 502);
         assert_eq!(error(of(FailureKind::BudgetExhausted)).1, "insufficient_quota");
         assert_eq!(error(of(FailureKind::Unsupported)).0, 400);
+        assert_eq!(error(of(FailureKind::Unauthorized)).0, 401);
         assert_eq!(error(of(FailureKind::Interrupted)).1, "interrupted");
         let budget = TurnFailure { subtype: "error_max_budget_usd", ..TurnFailure::default() };
         assert_eq!(error(budget).1, "insufficient_quota");

@@ -138,26 +138,91 @@ fn an_agent_does_not_continue_by_itself_beyond_the_budget() {
     served.wait_for_status(&session, "idle");
 }
 
-#[test]
-fn a_revoked_token_does_not_pay_for_queued_messages() {
-    let served = Served::start();
-    let price = price(&served);
-    let session = served.session();
-    let poor = with_budget(&served, "poor", 100.0 * price);
-    let path = format!("/v1/sessions/{session}/messages");
-    poor.post(&path, &json!({"client_id": "1", "text": crate::common::IS_SLOW})).expect(202);
-    served.wait_for_status(&session, "running");
-    poor.post(&path, &json!({"client_id": "2", "text": SAYS_HELLO})).expect(202);
+/// A token that may drive, with these members.
+fn driver(served: &Served, name: &str, more: &Value) -> Client {
+    let mut new = json!({"name": name, "role": "driver"});
+    new.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let made = served.client.post("/v1/tokens", &new).expect(201).json();
+    served.client.with(made["token"].as_str().unwrap())
+}
+
+fn revoke(served: &Served, name: &str) {
     let id = {
         let tokens = served.client.get("/v1/tokens").expect(200).json();
         let mut all = tokens["tokens"].as_array().unwrap().iter();
-        all.find(|token| token["name"] == "poor").unwrap()["id"].as_str().unwrap().to_owned()
+        all.find(|token| token["name"] == name).unwrap()["id"].as_str().unwrap().to_owned()
     };
     served.client.ask("DELETE", &format!("/v1/tokens/{id}"), &[], None).expect(204);
-    served.client.post(&format!("/v1/sessions/{session}/interrupt"), &json!({})).expect(200);
+}
+
+#[test]
+fn messages_of_a_revoked_token_are_not_handed_over() {
+    for budget in [json!({}), json!({"max_cost_usd": 1000.0})] {
+        let served = Served::start();
+        let session = served.session();
+        let gone = driver(&served, "gone", &budget);
+        let path = format!("/v1/sessions/{session}/messages");
+        gone.post(&path, &json!({"client_id": "1", "text": crate::common::IS_SLOW})).expect(202);
+        served.wait_for_status(&session, "running");
+        gone.post(&path, &json!({"client_id": "2", "text": SAYS_HELLO})).expect(202);
+        served.client.post(&path, &json!({"client_id": "3", "text": SAYS_HELLO})).expect(202);
+        revoke(&served, "gone");
+        served.client.post(&format!("/v1/sessions/{session}/interrupt"), &json!({})).expect(200);
+        let messages = ended(&served, &[session]);
+        let why = messages[1]["error"].as_str().unwrap();
+        assert!(messages[1]["state"] == "failed" && why.contains("was revoked"), "{messages:#?}");
+        assert_eq!(messages[2]["state"], "answered", "that of another token is not affected");
+    }
+}
+
+/// A restart changes the secret of the token in the ready file, but nobody has revoked it.
+#[test]
+fn messages_of_the_ready_file_are_handed_over_after_a_restart_and_those_of_a_revoked_token_are_not() {
+    let mut served = Served::start();
+    let session = served.session();
+    let gone = driver(&served, "gone", &json!({}));
+    let path = format!("/v1/sessions/{session}/messages");
+    let send = |client: &Client, number: &str, text: &str| {
+        client.post(&path, &json!({"client_id": number, "text": text})).expect(202);
+    };
+    send(&served.client, "1", crate::common::IS_SLOW);
+    served.wait_for_status(&session, "running");
+    send(&gone, "2", SAYS_HELLO);
+    send(&served.client, "3", SAYS_HELLO);
+    served.signal(Signal::KILL);
+    served.finish();
+    served.restart();
+    revoke(&served, "gone");
+    send(&served.client, "4", SAYS_HELLO);
     let messages = ended(&served, &[session]);
-    let why = messages[1]["error"].as_str().unwrap();
-    assert!(messages[1]["state"] == "failed" && why.contains("was revoked"), "{messages:#?}");
+    let state = |client_id: &str| {
+        messages.iter().find(|message| message["client_id"] == client_id).unwrap()["state"].clone()
+    };
+    assert_eq!((state("2"), state("3"), state("4")), (json!("failed"), json!("answered"), json!("answered")));
+}
+
+/// Nobody answers for what the agent does when something in the background has ended.
+#[test]
+fn an_agent_does_not_continue_by_itself_for_a_revoked_token() {
+    let served = Served::with(&["--allow-tools", "Bash"]);
+    let gone = driver(&served, "gone", &json!({}));
+    let session = served.session_with(&json!({"allowed_tools": ["Bash"]}));
+    let command = json!({"command": "until [ -e go ]; do sleep 0.01; done", "run_in_background": true});
+    let more = json!({"text": "and on and on and on and on", "wdelay": 2000});
+    let steps = json!([{"tool": "Bash", "input": command}, {"text": "It runs."}, more]);
+    let body = json!({"client_id": "1", "text": format!("@@{steps}")});
+    gone.post(&format!("/v1/sessions/{session}/messages"), &body).expect(202);
+    eventually("the answer", || {
+        let list = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
+        (list["messages"][0]["state"] == "answered").then_some(())
+    });
+    revoke(&served, "gone");
+    std::fs::write(served.place.workspace().join("go"), "").unwrap();
+    let info =
+        eventually("the end", || Some(served.info(&session)).filter(|info| info["status"] == "failed"));
+    let why = info["last_error"].as_str().unwrap();
+    assert!(why.contains("continued by itself") && why.contains("was revoked"), "{why}");
+    eventually("no process", || (served.info(&session)["has_process"] == false).then_some(()));
 }
 
 #[test]

@@ -56,13 +56,13 @@ impl Served {
         done
     }
 
-    /// Restarts the server in the same place, on the same port or another.
     /// Starts it again with other arguments.
     pub(crate) fn restart_with(&mut self, more: &[&str]) {
         self.more = more.iter().map(ToString::to_string).collect();
         self.restart();
     }
 
+    /// Restarts the server in the same place, on the same port or another.
     pub(crate) fn restart(&mut self) {
         assert!(self.running.is_none());
         let (running, client) = launch(&self.place, &self.more);

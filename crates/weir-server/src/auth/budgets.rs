@@ -12,9 +12,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use weir_base::money::dollars;
+use weir_base::time::now_ms;
 use weir_host::{Billing, Payment};
 
-use super::tokens::Tokens;
+use super::tokens::{Standing, Tokens};
 
 /// Fraction of the budget charged for a turn of unknown cost while none of the token's costs is known.
 const UNKNOWN_PART: f64 = 0.05;
@@ -95,9 +96,14 @@ impl Budgets {
         largest.or_else(|| limit.map(|limit| limit * UNKNOWN_PART)).unwrap_or(0.0)
     }
 
+    /// Whether the spending of this account is counted.
+    fn has_budget(&self, account: &str) -> bool {
+        self.tokens.find(account).is_some_and(|token| token.max_cost_usd.is_some())
+    }
+
     fn spend(&self, account: &str, cost_usd: f64, staked: f64) {
         let cost_usd = if cost_usd.is_finite() { cost_usd.max(0.0) } else { 0.0 };
-        if cost_usd == 0.0 && staked == 0.0 {
+        if cost_usd == 0.0 && staked == 0.0 || !self.has_budget(account) {
             return;
         }
         if let Err(error) = self.tokens.settle(account, cost_usd, staked) {
@@ -114,10 +120,19 @@ impl Budgets {
 
 impl Billing for Budgets {
     fn reserve(&self, account: &str) -> Payment {
-        let Some(token) = self.tokens.find(account) else {
+        let closed = |how: &str| {
             let reason =
-                "the token that would have paid for this message was revoked; send it with another one";
-            return Payment::Refused(reason.to_owned());
+                format!("the token that sent this message {how} before its turn; send it with another one");
+            Payment::Closed(reason)
+        };
+        if !self.tokens.is_known() {
+            // Whether it was revoked will be known once the token file can be read again.
+            return Payment::Wait;
+        }
+        let token = match (self.tokens.standing(account, now_ms()), self.tokens.find(account)) {
+            (Standing::Good, Some(token)) => token,
+            (Standing::Expired, _) => return closed("expired"),
+            _ => return closed("was revoked"),
         };
         let mut accounts = self.lock();
         accounts.last_ticket += 1;
@@ -215,7 +230,7 @@ mod tests {
                     budgets.settle(&id, running.remove(0), Some(0.65));
                     ran += 1;
                 }
-                Payment::Refused(_) => break,
+                Payment::Refused(_) | Payment::Closed(_) => break,
             }
             assert!(ran < 20);
         }
@@ -275,10 +290,38 @@ mod tests {
     }
 
     #[test]
-    fn a_revoked_token_pays_for_nothing() {
+    fn a_token_that_is_not_valid_any_more_sends_nothing() {
         let (_folder, budgets, id) = budgets(1.0);
         budgets.tokens.revoke(|token| token.id == id).unwrap();
-        assert!(matches!(budgets.reserve(&id), Payment::Refused(reason) if reason.contains("revoked")));
+        assert!(matches!(budgets.reserve(&id), Payment::Closed(reason) if reason.contains("revoked")));
+        let expired = NewToken { expires_at: Some(1), ..NewToken::new("old", Role::Driver) };
+        let id = budgets.tokens.add(expired, 1).unwrap().0.id;
+        assert!(matches!(budgets.reserve(&id), Payment::Closed(reason) if reason.contains("expired")));
+    }
+
+    #[test]
+    fn while_the_token_file_cannot_be_read_messages_wait() {
+        let (folder, budgets, id) = budgets(1.0);
+        let (file, aside) = (folder.path().join("tokens.json"), folder.path().join("aside"));
+        std::fs::rename(&file, &aside).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        assert_eq!(budgets.reserve(&id), Payment::Wait);
+        std::fs::remove_dir(&file).unwrap();
+        std::fs::rename(&aside, &file).unwrap();
+        reserved(budgets.reserve(&id));
+    }
+
+    #[test]
+    fn without_a_budget_nothing_is_counted() {
+        let (_folder, budgets, _) = budgets(1.0);
+        let id = budgets.tokens.add(NewToken::new("free", Role::Driver), 1).unwrap().0.id;
+        let tickets: Vec<u64> = (0..3).map(|_| reserved(budgets.reserve(&id))).collect();
+        for ticket in tickets {
+            budgets.settle(&id, ticket, Some(0.5));
+        }
+        budgets.charge(&id, None);
+        let token = budgets.tokens.find(&id).unwrap();
+        assert_eq!((token.spent_usd, token.at_stake_usd), (0.0, 0.0));
     }
 
     #[test]

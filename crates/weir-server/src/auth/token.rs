@@ -168,10 +168,10 @@ impl From<&Token> for Principal {
 }
 
 impl Principal {
-    /// The holder as the host's actor. Messages are paid from the token's budget, if it has one.
+    /// The holder as the host's actor. Its messages are handed over while the token is valid, and paid from the
+    /// token's budget if it has one.
     pub fn actor(&self) -> Actor {
-        let actor = Actor::new(&self.name);
-        if self.budget_left_usd.is_some() { actor.paying(&self.token_id) } else { actor }
+        Actor::new(&self.name).paying(&self.token_id)
     }
 
     /// Whether the holder may see this session.

@@ -32,6 +32,8 @@ struct Inner {
 struct Loaded {
     stamp: Option<Stamp>,
     tokens: Vec<Token>,
+    /// Whether the file could be read.
+    is_known: bool,
 }
 
 impl Tokens {
@@ -42,7 +44,7 @@ impl Tokens {
     pub fn open(path: PathBuf) -> Result<Self, TokenFileError> {
         let file = TokenFile::new(path);
         let stamp = file.stamp();
-        let loaded = RwLock::new(Loaded { stamp, tokens: file.read()? });
+        let loaded = RwLock::new(Loaded { stamp, tokens: file.read()?, is_known: true });
         Ok(Self { inner: Arc::new(Inner { file, loaded, changes: watch::Sender::new(0) }) })
     }
 
@@ -53,15 +55,32 @@ impl Tokens {
     /// Rereads the file if it has changed. If it cannot be read, no token is valid.
     pub fn refresh(&self) {
         let stamp = self.inner.file.stamp();
-        if self.inner.loaded.read().unwrap_or_else(PoisonError::into_inner).stamp == stamp {
-            return;
-        }
-        let tokens = self.inner.file.read().unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot read the token file; no token is valid until this is fixed");
+        let was_known = {
+            let loaded = self.inner.loaded.read().unwrap_or_else(PoisonError::into_inner);
+            if loaded.stamp == stamp && loaded.is_known {
+                return;
+            }
+            loaded.is_known
+        };
+        let read = self.inner.file.read();
+        let is_known = read.is_ok();
+        let tokens = read.unwrap_or_else(|error| {
+            if was_known {
+                tracing::error!(%error, "cannot read the token file; no token is valid until this is fixed");
+            }
             Vec::new()
         });
-        *self.inner.loaded.write().unwrap_or_else(PoisonError::into_inner) = Loaded { stamp, tokens };
-        self.inner.changes.send_modify(|count| *count += 1);
+        let loaded = Loaded { stamp, tokens, is_known };
+        *self.inner.loaded.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+        if is_known || was_known {
+            self.inner.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Whether it is known which tokens there are: the file could be read. Until then no token is valid.
+    pub(crate) fn is_known(&self) -> bool {
+        self.refresh();
+        self.inner.loaded.read().unwrap_or_else(PoisonError::into_inner).is_known
     }
 
     /// Notifies about every change of the tokens.
@@ -151,6 +170,40 @@ impl Tokens {
             false
         })?;
         if is_taken { Err(TokenFileError::NameTaken { name: token.name }) } else { Ok((token, secret)) }
+    }
+
+    /// Gives the token of this name a new secret and revokes the share links made with it, or creates it.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn renew(&self, new: NewToken, now: i64) -> Result<Secret, TokenFileError> {
+        match self.change_secret(&new.name, now)? {
+            Some(secret) => Ok(secret),
+            None => self.add(new, now).map(|(_, secret)| secret),
+        }
+    }
+
+    /// Makes the secret of the token of this name useless, and revokes the share links made with it.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn renew_if_present(&self, name: &str, now: i64) -> Result<(), TokenFileError> {
+        self.change_secret(name, now).map(drop)
+    }
+
+    fn change_secret(&self, name: &str, now: i64) -> Result<Option<Secret>, TokenFileError> {
+        let is_one = |token: &Token| token.maker.is_none() && has_name(token, name);
+        let Some(known) = self.list().into_iter().find(is_one) else { return Ok(None) };
+        let secret = Secret::random().map_err(TokenFileError::Random)?;
+        self.revoke(|token| token.maker.as_ref() == Some(&known.id))?;
+        let is_changed = self.change(|tokens| {
+            let found = tokens.iter_mut().find(|token| token.id == known.id);
+            found.map(|token| {
+                token.hash = SecretHash::of(secret.reveal());
+                token.created_at = now;
+            })
+        })?;
+        Ok(is_changed.map(|()| secret))
     }
 
     /// Revokes tokens along with the share links made with them, and returns all that were revoked.
@@ -290,6 +343,26 @@ mod tests {
         assert!(tokens.authenticate(secret.reveal(), 99).is_some());
         assert!(tokens.authenticate(secret.reveal(), 100).is_none());
         assert_eq!(tokens.standing(&token.id, 100), Standing::Expired);
+    }
+
+    #[test]
+    fn a_renewed_token_is_the_same_with_another_secret() {
+        let (_folder, tokens) = tokens();
+        let new = || NewToken::new("ready-file", Role::Admin);
+        tokens.renew_if_present("ready-file", 1).unwrap();
+        assert!(tokens.list().is_empty());
+        let first = tokens.renew(new(), 1).unwrap();
+        let id = tokens.list()[0].id.clone();
+        let link = NewToken { maker: Some(id.clone()), ..NewToken::new("link", Role::Viewer) };
+        let (_, link) = tokens.add(link, 1).unwrap();
+        assert!(tokens.authenticate(link.reveal(), 2).is_some());
+        let second = tokens.renew(new(), 2).unwrap();
+        assert_eq!(tokens.authenticate(first.reveal(), 2), None);
+        assert_eq!(tokens.authenticate(link.reveal(), 2), None);
+        assert_eq!(tokens.authenticate(second.reveal(), 2).unwrap().token_id, id);
+        tokens.renew_if_present("ready-file", 3).unwrap();
+        assert_eq!(tokens.authenticate(second.reveal(), 3), None);
+        assert_eq!((tokens.list().len(), tokens.standing(&id, 3)), (1, Standing::Good));
     }
 
     #[test]

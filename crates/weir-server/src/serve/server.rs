@@ -24,7 +24,8 @@ use crate::state::{App, Parts, Phase};
 /// Name of the token that the first start creates.
 const OWNER: &str = "owner";
 
-/// Name of the token in the ready file. Each start creates a new one and revokes the last.
+/// Name of the token in the ready file. Each start gives it a new secret and revokes the links made with it. It stays
+/// the same token, so that messages accepted from it are still handed over after a restart.
 const READY: &str = "ready-file";
 
 /// Why a token must not have this name, if so. Names appear in the audit log and next to decisions, so one must not be
@@ -39,7 +40,7 @@ pub fn token_name_problem(name: &str) -> Option<&'static str> {
             "the name must not be empty, begin or end with a space, or contain invisible characters",
         );
     }
-    // The next start revokes the ready file's token, and decisions of the host itself are signed `weir`.
+    // The next start changes the ready file's token, and decisions of the host itself are signed `weir`.
     let is_reserved = [READY, "weir"].iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
     is_reserved.then_some("this name is reserved for the server itself; choose another one")
 }
@@ -157,8 +158,11 @@ impl Server {
 
     /// Writes the ready file, if one is wanted.
     fn announce(&self) -> Result<(), ServeError> {
-        let Some(file) = &self.options.ready_file else { return Ok(()) };
-        let token = ready_token(self.app.tokens())?;
+        let Some(file) = &self.options.ready_file else {
+            // The one in the file of an earlier run is not to be used any more.
+            return Ok(self.app.tokens().renew_if_present(READY, now_ms())?);
+        };
+        let token = self.app.tokens().renew(NewToken::new(READY, Role::Admin), now_ms())?;
         let ready = ReadyFile { url: &self.url, token: token.reveal() };
         write_ready_file(file, &ready).map_err(|source| ServeError::File { path: file.clone(), source })
     }
@@ -240,11 +244,6 @@ fn first_token(tokens: &Tokens) -> Result<Option<Secret>, TokenFileError> {
         return Ok(None);
     }
     tokens.add(NewToken::new(OWNER, Role::Admin), now_ms()).map(|(_, secret)| Some(secret))
-}
-
-fn ready_token(tokens: &Tokens) -> Result<Secret, TokenFileError> {
-    tokens.revoke(|token| token.name == READY)?;
-    tokens.add(NewToken::new(READY, Role::Admin), now_ms()).map(|(_, secret)| secret)
 }
 
 /// Logs when the disk becomes full or fails, and when it is writable again.

@@ -164,6 +164,8 @@ pub enum FailureKind {
     TimedOut,
     /// The limit of cost was reached.
     BudgetExhausted,
+    /// The sender may not send messages any more.
+    Unauthorized,
     /// The message was cancelled.
     Cancelled,
     /// The session was stopped.
