@@ -14,6 +14,7 @@ mod error;
 mod keep;
 mod name;
 mod programs;
+mod reach;
 mod repository;
 mod review;
 mod status;

@@ -265,18 +265,24 @@ impl Host {
         self.repository_at(&folder).await
     }
 
-    /// The repository of a folder. Its files and its history must be inside the roots: a `.git` may lead anywhere.
+    /// The repository of a folder. Its files and its history must be inside the roots: a `.git` may lead anywhere, and so
+    /// may what is in it.
     pub(super) async fn repository_at(&self, folder: &Path) -> Result<Repository, HostError> {
         let repository = Repository::open(folder, self.core.options.state_directory.as_deref()).await?;
-        for place in [repository.top(), repository.common_folder()] {
+        let refused = |reason: String| HostError::Folder { cwd: folder.to_owned(), reason };
+        let reach = {
+            let repository = repository.clone();
+            self.blocking(move |_| Ok(repository.reach()))
+                .await?
+                .map_err(|error| refused(error.to_string()))?
+        };
+        let own = [repository.top(), repository.git_folder(), repository.common_folder()];
+        for place in own.into_iter().chain(reach.iter().map(PathBuf::as_path)) {
             if !self.is_inside_roots(place) {
-                return Err(HostError::Folder {
-                    cwd: folder.to_owned(),
-                    reason: format!(
-                        "its repository is at {}, which is not inside a folder that sessions may work in",
-                        place.display()
-                    ),
-                });
+                return Err(refused(format!(
+                    "its repository uses {}, which is not inside a folder that sessions may work in",
+                    place.display()
+                )));
             }
         }
         Ok(repository)

@@ -120,6 +120,68 @@ async fn nothing_outside_the_roots_is_touched() {
     assert!(theirs.join(".git").exists() && Path::new(&project).join("src/a.txt").exists());
 }
 
+/// A session can write what is in `.git`.
+#[tokio::test]
+async fn links_among_the_files_of_git_do_not_lead_out() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new().await;
+    let project = project(&place);
+    let git_folder = Path::new(&project).join(".git");
+    let outside = place.path("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    begin_repository(&outside);
+    std::fs::write(outside.join("profile"), "echo hello\n").unwrap();
+    let list = format!("/v1/worktrees?cwd={project}");
+    let is_refused = async |what: &str| {
+        let answer = place.get(Role::Driver, &list).await;
+        assert_eq!(answer.problem(422), "folder_not_allowed", "{what}");
+        let body = json!({"cwd": project});
+        let answer = place.ask(Role::Driver, "POST", "/v1/worktrees", Some(&body)).await;
+        assert_eq!(answer.problem(422), "folder_not_allowed", "{what}");
+    };
+    let is_fine = async || assert_eq!(place.get(Role::Driver, &list).await.status, 200);
+    is_fine().await;
+    // The log of a branch is appended to; a commit's message would become a line of that file.
+    let log = git_folder.join("logs/HEAD");
+    let kept = std::fs::read(&log).unwrap();
+    for target in ["profile", "is/not/there"] {
+        std::fs::remove_file(&log).unwrap();
+        symlink(outside.join(target), &log).unwrap();
+        is_refused(target).await;
+    }
+    std::fs::remove_file(&log).unwrap();
+    std::fs::write(&log, kept).unwrap();
+    is_fine().await;
+    for name in ["objects/pack", "refs/heads", "objects", "packed-refs"] {
+        let (path, aside) = (git_folder.join(name), git_folder.join("aside"));
+        let was_there = std::fs::rename(&path, &aside).is_ok();
+        symlink(outside.join(".git").join(if name == "packed-refs" { "HEAD" } else { name }), &path).unwrap();
+        // Without its objects or references, git may find no repository at all.
+        let answer = place.get(Role::Driver, &list).await;
+        assert_eq!(answer.status, 422, "{name}: {}", answer.text());
+        std::fs::remove_file(&path).unwrap();
+        if was_there {
+            std::fs::rename(&aside, &path).unwrap();
+        }
+        is_fine().await;
+    }
+    let alternates = git_folder.join("objects/info/alternates");
+    std::fs::write(&alternates, format!("# a comment\n{}\n", outside.join(".git/objects").display()))
+        .unwrap();
+    is_refused("alternates").await;
+    std::fs::write(&alternates, format!("\"{}\"\n", outside.join(".git/objects").display())).unwrap();
+    is_refused("quoted").await;
+    // One inside the roots that names one outside.
+    let other = Path::new(&place.root()).join("other");
+    std::fs::create_dir_all(other.join("objects/info")).unwrap();
+    std::fs::write(&alternates, "../../../other/objects\n").unwrap();
+    is_fine().await;
+    let next = other.join("objects/info/alternates");
+    std::fs::write(next, format!("{}\n", outside.join(".git/objects").display())).unwrap();
+    is_refused("the next one").await;
+    assert_eq!(std::fs::read_to_string(outside.join("profile")).unwrap(), "echo hello\n");
+}
+
 #[tokio::test]
 async fn a_token_for_one_session_has_no_worktrees() {
     let place = Place::new().await;
