@@ -121,8 +121,7 @@ impl Budgets {
 impl Billing for Budgets {
     fn reserve(&self, account: &str) -> Payment {
         let closed = |how: &str| {
-            let reason =
-                format!("the token that sent this message {how} before its turn; send it with another one");
+            let reason = format!("the token of the sender {how}; send a message with another one");
             Payment::Closed(reason)
         };
         if !self.tokens.is_known() {
