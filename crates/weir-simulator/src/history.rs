@@ -1,5 +1,6 @@
 //! A conversation as the model sees it, and its file.
 
+use super::rewind::{Asked, Cut};
 use super::sessions::SessionFile;
 use crate::json::Json;
 use crate::{array, object};
@@ -19,6 +20,20 @@ impl History {
         let mut history = Self::default();
         history.user(Json::from(prompt), "", object! {});
         history
+    }
+
+    /// A message that is about to be added, as it can be taken back.
+    pub(crate) fn asked(&self, uuid: &str, text: &str) -> Asked {
+        let after = self.file.as_ref().and_then(SessionFile::leaf);
+        Asked { uuid: uuid.to_owned(), text: text.to_owned(), before: self.messages.len(), after }
+    }
+
+    /// Forgets what follows.
+    pub(crate) fn cut(&mut self, cut: Cut) {
+        self.messages.truncate(cut.messages);
+        if let Some(file) = &mut self.file {
+            file.continue_after(cut.leaf);
+        }
     }
 
     /// Adds a user message, or one that the CLI writes on the user's behalf.

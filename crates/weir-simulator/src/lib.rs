@@ -22,6 +22,7 @@ mod persona;
 mod profile;
 mod queue;
 mod reader;
+mod rewind;
 mod run;
 pub mod script;
 mod sessions;

@@ -13,6 +13,7 @@ use super::options::{self, Format, Resume};
 use super::output::{Output, Sink};
 use super::profile::Profile;
 use super::queue::UserMessage;
+use super::rewind;
 use super::sessions::{self, SessionFile};
 use super::settings::Settings;
 use super::sim::Sim;
@@ -194,12 +195,13 @@ fn open_session(sim: &Sim) -> Result<History, SessionError> {
     if let Some(found) = found {
         let path = sessions::file_of(&folder, &found);
         let saved = sessions::load(&path, options.resume_at.as_deref());
-        let saved = saved.map_err(|_| SessionError::Missing(found))?;
+        let saved = saved.map_err(|_| SessionError::Missing(found.clone()))?;
         if let Some(line) = &options.resume_at
             && saved.leaf.as_ref() != Some(line)
         {
             return Err(SessionError::NoLine(line.clone()));
         }
+        rewind::restore(sim, &found, saved.asked.clone());
         restore(sim, &mut history, saved, &mut file, &path);
     }
     history.file = options.persist.then_some(file);

@@ -2,6 +2,7 @@
 //!
 //! Only what a resumed session needs is read back: the messages and the cost.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::clock;
 use super::profile::Profile;
+use super::rewind::Asked;
 use crate::json::{Json, parse};
 use crate::object;
 
@@ -46,28 +48,53 @@ pub(crate) struct Saved {
     pub(crate) cost: Option<Json>,
     /// The uuid of the last line of the conversation.
     pub(crate) leaf: Option<String>,
+    /// The messages of the user, each with what came before it.
+    pub(crate) asked: Vec<Asked>,
 }
 
-/// Reads a session file, up to and including the line `last` if given. Unknown lines are skipped.
+/// Reads a session file, up to and including the line `last` if given. Unknown lines are skipped, and so is what was taken
+/// back: only the lines that lead to the last one count.
 pub(crate) fn load(path: &Path, last: Option<&str>) -> std::io::Result<Saved> {
+    let mut lines = Vec::new();
+    for line in BufReader::new(File::open(path)?).lines() {
+        lines.extend(parse(&line?).ok());
+    }
+    let newest = newest_leaf(&lines);
+    let whole = path_to(&lines, newest.as_deref());
+    // What was taken back is not found any more.
+    let leaf = match last {
+        Some(last) => Some(last.to_owned()).filter(|last| whole.contains(last)),
+        None => newest,
+    };
+    let path_to = path_to(&lines, leaf.as_deref());
     let mut saved = Saved::default();
     let mut last_answer = None;
-    for line in BufReader::new(File::open(path)?).lines() {
-        let Ok(line) = parse(&line?) else { continue };
+    for line in lines {
         // Later lines only count towards the cost.
-        let is_cut = last.is_some() && saved.leaf.as_deref() == last;
+        let is_cut = saved.leaf == leaf;
+        let uuid = line.str_of("uuid").map(str::to_owned);
         match line.str_of("type") {
             Some("cost-state") => saved.cost = Some(line),
-            Some(kind @ ("user" | "assistant")) if !is_cut && !line.is_true("isSidechain") => {
+            Some(kind @ ("user" | "assistant"))
+                if uuid.as_ref().is_some_and(|uuid| path_to.contains(uuid)) =>
+            {
                 let Some(message) = line.get("message") else { continue };
-                saved.leaf = line.str_of("uuid").map(str::to_owned);
+                let content = message.get("content").cloned().unwrap_or(Json::Null);
+                if kind == "user" && is_of_person(&line, &content) {
+                    saved.asked.push(Asked {
+                        uuid: uuid.clone().unwrap_or_default(),
+                        text: crate::script::texts(&content).join("\n"),
+                        before: saved.messages.len(),
+                        after: saved.leaf.clone(),
+                    });
+                }
+                saved.leaf = uuid;
                 let id = message.str_of("id").map(str::to_owned);
                 if kind == "assistant" && id.is_some() && id == last_answer {
                     append_blocks(saved.messages.last_mut(), message);
                     continue;
                 }
                 last_answer = if kind == "assistant" { id } else { None };
-                let content = message.get("content").cloned().unwrap_or(Json::Null);
                 saved.messages.push(object! { "role" => kind, "content" => content });
             }
             Some("compact-reset") if !is_cut => saved.messages.clear(),
@@ -75,6 +102,47 @@ pub(crate) fn load(path: &Path, last: Option<&str>) -> std::io::Result<Saved> {
         }
     }
     Ok(saved)
+}
+
+/// Whether a line of the conversation is a message that can be taken back: no result of a tool, and nothing that the CLI
+/// wrote by itself.
+fn is_of_person(line: &Json, content: &Json) -> bool {
+    let is_result = |block: &Json| block.str_of("type") == Some("tool_result");
+    let is_of_cli = line.get("origin").is_some()
+        || line.is_true("isSynthetic")
+        || crate::script::texts(content).concat().starts_with("[Request interrupted by user");
+    !content.items().iter().any(is_result) && !is_of_cli
+}
+
+/// The last line of the conversation, or the one that it was taken back to.
+fn newest_leaf(lines: &[Json]) -> Option<String> {
+    let mut leaf = None;
+    for line in lines {
+        match line.str_of("type") {
+            Some("user" | "assistant") if !line.is_true("isSidechain") => {
+                leaf = line.str_of("uuid").map(str::to_owned).or(leaf);
+            }
+            Some("last-prompt") if line.is_true("rewound") => {
+                leaf = line.str_of("leafUuid").map(str::to_owned);
+            }
+            _ => {}
+        }
+    }
+    leaf
+}
+
+/// The lines that lead to one.
+fn path_to(lines: &[Json], leaf: Option<&str>) -> HashSet<String> {
+    let parents: HashMap<&str, Option<&str>> =
+        lines.iter().filter_map(|line| Some((line.str_of("uuid")?, line.str_of("parentUuid")))).collect();
+    let (mut path, mut next) = (HashSet::new(), leaf);
+    while let Some(uuid) = next {
+        if !path.insert(uuid.to_owned()) {
+            break;
+        }
+        next = parents.get(uuid).copied().flatten();
+    }
+    path
 }
 
 /// Merges blocks into a message, which is stored as several lines with one block each.
@@ -116,6 +184,11 @@ impl SessionFile {
             self.path = file_of(project_dir, &self.session);
             self.cwd = cwd;
         }
+    }
+
+    /// The line that the next one follows.
+    pub(crate) fn leaf(&self) -> Option<String> {
+        self.leaf.clone()
     }
 
     /// Continues after this line.

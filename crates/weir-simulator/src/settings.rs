@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) max_retries: u64,
     pub(crate) config_dir: PathBuf,
     pub(crate) todo_tools: bool,
+    /// Whether copies of changed files are kept.
+    pub(crate) file_checkpointing: bool,
     pub(crate) api_key_source: &'static str,
     /// The host name of the API, which occurs in some errors.
     pub(crate) gateway: String,
@@ -73,6 +75,8 @@ impl Settings {
             max_retries: number("CLAUDE_CODE_MAX_RETRIES", 10.0) as u64,
             config_dir: lookup("CLAUDE_CONFIG_DIR").map_or_else(home, PathBuf::from),
             todo_tools: lookup("CLAUDE_CODE_ENABLE_TODO_TOOLS").is_some_and(|value| value != "0"),
+            file_checkpointing: lookup("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
+                .is_some_and(|value| value != "0" && value != "false"),
             gateway: lookup("ANTHROPIC_BASE_URL")
                 .map_or_else(|| "api.anthropic.com".to_owned(), |url| host_of(&url)),
             api_key_source: if lookup("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" },

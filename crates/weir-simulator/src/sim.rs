@@ -18,6 +18,7 @@ use super::output::Output;
 use super::permissions::Rules;
 use super::profile::Profile;
 use super::queue::Queue;
+use super::rewind::Rewinds;
 use super::sessions;
 use super::settings::Settings;
 use super::tasks::Tasks;
@@ -87,6 +88,7 @@ pub(crate) struct Sim {
     claimed: OnceLock<PathBuf>,
     pub(crate) started: Instant,
     state: Mutex<State>,
+    rewinds: Mutex<Rewinds>,
     misbehaviours: Mutex<Vec<Misbehaviour>>,
     silent: AtomicBool,
     /// Held while connecting to the host's servers, so that each is connected once.
@@ -126,6 +128,7 @@ impl Sim {
             claimed: OnceLock::new(),
             started: Instant::now(),
             state: Mutex::new(state),
+            rewinds: Mutex::default(),
             misbehaviours,
             silent: AtomicBool::new(false),
             connecting: Mutex::default(),
@@ -142,6 +145,11 @@ impl Sim {
     /// The mutable state. Hold the lock as briefly as possible.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+
+    /// What can be taken back.
+    pub(crate) fn rewinds(&self) -> MutexGuard<'_, Rewinds> {
+        lock(&self.rewinds)
     }
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {

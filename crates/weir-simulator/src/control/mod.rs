@@ -9,6 +9,7 @@ use super::ids::Ids;
 use super::lines;
 use super::mcp::{self, Server};
 use super::misbehave::{Misbehaviour, Point};
+use super::rewind;
 use super::sim::Sim;
 use crate::json::Json;
 use crate::object;
@@ -33,6 +34,10 @@ fn error(text: impl Into<String>, code: &'static str) -> Reply {
     Reply::Error { text: text.into(), code: Some(code) }
 }
 
+fn result(answer: Result<Json, &str>) -> Reply {
+    answer.map_or_else(|text| Reply::Error { text: text.to_owned(), code: None }, success)
+}
+
 /// Answers a request.
 pub(crate) fn handle(sim: &Arc<Sim>, ids: &Arc<Ids>, line: &Json) {
     let id = line.str_of("request_id").unwrap_or_default();
@@ -51,7 +56,6 @@ pub(crate) fn handle(sim: &Arc<Sim>, ids: &Arc<Ids>, line: &Json) {
 }
 
 fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Reply {
-    let old = sim.profile.is_old();
     match subtype {
         "initialize" => initialize(sim, ids, request),
         "set_permission_mode" => set_mode(sim, request),
@@ -62,12 +66,7 @@ fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Repl
         }
         "set_max_thinking_tokens" => Reply::Success(None),
         "mcp_status" => success(answers::mcp_status(sim)),
-        "rewind_files" if old => {
-            Reply::Error { text: "File rewinding is not enabled.".to_owned(), code: None }
-        }
-        "rewind_files" => {
-            success(object! { "canRewind" => false, "error" => "No file checkpoint found for this message." })
-        }
+        "rewind_files" => result(rewind::files(sim, request)),
         _ if !sim.profile.refuses_unknown_requests() => Reply::None,
         "get_session_cost" => success(object! { "text" => sim.ledger().summary() }),
         "get_context_usage" => success(answers::context_usage(sim)),
@@ -92,6 +91,7 @@ fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Repl
             sim.out.line(&lines::system(sim, ids, "session_title_changed", object! { "title" => title }));
             success(object! {})
         }
+        "rewind_conversation" => result(rewind::conversation(sim, request)),
         "claim_session" => claim(sim, ids, request),
         "end_session" => success(object! {}),
         _ => error(format!("Unsupported control request subtype: {subtype}"), "unsupported_request"),

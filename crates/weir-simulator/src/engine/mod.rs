@@ -16,6 +16,7 @@ use super::mcp;
 use super::misbehave::Misbehaviour;
 use super::options::Resume;
 use super::queue::{Next, Notice, UserMessage};
+use super::rewind;
 use super::sim::Sim;
 use super::turn::{End, Ended, ResultLine, Run};
 use crate::json::Json;
@@ -90,6 +91,7 @@ impl Engine {
         {
             return;
         }
+        self.take_back();
         let replay = self.sim.options.replay_user_messages;
         let Some((last, earlier)) = batch.split_last() else { return };
         for message in earlier.iter().filter(|_| replay) {
@@ -108,13 +110,23 @@ impl Engine {
         if let Some(file) = &mut self.history.file {
             file.dequeued();
         }
-        self.history.user(content.clone(), &uuid, object! {});
         let prompt = script::texts(&content).join("\n");
+        rewind::message(&self.sim, self.history.asked(&uuid, &prompt));
+        self.history.user(content.clone(), &uuid, object! {});
         self.turn(&uuids, None, Some((number, prompt)));
+    }
+
+    /// Forgets what the host has taken back since the last message.
+    fn take_back(&mut self) {
+        let cut = self.sim.rewinds().cut.take();
+        if let Some(cut) = cut {
+            self.history.cut(cut);
+        }
     }
 
     /// Takes a message without answering it.
     fn note(&mut self, message: &UserMessage) {
+        self.take_back();
         let uuids: Vec<String> = message.uuid.iter().cloned().collect();
         self.lifecycle(&uuids, "started");
         self.before_turn();

@@ -7,6 +7,7 @@ use super::outcome::Outcome;
 use super::patch::structured_patch;
 use crate::json::{Json, without_surrogates};
 use crate::permissions::resolve;
+use crate::rewind;
 use crate::sim::Sim;
 use crate::{array, object};
 
@@ -124,7 +125,7 @@ pub(super) fn write(sim: &Sim, call: &Call) -> Outcome {
     let path = path_of(sim, call);
     let content = call.input.str_of("content").unwrap_or_default();
     let original = std::fs::read_to_string(&path).ok();
-    if let Err(text) = save(&path, content) {
+    if let Err(text) = save(sim, &path, content) {
         return Outcome::failure(text);
     }
     now_known(sim, &path);
@@ -165,7 +166,7 @@ pub(super) fn edit(sim: &Sim, call: &Call) -> Outcome {
         (false, true) => original.replace(&old, &new),
         (false, false) => original.replacen(&old, &new, 1),
     };
-    if let Err(text) = save(&path, &changed) {
+    if let Err(text) = save(sim, &path, &changed) {
         return Outcome::failure(text);
     }
     now_known(sim, &path);
@@ -206,7 +207,8 @@ fn snippet(text: &str, from: usize, to: usize) -> String {
     lines.map(|(number, line)| format!("{:>6}→{line}", number + 1)).collect::<Vec<_>>().join("\n")
 }
 
-fn save(path: &Path, content: &str) -> Result<(), String> {
+fn save(sim: &Sim, path: &Path, content: &str) -> Result<(), String> {
+    rewind::before_change(sim, path);
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     let written = folder.and_then(|()| std::fs::write(path, without_surrogates(content)));
     written.map_err(|error| format!("{error}: {}", path.display()))

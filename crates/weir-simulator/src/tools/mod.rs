@@ -11,7 +11,7 @@ mod files;
 mod image;
 mod notebook;
 mod outcome;
-mod patch;
+pub(crate) mod patch;
 mod search;
 pub(crate) mod shell;
 pub(crate) mod structured;

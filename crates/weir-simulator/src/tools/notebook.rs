@@ -85,6 +85,7 @@ pub(super) fn edit(sim: &Sim, agent: &Agent, call: &Call) -> Outcome {
         }
     };
     let updated = pretty(&notebook, 0);
+    crate::rewind::before_change(sim, &path);
     if let Err(error) = std::fs::write(&path, &updated) {
         return Outcome::failure(format!("{error}: {}", path.display()));
     }

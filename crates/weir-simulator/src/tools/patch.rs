@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::object;
 
 /// The hunks between two texts.
-pub(super) fn structured_patch(old: &str, new: &str) -> Json {
+pub(crate) fn structured_patch(old: &str, new: &str) -> Json {
     let diff = TextDiff::from_lines(old, new);
     let mut hunks = Vec::new();
     for group in diff.grouped_ops(3) {

@@ -46,9 +46,15 @@ fn model_and_mode_are_changed() {
 #[test]
 fn known_requests_are_answered_and_unknown_ones_are_refused() {
     let cli = Start::new(&[]).start();
-    for name in ["mcp_status", "get_context_usage", "get_usage", "list_models", "rewind_files", "stop_task"] {
+    for name in ["mcp_status", "get_context_usage", "get_usage", "list_models", "stop_task"] {
         assert_eq!(cli.request(name, subtype(name)).str_of("subtype"), Some("success"), "{name}");
     }
+    let files = cli.request("f", subtype("rewind_files").with("dry_run", true));
+    assert_eq!(
+        files.at(&["response", "error"]).and_then(Json::as_str),
+        Some("File rewinding is not enabled.")
+    );
+    assert_eq!(cli.request("g", subtype("rewind_files")).str_of("subtype"), Some("error"));
     cli.request("r", subtype("rename_session").with("title", "A title"));
     let unknown = cli.request("u", subtype("no_such_request"));
     assert_eq!(unknown.str_of("error"), Some("Unsupported control request subtype: no_such_request"));
@@ -100,4 +106,27 @@ fn requests_are_answered_while_a_turn_runs() {
     assert_eq!(cli.request("m", subtype("mcp_status")).str_of("subtype"), Some("success"));
     std::fs::write(cli.place.directory().join("go"), "").unwrap();
     cli.result(1);
+}
+
+/// The answers are those of 2.1.325.
+#[test]
+fn the_newest_message_is_taken_back_and_then_the_one_before() {
+    let uuids: Vec<String> = (1..=3).map(|number| format!("8d0e2a4c-0000-4000-8000-{number:012}")).collect();
+    let cli = Start::new(&[]).start();
+    for (place, uuid) in uuids.iter().enumerate() {
+        cli.say_as(r#"a message @@[{"text":"ok"}]"#, uuid);
+        cli.result(place + 1);
+    }
+    let back = |id: &str, uuid: &str| {
+        let answer = cli.request(id, subtype("rewind_conversation").with("target_message_uuid", uuid));
+        let word = |name: &str| answer.at(&["response", name]).and_then(Json::as_str).map(str::to_owned);
+        word("reason").or(word("prefillText")).unwrap_or_default()
+    };
+    assert_eq!(back("a", &uuids[1]), "stale_target");
+    assert!(back("b", &uuids[2]).starts_with("a message"));
+    assert_eq!(back("c", &uuids[2]), "target_not_found");
+    assert!(back("d", &uuids[1]).starts_with("a message"));
+    let invalid = cli.request("e", subtype("rewind_conversation"));
+    assert_eq!(invalid.str_of("error"), Some("rewind_conversation: target_message_uuid must be a string"));
+    cli.end();
 }
