@@ -1,9 +1,10 @@
 //! Keeps the files of a worktree under a reference of Weir's own, so that what is removed or reverted can be had back.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::entry::path_of;
+use crate::entry::{bytes_of, path_of};
 use crate::error::{GitError, failure};
 use crate::repository::{Commit, Repository};
 
@@ -146,6 +147,26 @@ impl Repository {
                 return Err(failure(self.top(), &args, &done));
             }
         }
+    }
+
+    /// Those of the files that exist and that a snapshot would not have: ignored ones, those of repositories inside this
+    /// one, and those outside the worktree.
+    ///
+    /// # Errors
+    /// If git cannot read a file or write an object.
+    pub async fn missing_in_snapshot(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
+        let tree = self.tree_now().await?;
+        let listed = self.bytes(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", &tree]).await?;
+        let known: HashSet<&[u8]> = parts(&listed).collect();
+        let is_known = |file: &Path| {
+            // The same file may be named through a link.
+            let folder = file.parent().and_then(|parent| parent.canonicalize().ok());
+            let path = folder.zip(file.file_name()).map(|(folder, name)| folder.join(name));
+            let inside = path.as_deref().and_then(|path| path.strip_prefix(self.top()).ok());
+            inside.is_some_and(|inside| known.contains(bytes_of(inside).as_slice()))
+        };
+        let exists = |file: &&PathBuf| file.symlink_metadata().is_ok();
+        Ok(files.iter().filter(exists).filter(|file| !is_known(file)).cloned().collect())
     }
 
     /// A copy of the worktree's index, so that unchanged files are not read again.

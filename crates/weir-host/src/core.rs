@@ -13,6 +13,7 @@ use weir_store::SessionId;
 
 use crate::billing::Billing;
 use crate::checkpoints::Checkpoints;
+use crate::costs::CostCache;
 use crate::error::HostError;
 use crate::host::LastReport;
 use crate::hub::Hub;
@@ -52,6 +53,8 @@ pub(crate) struct Core {
     pub(crate) cli: LastReport,
     /// Held while a session of the CLI is copied: two callers who want the same one get one copy.
     pub(crate) taking_over: Mutex<()>,
+    /// What sessions have cost, as far as it was read.
+    pub(crate) costs: CostCache,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -74,6 +77,7 @@ impl Core {
             clock: SteadyClock::start(),
             cli: LastReport::default(),
             taking_over: Mutex::default(),
+            costs: CostCache::default(),
             lock: Mutex::new(lock),
         }
     }

@@ -124,6 +124,12 @@ pub enum HostError {
     /// The answer does not fit the request.
     #[error("{0}")]
     BadAnswer(String),
+    /// A session is at work.
+    #[error("the session is at work; wait for the end of its turn and its messages, or stop it first")]
+    AtWork,
+    /// The conversation or the files cannot be taken back.
+    #[error("{0}")]
+    CannotRewind(String),
     /// There is no such tool call, or it has no output.
     #[error("the log has no output of this tool call")]
     NoSuchTool,
@@ -182,6 +188,8 @@ impl HostError {
             Self::NoSuchRequest => "request_not_found",
             Self::NoSuchTask(_) => "task_not_found",
             Self::BadAnswer(_) => "bad_answer",
+            Self::AtWork => "at_work",
+            Self::CannotRewind(_) => "cannot_rewind",
             Self::NoSuchTool => "tool_not_found",
             Self::NothingToResume => "nothing_to_resume",
             Self::TooManyViewers { .. } => "too_many_viewers",

@@ -23,6 +23,7 @@ mod checkpoints;
 mod client_calls;
 mod client_tools;
 mod core;
+mod costs;
 mod crowding;
 mod error;
 mod export;
@@ -44,12 +45,14 @@ mod metrics;
 mod options;
 mod output;
 mod pages;
+mod panels;
 mod past_messages;
 mod policy;
 mod recorder;
 mod replay;
 mod retention;
 mod review;
+mod rewind;
 mod settings;
 mod steady_clock;
 mod step;
@@ -57,6 +60,7 @@ mod summary;
 mod transcript;
 mod unasked;
 mod viewer;
+mod viewing;
 mod watch;
 mod watch_event;
 mod work;
@@ -64,6 +68,7 @@ mod worktree_setup;
 
 pub use billing::{Billing, Payment};
 pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
+pub use costs::{CostQuery, CostReport, CostRow};
 pub use error::HostError;
 pub use files::FileDiff;
 pub use host::{
@@ -81,14 +86,20 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
+pub use panels::{
+    AccountLimit, AccountUsage, ContextPart, ContextReport, ExtensionList, HookInfo, McpLogin, McpServerInfo,
+    McpServers, RemoveRule, RuleInfo, RuleList, TaskOutputTail,
+};
 pub use policy::Policy;
 pub use retention::Retention;
 pub use review::{
     CommitChanges, CommitMade, RevertChange, RevertedChange, Review, ReviewBase, ReviewFile, ReviewHunk,
     ReviewQuery, ReviewStatus, StageChanges,
 };
+pub use rewind::{Rewind, RewindOutcome, RewoundFiles};
 pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings, is_of_owner};
 pub use viewer::Bye;
+pub use viewing::{FileBytes, FileTree, FileView, FileViewKind, LineRange, TreeEntry, TreeKind};
 pub use watch::{Format, Watch, WatchQuery};
 pub use watch_event::{
     ChangesEvent, Frame, HeartbeatEvent, HelloEvent, MessagesEvent, ResumeKind, SnapshotEvent, WatchEvent,

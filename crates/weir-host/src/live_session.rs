@@ -75,6 +75,8 @@ pub(crate) struct State {
     pub(crate) is_working: bool,
     /// Number of stops in progress.
     pub(crate) stopping: usize,
+    /// Number of callers that keep messages from being handed over.
+    pub(crate) paused: usize,
     /// Who pays for turns that the agent begins by itself: the sender of the last message that was handed over.
     pub(crate) payer: Option<String>,
     /// What the next message still needs before it can be sent to the CLI.
@@ -158,6 +160,7 @@ impl LiveSession {
             trusted: None,
             is_working: false,
             stopping: 0,
+            paused: 0,
             payer: None,
             waits_for: None,
             waiting_since: None,
@@ -193,7 +196,8 @@ impl LiveSession {
     pub(crate) fn is_unused(&self) -> bool {
         let mut state = self.lock();
         state.viewers.retain(|viewer| !viewer.outlet.is_gone());
-        let is_idle = state.session.is_none() && !state.is_working && state.stopping == 0;
+        let is_idle =
+            state.session.is_none() && !state.is_working && state.stopping == 0 && state.paused == 0;
         is_idle && state.viewers.is_empty() && !state.log.messages.has_next() && !self.recorder.is_busy()
     }
 
@@ -314,5 +318,26 @@ pub(crate) struct ViewerGuard {
 impl ViewerGuard {
     pub(crate) fn new(lease: Lease) -> Self {
         Self { _lease: lease }
+    }
+}
+
+/// Keeps messages from being handed over, and the process from being released.
+#[derive(Debug)]
+pub(crate) struct Paused(Lease);
+
+impl Paused {
+    /// The caller has counted itself already.
+    pub(crate) fn new(lease: Lease) -> Self {
+        Self(lease)
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.paused = state.paused.saturating_sub(1);
+        drop(state);
+        self.0.refresh();
+        self.0.kick();
     }
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor};
 use weir_transcript::{
     Agent, AgentState, ApiError, Change, EntryBody, Failure, FailureKind, HostEvent, MessageState, Request,
-    RequestKind, RequestState, Said, Status, Turn, TurnCause, TurnState, View, Vocabularies,
+    RequestKind, RequestState, RewindPoint, Said, Status, Turn, TurnCause, TurnState, View, Vocabularies,
 };
-use weir_wire::{MessageId, TurnId};
+use weir_wire::{CliSessionId, MessageId, TurnId};
 
 use crate::frame_builder::FrameBuilder;
 use crate::info::{SessionStatus, WaitingFor};
@@ -36,8 +36,20 @@ pub(crate) struct LogState {
     failure: Option<Failure>,
     /// The session was stopped, so the outcome of its last turn is not a failure.
     is_stopped: bool,
+    /// Set if the conversation was taken back and no process has continued it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rewound: Option<Rewound>,
     /// Counts since the last [`LogState::take_tally`].
     tally: Tally,
+}
+
+/// How a conversation that was taken back goes on.
+#[derive(Debug, Serialize, Deserialize)]
+struct Rewound {
+    /// The CLI's session when it was taken back. A process that was started for it has another one.
+    session: Option<CliSessionId>,
+    /// Where a process that is started next begins; at the very beginning if there is none.
+    to: Option<RewindPoint>,
 }
 
 /// A step as [`LogState`] takes it.
@@ -122,6 +134,9 @@ impl LogState {
 
     /// Ends a step.
     pub(crate) fn end(&mut self, place: Place, view: &View, item: Option<&Item>, frames: &mut FrameBuilder) {
+        if let Some(Item::Host(HostEvent::Rewound { to, .. })) = item {
+            self.rewound = Some(Rewound { session: view.session.id.clone(), to: to.clone() });
+        }
         match item {
             Some(Item::Host(event)) => frames.host(&mut self.vocabularies, view, event, place.seq),
             Some(Item::OldMessage(message)) => {
@@ -152,6 +167,9 @@ impl LogState {
 
     /// Updates the messages, the tally and the failure after a change.
     fn notice(&mut self, view: &View, change: &Change<'_>) {
+        if self.rewound.as_ref().is_some_and(|rewound| is_continued(rewound, view, change)) {
+            self.rewound = None;
+        }
         match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
                 if let EntryBody::User(user) = &entry.body
@@ -217,6 +235,12 @@ impl LogState {
 
     pub(crate) fn newest(&self) -> u64 {
         self.newest
+    }
+
+    /// Where the next process begins, if the conversation was taken back and has not been continued since. The inner
+    /// none is the very beginning.
+    pub(crate) fn rewound(&self) -> Option<Option<&RewindPoint>> {
+        self.rewound.as_ref().map(|rewound| rewound.to.as_ref())
     }
 
     /// The cursor of the newest event in a log of this epoch.
@@ -305,6 +329,18 @@ impl LogState {
     /// Whether something is running that would be cut off if the host ended.
     pub(crate) fn is_at_work(&self, view: &View) -> bool {
         view.status.is_in_turn() || view.status == Status::Background || self.messages.is_any_in_flight()
+    }
+}
+
+/// Whether the CLI has continued a conversation that was taken back: as another session, or with an answer.
+fn is_continued(rewound: &Rewound, view: &View, change: &Change<'_>) -> bool {
+    match change {
+        Change::EntryAdded(entry) => {
+            let is_model =
+                matches!(entry.body, EntryBody::Text(_) | EntryBody::Thinking(_) | EntryBody::Tool(_));
+            entry.parent.is_none() && is_model
+        }
+        _ => view.session.id != rewound.session,
     }
 }
 

@@ -24,9 +24,9 @@ pub(crate) fn cost(state: &State) -> Option<f64> {
     Some((spent - state.kept.inherited_usd.unwrap_or(0.0)).max(0.0))
 }
 
-/// The CLI's name for the session, once it has one of its own.
+/// The CLI's name for the session, once it has one of its own, and not while it is taken back to an earlier point.
 pub(crate) fn cli_session(state: &State) -> Option<String> {
-    let id = state.view.session.id.as_ref()?;
+    let id = state.view.session.id.as_ref().filter(|_| state.log.rewound().is_none())?;
     Some(id.as_str().to_owned()).filter(|id| state.kept.fork_of.as_ref() != Some(id))
 }
 

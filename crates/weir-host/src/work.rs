@@ -11,7 +11,7 @@ use weir_session::{
     FolderTrust, LeaveOpen, Origin, Pooled, SendMode, SessionError, SessionOptions, SessionSpec, StartError,
 };
 use weir_store::{SessionId, SessionUpdate};
-use weir_transcript::{Failure, FailureKind, HostEvent};
+use weir_transcript::{Failure, FailureKind, HostEvent, RewindPoint};
 use weir_wire::{CliSessionId, MessageId};
 
 use crate::admission::Refusal;
@@ -42,7 +42,7 @@ enum Job {
 
 /// What to do next; nothing while the session is being stopped or the host is being shut down.
 fn next_job(live: &LiveSession, state: &mut State) -> Option<Job> {
-    if state.failed.is_some() || state.stopping > 0 || live.core.is_shutting_down() {
+    if state.failed.is_some() || state.stopping > 0 || state.paused > 0 || live.core.is_shutting_down() {
         return None;
     }
     let is_idle = !state.log.has_process() && !state.log.messages.is_any_in_flight();
@@ -200,20 +200,31 @@ impl Lease {
     }
 
     /// The session that talks to the CLI, created if there is none.
-    fn session(&self) -> Pooled {
+    pub(crate) fn session(&self) -> Pooled {
         let options = {
             let mut state = self.lock();
             if let Some(session) = &state.session {
                 return session.clone();
             }
-            (state.is_stale, state.needs_other_process) = (false, false);
-            if let Some(policy) = self.core.policy.get() {
-                let kept = &mut state.kept;
-                policy.narrow(&kept.origin, &mut kept.spec);
-            }
-            self.session_options(&state)
+            self.next_options(&mut state)
         };
         self.core.pool.session(self.id.as_str(), options)
+    }
+
+    /// A session that begins at this point of the conversation. The one before has ended.
+    pub(crate) fn session_at(&self, point: &RewindPoint) -> Pooled {
+        let mut options = self.next_options(&mut self.lock());
+        options.origin = origin_at(Some(point));
+        self.core.pool.session(self.id.as_str(), options)
+    }
+
+    fn next_options(&self, state: &mut State) -> SessionOptions {
+        (state.is_stale, state.needs_other_process) = (false, false);
+        if let Some(policy) = self.core.policy.get() {
+            let kept = &mut state.kept;
+            policy.narrow(&kept.origin, &mut kept.spec);
+        }
+        self.session_options(state)
     }
 
     fn session_options(&self, state: &State) -> SessionOptions {
@@ -240,6 +251,9 @@ impl Lease {
             // A recipe may name the session that it begins.
             (None, None, _) => options.origin,
         };
+        if let Some(point) = state.log.rewound() {
+            options.origin = origin_at(point);
+        }
         options.shared_fold = Some(self.recorder.fold());
         let own = kept.ask_timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
         options.limits.answer = [options.limits.answer, host.ask_timeout, own].into_iter().flatten().min();
@@ -313,6 +327,14 @@ impl Lease {
             let _ = self.recorder.recorded(vec![Item::Note(note)], SessionUpdate::default()).await;
         }
     }
+}
+
+/// Where a process begins that continues a conversation from an earlier point.
+fn origin_at(point: Option<&RewindPoint>) -> Origin {
+    point.map_or(Origin::New, |point| Origin::ForkAt {
+        session: point.session.clone(),
+        line: point.line.clone(),
+    })
 }
 
 /// Adds what sessions of this host have in common to what the recipe says.

@@ -59,7 +59,7 @@ pub use message::Message;
 pub use observer::{Observer, Step};
 pub use options::{Origin, PreviewFormat, SYSTEM_PROMPT_BOUNDARY, SessionOptions, SettingSource};
 pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
-pub use preview::{file_preview, read_text_below};
+pub use preview::{file_preview, read_bytes_below, read_text_below};
 pub use query::{Query, query};
 pub use requests::SettingsFile;
 #[cfg(feature = "mcp")]

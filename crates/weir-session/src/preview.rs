@@ -57,6 +57,28 @@ pub fn read_text_below(folder: &Path, file: &Path) -> Result<String, String> {
     read(folder, &path)
 }
 
+/// The first bytes of a file in a folder, whose path must already be resolved, and the file's size. Blocks.
+///
+/// Only a regular file is read, and only if it is inside the folder with all links resolved.
+///
+/// # Errors
+/// Why it is not read, as text for a person.
+pub fn read_bytes_below(folder: &Path, file: &Path, max: u64) -> Result<(Vec<u8>, u64), String> {
+    let path = folder.join(file).canonicalize().map_err(|error| error.to_string())?;
+    if !path.starts_with(folder) {
+        return Err("it is outside the session's folder".to_owned());
+    }
+    let file = open_below(folder, &path).map_err(|error| error.to_string())?;
+    let about = file.metadata().map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    let mut content = Vec::new();
+    file.take(max).read_to_end(&mut content).map_err(|error| error.to_string())?;
+    // The size can change during reading.
+    Ok((content, about.len()))
+}
+
 /// The path with links followed as far as it exists. `None` if a part is a dangling link or a loop.
 fn resolved(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {

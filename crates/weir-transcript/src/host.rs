@@ -128,9 +128,27 @@ pub enum HostEvent {
     /// A recording has ended, or the program that drove the process is gone. How the process ended is not
     /// known.
     RecordingEnded,
+    /// The conversation was taken back to before a message. The model no longer knows what was said since; the view
+    /// keeps it.
+    Rewound {
+        /// The first message that the model no longer knows.
+        message: MessageId,
+        /// Where a process that is started next begins; at the very beginning if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<RewindPoint>,
+    },
     /// The session continues as a copy of the original up to this point. The first total that the next process
     /// reports may include what the original spent later, which does not count for the copy.
     Branched,
+}
+
+/// A point of a conversation, as the CLI names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RewindPoint {
+    /// The CLI's session.
+    pub session: CliSessionId,
+    /// The uuid of the last line that the model knows.
+    pub line: String,
 }
 
 /// The decision about a request.

@@ -19,7 +19,7 @@ mod vocabulary;
 
 pub use code_blocks::code_blocks;
 pub use fold::{Fold, FoldOptions, Sink};
-pub use host::{HostEvent, RequestAnswer};
+pub use host::{HostEvent, RequestAnswer, RewindPoint};
 pub use proposal::{FileEffect, FilePreview, proposed_path};
 pub use reveal::{reveal, reveal_command};
 pub use summary::{Outcome, RunSummary, SummaryBuilder};

@@ -33,6 +33,9 @@ fn words(notice: &Notice) -> Option<(NoticeSeverity, String, Option<String>)> {
             let to = to.as_deref().unwrap_or("another model");
             (Warning, format!("{to} takes over"), text.clone())
         }
+        Notice::Rewound { .. } => {
+            (Info, "The conversation was taken back to an earlier message".to_owned(), None)
+        }
         Notice::Info { level, text } => {
             let severity = if level.as_deref() == Some("warning") { Warning } else { Info };
             (severity, "Claude Code".to_owned(), Some(text.clone()))

@@ -37,6 +37,7 @@ pub(super) fn text(notice: &Notice) -> Option<String> {
         }
         Notice::Compaction { .. } => "the session was summarised to make room".to_owned(),
         Notice::Reset { .. } => "the session starts over".to_owned(),
+        Notice::Rewound { .. } => "the conversation was taken back to an earlier message".to_owned(),
         Notice::ModelFallback { to, .. } => {
             format!("switched to another model: {}", to.as_deref().unwrap_or("unknown"))
         }

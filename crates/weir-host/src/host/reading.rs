@@ -4,6 +4,7 @@ use weir_store::{Hit, ReadQuery, SearchQuery, SessionId};
 use weir_wire::{MessageId, ToolUseId};
 
 use super::Host;
+use crate::costs::{CostQuery, CostReport, costs};
 use crate::error::HostError;
 use crate::export;
 use crate::files::{self, FileDiff};
@@ -11,11 +12,59 @@ use crate::message::Image;
 use crate::output;
 use crate::pages::{Export, ExportFormat, LogEvent, LogPage, TranscriptPage};
 use crate::transcript;
+use crate::viewing::{self, FileBytes, FileTree, FileView, edited_lines};
 
 /// Maximum number of entries on a page.
 const MAX_ENTRIES: usize = 1000;
 
 impl Host {
+    /// What all sessions have cost, or one, by day and model. Days without costs have no rows.
+    ///
+    /// # Errors
+    /// If the time is too long, or the logs cannot be read.
+    pub async fn costs(&self, query: CostQuery, only: Option<SessionId>) -> Result<CostReport, HostError> {
+        self.blocking(move |core| costs(core, query, only.as_ref())).await
+    }
+
+    /// A folder of the session's folder.
+    ///
+    /// # Errors
+    /// If there is no such session or folder, or it leads out.
+    pub async fn file_tree(&self, id: &SessionId, path: String) -> Result<FileTree, HostError> {
+        let folder = self.allowed_folder(&self.info(id).await?.cwd).await?;
+        self.blocking(move |_| viewing::tree(&folder, &path)).await
+    }
+
+    /// A file of the session's folder, with the lines that the agent has edited.
+    ///
+    /// # Errors
+    /// If there is no such session or file, or it leads out.
+    pub async fn file_view(&self, id: &SessionId, path: String) -> Result<FileView, HostError> {
+        let folder = self.allowed_folder(&self.info(id).await?.cwd).await?;
+        let session = id.clone();
+        self.blocking(move |core| {
+            let mut view = viewing::view(&folder, &path)?;
+            if view.text.is_some() {
+                let shown = folder.join(&view.path).canonicalize().ok();
+                let diffs = files::diff(core, &session)?;
+                let is_it = |diff: &&FileDiff| folder.join(&diff.path).canonicalize().ok() == shown;
+                view.edited =
+                    diffs.iter().find(is_it).map(|diff| edited_lines(&diff.unified)).unwrap_or_default();
+            }
+            Ok(view)
+        })
+        .await
+    }
+
+    /// A file of the session's folder as it is.
+    ///
+    /// # Errors
+    /// If there is no such session or file, it leads out, or it is too large.
+    pub async fn file_bytes(&self, id: &SessionId, path: String) -> Result<FileBytes, HostError> {
+        let folder = self.allowed_folder(&self.info(id).await?.cwd).await?;
+        self.blocking(move |_| viewing::bytes(&folder, &path)).await
+    }
+
     /// Entries of the session, newest first, before this one.
     ///
     /// # Errors

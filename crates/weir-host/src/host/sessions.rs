@@ -476,15 +476,20 @@ fn fork(
     }
     let at = now_ms();
     let view = history.view();
+    let cli_session = || view.session.id.as_ref().map(|id| id.as_str().to_owned());
     let inherited = kept(parent);
     let (append_system_prompt, output_schema) = match branch {
         Some(branch) => (branch.append_system_prompt, branch.output_schema),
         None => (inherited.spec.append_system_prompt.clone(), inherited.spec.output_schema.clone()),
     };
-    let fork_at = match end {
-        Some(end) => Some(end.line),
+    let (fork_of, fork_at) = match (end, history.log.rewound()) {
+        (Some(end), _) => (cli_session(), Some(end.line)),
+        // Taken back and not continued yet.
+        (None, Some(point)) => {
+            (point.map(|point| point.session.to_string()), point.map(|point| point.line.clone()))
+        }
         // A copy of a copy that has not begun yet begins where that one would have.
-        None => inherited.fork_at.clone().filter(|_| parent.cli_sessions.is_empty()),
+        (None, None) => (cli_session(), inherited.fork_at.clone().filter(|_| parent.cli_sessions.is_empty())),
     };
     // A copy is not the session of a chat or a loop any more.
     let origin = if is_of_owner(&inherited.origin) { "api".to_owned() } else { inherited.origin.clone() };
@@ -492,7 +497,7 @@ fn fork(
         spec: SessionSpec { append_system_prompt, output_schema, ..inherited.spec.clone() },
         origin,
         fork_at,
-        fork_of: view.session.id.as_ref().map(|id| id.as_str().to_owned()),
+        fork_of,
         inherited_usd: view.cost.usd,
         created_by: by,
         last_error: None,

@@ -38,6 +38,8 @@ mod real;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
+mod rewind;
+#[cfg(test)]
 mod talking;
 #[cfg(test)]
 mod watching;

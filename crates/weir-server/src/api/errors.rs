@@ -43,6 +43,8 @@ impl From<HostError> for Problem {
             },
             HostError::Setup(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::KeyInUse { .. }
+            | HostError::AtWork
+            | HostError::CannotRewind(_)
             | HostError::FolderInUse { .. }
             | HostError::LiveElsewhere { .. }
             | HostError::FolderChanged

@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, events, folders, health, history, keys, messages, past, reviews, sessions,
-    tokens, worktrees,
+    asks, client_tools, control, costs, events, folders, health, history, keys, messages, panels, past,
+    reviews, rewind, sessions, tokens, viewing, worktrees,
 };
 use crate::auth::Role;
 use crate::docs;
@@ -128,7 +128,7 @@ impl Group {
 }
 
 /// Who may use which route.
-fn groups() -> [Group; 8] {
+fn groups() -> [Group; 9] {
     [
         Group { time: TimeLimit::None, ..Group::new(Role::Viewer, streams()) },
         Group { is_compressed: true, ..Group::new(Role::Viewer, viewer()) },
@@ -137,6 +137,7 @@ fn groups() -> [Group; 8] {
         Group { takes_messages: true, ..Group::new(Role::Driver, send()) },
         Group::new(Role::Driver, driver()),
         Group { time: TimeLimit::None, is_compressed: true, ..Group::new(Role::Driver, git()) },
+        Group { time: TimeLimit::None, takes_messages: true, ..Group::new(Role::Driver, long()) },
         Group::new(Role::Admin, admin()),
     ]
 }
@@ -172,6 +173,9 @@ fn viewer() -> OpenApiRouter<App> {
         .routes(routes!(history::tool_output))
         .routes(routes!(history::tool_image))
         .routes(routes!(history::message_image))
+        .routes(routes!(costs::costs))
+        .routes(routes!(panels::context))
+        .routes(routes!(panels::task_tail))
 }
 
 fn stop() -> OpenApiRouter<App> {
@@ -215,6 +219,17 @@ fn driver() -> OpenApiRouter<App> {
         .routes(routes!(folders::trust, folders::distrust))
         .routes(routes!(folders::browse))
         .routes(routes!(worktrees::worktrees))
+        .routes(routes!(viewing::file_tree))
+        .routes(routes!(viewing::file_view))
+        .routes(routes!(viewing::file_raw))
+        .routes(routes!(panels::mcp_servers))
+        .routes(routes!(panels::mcp_switch))
+        .routes(routes!(panels::mcp_reconnect))
+        .routes(routes!(panels::mcp_login))
+        .routes(routes!(panels::account))
+        .routes(routes!(panels::extensions))
+        .routes(routes!(panels::rules))
+        .routes(routes!(panels::remove_rule))
 }
 
 /// Work with git takes as long as the repository is large.
@@ -228,12 +243,18 @@ fn git() -> OpenApiRouter<App> {
         .routes(routes!(reviews::commit))
 }
 
+/// Work that may start a process or read a whole log.
+fn long() -> OpenApiRouter<App> {
+    OpenApiRouter::default().routes(routes!(rewind::rewind)).routes(routes!(rewind::branch))
+}
+
 fn admin() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(health::metrics))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
         .routes(routes!(tokens::audit))
+        .routes(routes!(panels::mcp_set))
 }
 
 async fn nothing() -> Problem {

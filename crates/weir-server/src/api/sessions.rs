@@ -99,7 +99,7 @@ pub(super) fn check_mode(app: &App, mode: &str) -> Result<(), Problem> {
 }
 
 /// Refuses a name that would break out of its line in a list or on a terminal.
-fn check_name(name: Option<&str>) -> Result<(), Problem> {
+pub(super) fn check_name(name: Option<&str>) -> Result<(), Problem> {
     if name.is_some_and(|name| name.chars().any(char::is_control)) {
         return Err(Problem::unprocessable("name", "the name must be one line, without control characters"));
     }

@@ -6,6 +6,7 @@
 mod decisions;
 mod history;
 mod messages;
+mod panels;
 mod reviews;
 mod server;
 mod sessions;
@@ -14,6 +15,7 @@ mod worktrees;
 pub(crate) use decisions::*;
 pub(crate) use history::*;
 pub(crate) use messages::*;
+pub(crate) use panels::*;
 pub(crate) use reviews::*;
 pub(crate) use server::*;
 pub(crate) use sessions::*;

@@ -8,7 +8,10 @@ mod origins;
 mod pages;
 mod problems;
 mod reviews;
+mod rewind;
 mod sessions;
 mod support;
 mod tokens;
+#[cfg(unix)]
+mod viewing;
 mod worktrees;

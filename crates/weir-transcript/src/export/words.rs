@@ -153,6 +153,7 @@ pub(super) fn notice(notice: &Notice) -> String {
         ),
         Notice::Interrupted => "Interrupted".to_owned(),
         Notice::Reset { .. } => "The session starts over".to_owned(),
+        Notice::Rewound { .. } => "The conversation was taken back to an earlier message".to_owned(),
         Notice::ModelFallback { from, to, text } => text.clone().unwrap_or_else(|| {
             let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "another model".to_owned());
             format!("{} takes over from {}", name(to), name(from))

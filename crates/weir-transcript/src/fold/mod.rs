@@ -304,6 +304,7 @@ impl Fold {
                 self.stream_ended(false, sink);
                 self.ended = true;
             }
+            HostEvent::Rewound { message, to } => self.rewound(message, to.is_none(), sink),
             HostEvent::Branched => self.costs.branched(),
         }
         self.update_status(sink);

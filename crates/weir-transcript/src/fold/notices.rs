@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use weir_wire::{HookMessage, SessionWritesLostMessage, SystemMessage, Text};
+use weir_wire::{HookMessage, MessageId, SessionWritesLostMessage, SystemMessage, Text};
 
 use super::{Fold, Sink};
-use crate::view::{Change, Entry, EntryBody, HookRun, Notice};
+use crate::view::{Change, Entry, EntryBody, HookRun, Notice, Session};
 
 fn owned(text: Option<Text<'_>>) -> Option<String> {
     text.map(|text| text.to_str().into_owned())
@@ -122,6 +122,20 @@ impl Fold {
             _ => return,
         };
         self.add_notice(notice, sink);
+    }
+
+    /// The model no longer knows this message and what came after it.
+    pub(super) fn rewound(&mut self, message: &MessageId, is_first: bool, sink: &mut Sink<'_>) {
+        let is_it = |entry: &&Arc<Entry>| matches!(&entry.body, EntryBody::User(user) if user.message.as_ref() == Some(message));
+        let entry = self.view.entries.iter().rev().find(is_it).map(|entry| entry.id);
+        // A process that begins at an earlier point has a session of its own.
+        self.reset = true;
+        if is_first {
+            // Nothing is left that a process could resume.
+            let session = Session { id: None, ..self.view.session.clone() };
+            self.set_session(session, sink);
+        }
+        self.add_notice(Notice::Rewound { message: message.clone(), entry }, sink);
     }
 
     /// Merges a retry into the last entry if that is a retry too.

@@ -1,7 +1,9 @@
 //! Notices: events of the session other than messages and tool calls.
 
 use serde::{Deserialize, Serialize};
-use weir_wire::ToolUseId;
+use weir_wire::{MessageId, ToolUseId};
+
+use super::EntryId;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +48,15 @@ pub enum Notice {
     Reset {
         /// What caused the reset.
         trigger: Option<String>,
+    },
+    /// The conversation was taken back: the model no longer knows what lies between `entry` and this notice.
+    Rewound {
+        /// The first message that the model no longer knows.
+        #[cfg_attr(feature = "schema", schema(value_type = String))]
+        message: MessageId,
+        /// Its entry; absent if it was dropped from the view before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entry: Option<EntryId>,
     },
     /// Another model takes over.
     ModelFallback {

@@ -89,6 +89,16 @@ pub(crate) struct ForkSession {
     pub(crate) name: Option<String>,
 }
 
+/// Where a copy ends.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BranchSession {
+    /// The message whose answer is the last one in the copy.
+    pub(crate) message_id: String,
+    /// Display name.
+    pub(crate) name: Option<String>,
+}
+
 /// How a session of the CLI is continued.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -106,6 +116,16 @@ pub(crate) struct FileParams {
     /// Letters of the path; empty for all files.
     #[serde(default)]
     pub(crate) query: String,
+}
+
+/// What to show of a session's folder.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ViewParams {
+    /// Path relative to the session's folder; empty for that itself.
+    #[serde(default)]
+    pub(crate) path: String,
 }
 
 /// Files of a session's folder.
