@@ -43,6 +43,15 @@ pub struct SessionInfo {
     pub cost_usd: Option<f64>,
     /// What it may cost.
     pub max_cost_usd: Option<f64>,
+    /// How many calls of the model a turn may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// How many seconds a person may take to answer a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_timeout_s: Option<u32>,
+    /// How many tokens the model should use for a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_budget_tokens: Option<u32>,
     /// When it was created, in milliseconds since 1970.
     pub created_at: i64,
     /// When something happened last.
@@ -178,6 +187,9 @@ impl SessionInfo {
             queued: kept.queued,
             cost_usd: row.cost_usd,
             max_cost_usd: kept.spec.max_cost_usd,
+            max_turns: kept.spec.max_turns,
+            ask_timeout_s: kept.ask_timeout_s,
+            task_budget_tokens: kept.spec.task_budget_tokens.map(std::num::NonZeroU32::get),
             created_at: row.created_at,
             updated_at: row.updated_at,
             archived: row.archived,

@@ -62,6 +62,17 @@ struct LoggedMessage<M> {
 pub(crate) enum Note {
     /// A message is about to be given to the CLI. Whatever happens after this, it is not given again.
     HandedOver { message_id: MessageId },
+    /// A message that waits was given another text or another place in the queue.
+    MessageChanged {
+        message_id: MessageId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<u32>,
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        account: Option<String>,
+    },
     /// The host was restarted.
     Restarted {
         /// Whether a turn was running.
@@ -84,7 +95,9 @@ impl Item {
     pub(crate) fn is_essential(&self) -> bool {
         match self {
             Self::Host(_) => true,
-            Self::Note(note) => !matches!(note, Note::HandedOver { .. } | Note::Resumed { .. }),
+            Self::Note(note) => {
+                !matches!(note, Note::HandedOver { .. } | Note::Resumed { .. } | Note::MessageChanged { .. })
+            }
             Self::Line(_)
             | Self::Preview(_)
             | Self::Oversize(_)
@@ -101,6 +114,7 @@ impl Item {
             Self::Oversize(line) => line.head.len(),
             Self::Message(message) | Self::OldMessage(message) => message.size(),
             Self::Stderr(text) => text.len(),
+            Self::Note(Note::MessageChanged { text: Some(text), .. }) => text.len(),
             Self::Host(_) | Self::Note(_) => 0,
         };
         size_of::<Self>() + more
@@ -125,7 +139,13 @@ impl Item {
                     ..event(MESSAGE, json(serde_json::to_vec(&logged)))
                 }
             }
-            Self::Note(note) => event(NOTE, json(serde_json::to_vec(note))),
+            Self::Note(note) => {
+                let search_text = match note {
+                    Note::MessageChanged { text, .. } => text.clone(),
+                    _ => None,
+                };
+                NewEvent { search_text, ..event(NOTE, json(serde_json::to_vec(note))) }
+            }
             Self::Preview(_) | Self::Stderr(_) => return None,
         })
     }
@@ -191,6 +211,13 @@ mod tests {
             Item::Message(Arc::new(message.clone())),
             Item::OldMessage(Arc::new(message)),
             Item::Note(Note::HandedOver { message_id: MessageId::from("m") }),
+            Item::Note(Note::MessageChanged {
+                message_id: MessageId::from("m"),
+                text: Some("other".into()),
+                position: Some(2),
+                by: "bob".into(),
+                account: None,
+            }),
             Item::Note(Note::Restarted { turn: true }),
             Item::Note(Note::Failed { message_id: None, failure }),
         ];

@@ -72,8 +72,8 @@ pub use costs::{CostQuery, CostReport, CostRow};
 pub use error::HostError;
 pub use files::FileDiff;
 pub use host::{
-    Adoption, CliReport, CliState, FolderEntry, FolderListing, FolderReport, GitState, Host, NewWorktree,
-    PastSession, PastWork, RemovedWorktree, WorktreeInfo, revert, review,
+    Adoption, ChangeLimits, ChangeMessage, CliReport, CliState, FolderEntry, FolderListing, FolderReport,
+    GitState, Host, NewWorktree, PastSession, PastWork, RemovedWorktree, WorktreeInfo, revert, review,
 };
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};

@@ -207,6 +207,14 @@ impl LogState {
                 self.is_stopped = false;
                 self.messages.handed_over(message_id);
             }
+            Note::MessageChanged { message_id, text, position, by, account } => {
+                if let Some(text) = text {
+                    self.messages.reworded(message_id, text, by, account.as_deref());
+                }
+                if let Some(position) = position {
+                    self.messages.moved(message_id, *position);
+                }
+            }
             Note::Restarted { turn } => {
                 self.restarted = Some(*turn || self.restarted == Some(true));
                 self.messages.cut_off(&summary::restarted());

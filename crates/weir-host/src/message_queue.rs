@@ -188,6 +188,29 @@ impl MessageQueue {
         self.queued().filter(|record| !record.is_shown)
     }
 
+    /// A message that waits says something else now.
+    pub(crate) fn reworded(&mut self, id: &MessageId, text: &str, by: &str, account: Option<&str>) {
+        if let Some(record) = self.get_mut(id).filter(|record| record.waits()) {
+            let message = Arc::make_mut(&mut record.message);
+            text.clone_into(&mut message.text);
+            by.clone_into(&mut message.by);
+            message.account = account.map(str::to_owned);
+            self.revision += 1;
+        }
+    }
+
+    /// A message that waits has another place among those that do.
+    pub(crate) fn moved(&mut self, id: &MessageId, position: u32) {
+        let is_it = |record: &Record| record.message.message_id == *id && record.waits();
+        let Some(record) = self.records.iter().position(is_it).and_then(|at| self.records.remove(at)) else {
+            return;
+        };
+        let waiting = self.records.iter().enumerate().filter(|(_, record)| record.waits());
+        let place = waiting.map(|(at, _)| at).nth(position as usize).unwrap_or(self.records.len());
+        self.records.insert(place, record);
+        self.revision += 1;
+    }
+
     /// The log says that a message is being sent to the CLI.
     pub(crate) fn handed_over(&mut self, id: &MessageId) {
         if let Some(record) = self.get_mut(id) {
@@ -286,9 +309,20 @@ impl MessageQueue {
         self.get(id).is_some_and(|record| record.interrupted)
     }
 
+    /// The queued messages.
+    pub(crate) fn queued_ids(&self) -> Vec<MessageId> {
+        self.queued().map(|record| record.message.message_id.clone()).collect()
+    }
+
     /// Claims all queued messages, so that they can be cancelled.
     pub(crate) fn claim_all(&mut self) -> Vec<MessageId> {
+        self.claim_these(&self.queued_ids())
+    }
+
+    /// Claims those of these messages that are queued, so that they can be cancelled.
+    pub(crate) fn claim_these(&mut self, ids: &[MessageId]) -> Vec<MessageId> {
         let waiting = self.records.iter_mut().filter(|record| record.may_be_claimed());
+        let waiting = waiting.filter(|record| ids.contains(&record.message.message_id));
         waiting
             .map(|record| {
                 record.claimed = true;
@@ -429,6 +463,31 @@ mod tests {
         assert_eq!(next(&mut queue).as_deref(), Some("a"));
         queue.set_in_flight(&"a".into(), true);
         assert_eq!(next(&mut queue).as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_message_that_waits_can_be_moved_and_reworded() {
+        use MessageMode::Queue;
+        let mut queue = queue(&[("a", Queue), ("b", Queue), ("c", Queue), ("d", Queue)]);
+        queue.handed_over(&"a".into());
+        let waiting = |queue: &MessageQueue| -> String {
+            queue
+                .queued()
+                .filter(|record| record.waits())
+                .map(|record| record.message.text.as_str())
+                .collect()
+        };
+        let places = [("d", 0, "dbc"), ("d", 1, "bdc"), ("b", 7, "dcb"), ("b", 2, "dcb"), ("a", 0, "dcb")];
+        for (id, position, order) in places {
+            queue.moved(&id.into(), position);
+            assert_eq!(waiting(&queue), order, "{id} {position}");
+        }
+        queue.reworded(&"c".into(), "C", "bob", Some("purse"));
+        queue.reworded(&"a".into(), "A", "bob", None);
+        assert_eq!(waiting(&queue), "dCb");
+        let message = &queue.get(&"c".into()).unwrap().message;
+        assert_eq!((message.by.as_str(), message.account.as_deref()), ("bob", Some("purse")));
+        assert_eq!(queue.get(&"a".into()).unwrap().message.text, "a", "it is with the CLI");
     }
 
     #[test]

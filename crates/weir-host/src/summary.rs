@@ -101,7 +101,6 @@ pub(crate) fn info_with(state: &State, figures: Figures) -> SessionInfo {
         has_process,
         queued,
         cost_usd,
-        max_cost_usd: state.kept.spec.max_cost_usd,
         cli_session_id: cli_session(state),
         newest_seq: log.newest(),
         last_error: last_error(state, status),

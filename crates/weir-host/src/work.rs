@@ -407,12 +407,37 @@ async fn stop_session(live: &Lease, patience: Patience) {
     }
 }
 
-/// Stops a session and cancels its queued messages. When this returns, no process is left.
-pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostError> {
-    let _stopping = Stopping::begin(live);
-    stop_session(live, patience).await;
+/// Which queued messages a stop cancels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cancels {
+    /// Those that were accepted before it began. Later ones are meant for the next process.
+    Earlier,
+    /// Those that are accepted while it lasts, too: there is no next process.
+    All,
+}
+
+/// Stops a session and cancels its queued messages. When this returns, no process is left, and none is started before
+/// the returned value is dropped.
+pub(crate) async fn stop(
+    live: &Lease,
+    patience: Patience,
+    cancels: Cancels,
+) -> Result<Stopping<'_>, HostError> {
+    let stopping = Stopping::begin(live);
+    let earlier = async {
+        // What was accepted before is in the log and known now. If the log fails, nothing is sent any more.
+        let _ = live.recorder.recorded(Vec::new(), SessionUpdate::default()).await;
+        live.lock().log.messages.queued_ids()
+    };
+    let (earlier, ()) = tokio::join!(earlier, stop_session(live, patience));
     // Once the worker has ended, no message is about to be sent.
-    let waiting = live.until(|state| (!state.is_working).then(|| state.log.messages.claim_all())).await?;
+    let claim = |state: &mut State| {
+        (!state.is_working).then(|| match cancels {
+            Cancels::Earlier => state.log.messages.claim_these(&earlier),
+            Cancels::All => state.log.messages.claim_all(),
+        })
+    };
+    let waiting = live.until(claim).await?;
     if !waiting.is_empty() {
         let cancelled = |id: &MessageId| Item::Host(HostEvent::MessageCancelled { message: id.clone() });
         let cancelled = waiting.iter().map(cancelled).collect();
@@ -426,11 +451,12 @@ pub(crate) async fn stop(live: &Lease, patience: Patience) -> Result<(), HostErr
     }
     // The last output is in the view before the caller learns that the session has stopped.
     live.until(|state| (!state.log.has_process() && !state.log.messages.is_any_in_flight()).then_some(()))
-        .await
+        .await?;
+    Ok(stopping)
 }
 
-/// Held while a session is being stopped.
-struct Stopping<'a>(&'a Lease);
+/// Held while a session is being stopped: no message is sent.
+pub(crate) struct Stopping<'a>(&'a Lease);
 
 impl<'a> Stopping<'a> {
     fn begin(live: &'a Lease) -> Self {

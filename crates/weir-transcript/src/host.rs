@@ -27,6 +27,13 @@ pub enum HostEvent {
         /// Number of attached images and documents.
         images: u32,
     },
+    /// A message that waits was given another text.
+    MessageReworded {
+        /// Our id for it.
+        message: MessageId,
+        /// The new text.
+        text: String,
+    },
     /// The message that is queued next with this id is the host's own, such as the one that resumes a turn: no person
     /// wrote it.
     MessageComposed {

@@ -95,5 +95,13 @@ fn a_token_for_one_session_only_lowers_its_limit() {
     assert_eq!((limit(&guest, 0.5), limit(&guest, 0.75)), (200, 403));
     assert_eq!(limit(&served.client, 0.0), 200, "other tokens can create sessions without one");
     assert_eq!((limit(&guest, 5.0), limit(&guest, 6.0)), (200, 403));
+    let other = |what: &str, number: u32| {
+        let body = json!({what: number});
+        guest.ask("PATCH", &format!("/v1/sessions/{session}"), &[], Some(&body)).status
+    };
+    for what in ["max_turns", "ask_timeout_s", "task_budget_tokens"] {
+        let asked = [other(what, 5), other(what, 6), other(what, 0), other(what, 4)];
+        assert_eq!(asked, [200, 403, 403, 200], "{what}");
+    }
     served.stop();
 }

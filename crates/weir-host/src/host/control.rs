@@ -22,8 +22,7 @@ use crate::message_queue::Record;
 use crate::pages::ResumeReport;
 use crate::settings::{Actor, check_word};
 use crate::summary;
-use crate::work;
-use crate::work::Patience;
+use crate::work::{self, Patience};
 
 /// How long to wait for the end of a message to be recorded after the CLI has confirmed an interrupt.
 const SETTLES_WITHIN: Duration = Duration::from_secs(2);
@@ -126,7 +125,8 @@ impl Host {
         }
     }
 
-    /// Stops a session and cancels its queued messages. When this returns, no process is left.
+    /// Stops a session and cancels its queued messages. When this returns, no process is left, unless a message was
+    /// accepted meanwhile: it is for the next process, which is then started.
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be written.
@@ -146,7 +146,7 @@ impl Host {
         let live = self.live(id).await?;
         let by = by.name.clone();
         self.to_the_end(async move {
-            work::stop(&live, patience).await?;
+            let _stopping = work::stop(&live, patience, work::Cancels::Earlier).await?;
             let note = Note::Control { action: STOP.to_owned(), by };
             live.recorder.recorded(vec![Item::Note(note)], SessionUpdate::default()).await.map(drop)
         })

@@ -25,9 +25,9 @@ use crate::labels::labels;
 use crate::load::{Source, walk};
 use crate::pages::{Created, ListSessions, SessionPage};
 use crate::retention::Retention;
-use crate::settings::{Actor, Branch, KeptSettings, NewSession, check_max_cost, is_of_owner};
+use crate::settings::{Actor, Branch, KeptSettings, NewSession, is_of_owner};
 use crate::viewer::Bye;
-use crate::work;
+use crate::work::{self, Cancels, Patience};
 
 /// Maximum number of sessions on a page.
 const MAX_LISTED: usize = 500;
@@ -267,39 +267,6 @@ impl Host {
         Ok(SessionInfo::clone(&live.info()))
     }
 
-    /// Sets what a session may cost, or removes the limit. It applies from the next turn on, also to what the CLI itself
-    /// counts: its process is replaced as soon as nothing runs in it.
-    ///
-    /// # Errors
-    /// If there is no such session, or the limit is not above zero.
-    pub async fn set_max_cost(&self, id: &SessionId, limit: Option<f64>) -> Result<SessionInfo, HostError> {
-        check_max_cost(limit)?;
-        let live = self.live(id).await?;
-        let kept = {
-            let state = live.lock();
-            let is_other = state.kept.spec.max_cost_usd != limit;
-            // Another process would know nothing of what was said.
-            if is_other && state.kept.spec.no_session_persistence && !state.view.turns.is_empty() {
-                return Err(HostError::NotKept);
-            }
-            let mut kept = state.kept.clone();
-            kept.spec.max_cost_usd = limit;
-            kept
-        };
-        let settings = serde_json::to_value(&kept).unwrap_or_default();
-        let update = SessionUpdate { settings: Some(settings), ..SessionUpdate::default() };
-        live.recorder.recorded(Vec::new(), update).await?;
-        {
-            // What was changed in between is written once more, with this.
-            let mut state = live.lock();
-            state.needs_other_process |= state.kept.spec.max_cost_usd != limit;
-            state.kept.spec.max_cost_usd = limit;
-        }
-        live.refresh();
-        live.kick();
-        Ok(SessionInfo::clone(&live.info()))
-    }
-
     /// Changes facts about a session, in the store and in memory.
     pub(super) async fn change(
         &self,
@@ -330,7 +297,8 @@ impl Host {
     /// Stops a session if it is at work.
     async fn stop_quietly(&self, id: &SessionId) -> Result<(), HostError> {
         let Some(live) = self.core.present(id) else { return Ok(()) };
-        self.to_the_end(async move { work::stop(&live, work::Patience::Usual).await }).await
+        let stopped = async move { work::stop(&live, Patience::Usual, Cancels::All).await.map(drop) };
+        self.to_the_end(stopped).await
     }
 
     /// Ends the process of a session and deletes it with its log.
@@ -343,7 +311,7 @@ impl Host {
             let live = core.present(&id);
             if let Some(live) = &live {
                 // It is deleted even if its log has failed.
-                let _ = work::stop(live, work::Patience::Usual).await;
+                let _stopping = work::stop(live, Patience::Usual, Cancels::All).await;
                 live.lock().failed = Some(HostError::NotFound(id.clone()));
                 live.say_bye(Bye::Deleted);
                 live.changed();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{
-    AllEvent, Branch, CliState, Host, HostError, ListSessions, MessageState, NewMessage, NewSession,
-    SessionId, SessionInfo, SessionStatus,
+    AllEvent, Branch, ChangeLimits, CliState, Host, HostError, ListSessions, MessageState, NewMessage,
+    NewSession, SessionId, SessionInfo, SessionStatus,
 };
 use weir_session::{SessionOptions, SessionSpec};
 use weir_transcript::{EntryBody, Notice, Status, TurnState};
@@ -145,20 +145,21 @@ async fn the_limit_of_cost_can_be_raised_lowered_and_removed() {
     let id = place.session(&host).await;
     ask(&host, &id, says("one")).await;
     let spent = status(&host, &id, SessionStatus::Idle).await.cost_usd.unwrap();
-    for wrong in [0.0, -1.0, f64::NAN] {
-        assert!(matches!(host.set_max_cost(&id, Some(wrong)).await, Err(HostError::Invalid(_))), "{wrong}");
+    let cost = |cost| ChangeLimits { max_cost_usd: Some(cost), ..ChangeLimits::default() };
+    for wrong in [-1.0, f64::NAN] {
+        assert!(matches!(host.set_limits(&id, cost(wrong)).await, Err(HostError::Invalid(_))), "{wrong}");
     }
-    let info = host.set_max_cost(&id, Some(spent / 2.0)).await.unwrap();
+    let info = host.set_limits(&id, cost(spent / 2.0)).await.unwrap();
     assert_eq!(info.max_cost_usd, Some(spent / 2.0));
     let refused = host.send(&id, NewMessage::text(says("two")), &me()).await;
     assert!(matches!(refused, Err(HostError::BudgetExhausted { .. })), "{refused:?}");
-    host.set_max_cost(&id, Some(spent * 10.0)).await.unwrap();
+    host.set_limits(&id, cost(spent * 10.0)).await.unwrap();
     assert_eq!(ask(&host, &id, says("two")).await, "two");
     soon(host.shut_down(Duration::ZERO)).await;
     drop(host);
     let host = place.host().await;
     assert_eq!(host.info(&id).await.unwrap().max_cost_usd, Some(spent * 10.0), "it survives a restart");
-    assert_eq!(host.set_max_cost(&id, None).await.unwrap().max_cost_usd, None);
+    assert_eq!(host.set_limits(&id, cost(0.0)).await.unwrap().max_cost_usd, None);
     assert_eq!(ask(&host, &id, says("three")).await, "three");
     soon(host.shut_down(Duration::ZERO)).await;
 }

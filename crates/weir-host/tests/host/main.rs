@@ -7,6 +7,7 @@ mod asking;
 mod brake;
 #[cfg(test)]
 mod broken_log;
+mod changing;
 #[cfg(test)]
 mod client_tools;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use weir_wire::TaskId;
 use super::answer::{self, Answer};
 use super::errors::session_id;
 use super::sessions::{check_mode, may_begin};
-use super::types::{Interrupted, SetModel, SetPermissionMode, Stopped, StoppedTask};
+use super::types::{Interrupted, SetEffort, SetModel, SetPermissionMode, Stopped, StoppedTask};
 use crate::auth::Principal;
 use crate::extract::{Json, Path};
 use crate::problem::Problem;
@@ -78,6 +78,18 @@ pub(crate) async fn set_model(
     Json(body): Json<SetModel>,
 ) -> Answer<SessionInfo> {
     answer::ok(app.host().set_model(&session_id(&id)?, body.model, &who.actor()).await?)
+}
+
+/// Changes how thoroughly the model works, from the next turn on.
+#[utoipa::path(put, path = "/v1/sessions/{id}/effort", tag = "control", params(("id" = String, Path, description = "The session.")),
+    request_body = SetEffort, responses((status = 200, description = "The session.", body = SessionInfo)))]
+pub(crate) async fn set_effort(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path(id): Path<String>,
+    Json(body): Json<SetEffort>,
+) -> Answer<SessionInfo> {
+    answer::ok(app.host().set_effort(&session_id(&id)?, body.effort, &who.actor()).await?)
 }
 
 /// Changes the permission mode from now on.

@@ -4,7 +4,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use weir_host::{Accepted, Format, MessageState, NewMessage, SessionId, WatchQuery};
+use weir_host::{
+    Accepted, ChangeMessage, Format, MessageInfo, MessageState, NewMessage, SessionId, WatchQuery,
+};
 use weir_wire::MessageId;
 
 use super::answer::{self, Answer};
@@ -14,7 +16,7 @@ use super::message_stream::MessageStream;
 use super::sessions::may_begin;
 use super::sse::Holder;
 use super::types::{
-    CancelledMessage, FileList, FileParams, MessageEventFormat, MessageList, MessageParams,
+    CancelledMessage, ChangeQueued, FileList, FileParams, MessageEventFormat, MessageList, MessageParams,
     MessageStreamParams, SendMessage,
 };
 use crate::auth::Principal;
@@ -162,6 +164,25 @@ fn state_named(word: &str) -> Result<MessageState, Problem> {
         let words = all.map(MessageState::as_str).join(", ");
         Problem::bad_request("state", format!("state must be one of {words}"))
     })
+}
+
+/// Changes the text of a message that was not sent to the CLI yet, or its place in the queue.
+#[utoipa::path(patch, path = "/v1/sessions/{id}/messages/{message_id}", tag = "messages",
+    params(("id" = String, Path, description = "The session."), ("message_id" = String, Path, description = "The message.")),
+    request_body = ChangeQueued, responses(
+        (status = 200, description = "The message.", body = MessageInfo),
+        (status = 409, description = "The message was already sent to the CLI.", body = Details, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn change_message(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path((id, message)): Path<(String, String)>,
+    Json(body): Json<ChangeQueued>,
+) -> Answer<MessageInfo> {
+    may_begin(&app, &who)?;
+    let change = ChangeMessage { text: body.text, position: body.position };
+    let message = MessageId::from(message.as_str());
+    answer::ok(app.host().change_message(&session_id(&id)?, &message, change, &who.actor()).await?)
 }
 
 /// Cancels a message that was not sent to the CLI yet.

@@ -195,6 +195,7 @@ fn approver() -> OpenApiRouter<App> {
 fn send() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(messages::send))
+        .routes(routes!(messages::change_message))
         .routes(routes!(keys::send))
         .routes(routes!(client_tools::give))
 }
@@ -208,6 +209,7 @@ fn driver() -> OpenApiRouter<App> {
         .routes(routes!(messages::files))
         .routes(routes!(control::resume))
         .routes(routes!(control::set_model))
+        .routes(routes!(control::set_effort))
         .routes(routes!(control::set_permission_mode))
         .routes(routes!(client_tools::offer))
         .routes(routes!(client_tools::list))

@@ -4,7 +4,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{Created, ListSessions, NewSession, SessionInfo, SessionPage, SessionSpec, SessionStatus};
+use weir_host::{
+    ChangeLimits, Created, ListSessions, NewSession, SessionInfo, SessionPage, SessionSpec, SessionStatus,
+};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
@@ -148,7 +150,7 @@ pub(crate) async fn show(State(app): State<App>, Path(id): Path<String>) -> Answ
     answer::ok(app.host().info(&session_id(&id)?).await?)
 }
 
-/// Renames, archives, unarchives or pins a session, or changes its cost limit, which a token for one session can only lower.
+/// Renames, archives, unarchives or pins a session, or changes its limits, which a token for one session can only lower.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
     request_body = ChangeSession, responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn change(
@@ -159,15 +161,13 @@ pub(crate) async fn change(
 ) -> Answer<SessionInfo> {
     let id = session_id(&id)?;
     check_name(body.name.as_deref())?;
-    if let Some(limit) = body.max_cost_usd
+    let limits = body.limits();
+    if let Some(limits) = limits
         && who.session.is_some()
+        && raises(&limits, &app.host().info(&id).await?)
     {
-        let now = app.host().info(&id).await?.max_cost_usd;
-        if now.is_some_and(|now| limit == 0.0 || limit > now) {
-            let detail =
-                "a token for one session cannot raise what the session may cost; ask for another token";
-            return Err(Problem::forbidden("one_session", detail));
-        }
+        let detail = "a token for one session cannot raise the session's limits; ask for another token";
+        return Err(Problem::forbidden("one_session", detail));
     }
     let mut info = None;
     if let Some(name) = body.name {
@@ -177,8 +177,8 @@ pub(crate) async fn change(
     if let Some(pinned) = body.pinned {
         info = Some(app.host().pin(&id, pinned).await?);
     }
-    if let Some(limit) = body.max_cost_usd {
-        info = Some(app.host().set_max_cost(&id, Some(limit).filter(|limit| *limit != 0.0)).await?);
+    if let Some(limits) = limits {
+        info = Some(app.host().set_limits(&id, limits).await?);
     }
     if let Some(archived) = body.archived {
         info = Some(app.host().archive(&id, archived).await?);
@@ -187,6 +187,17 @@ pub(crate) async fn change(
         Some(info) => answer::ok(info),
         None => answer::ok(app.host().info(&id).await?),
     }
+}
+
+/// Whether a limit would be raised or removed.
+fn raises(limits: &ChangeLimits, now: &SessionInfo) -> bool {
+    fn is_more<T: PartialOrd + Default>(wanted: Option<T>, now: Option<T>) -> bool {
+        wanted.zip(now).is_some_and(|(wanted, now)| wanted == T::default() || wanted > now)
+    }
+    is_more(limits.max_cost_usd, now.max_cost_usd)
+        || is_more(limits.max_turns, now.max_turns)
+        || is_more(limits.ask_timeout_s, now.ask_timeout_s)
+        || is_more(limits.task_budget_tokens, now.task_budget_tokens)
 }
 
 /// Stops a session's process and deletes the session with its log. Its share links stop working too.

@@ -72,6 +72,8 @@ async fn lists_are_not_objects() {
         ("POST", session("share"), json!([60])),
         ("PUT", session("model"), json!(["opus"])),
         ("PUT", session("permission-mode"), json!(["plan"])),
+        ("PUT", session("effort"), json!(["low"])),
+        ("PATCH", session("messages/x"), json!(["text"])),
         ("POST", session("permissions/x"), json!(["allow"])),
         ("POST", session("questions/x"), json!([{}])),
         ("POST", "/v1/tokens".to_owned(), json!(["mallory", "admin", null, null, null, null])),

@@ -45,6 +45,12 @@ async fn created_listed_changed_deleted() {
         let changed = place.ask(Role::Driver, "PATCH", &path, Some(&json!({"max_cost_usd": limit}))).await;
         assert_eq!(changed.json()["max_cost_usd"], becomes);
     }
+    for limit in ["max_turns", "ask_timeout_s", "task_budget_tokens"] {
+        for (number, becomes) in [(7, json!(7)), (0, Value::Null)] {
+            let changed = place.ask(Role::Driver, "PATCH", &path, Some(&json!({limit: number}))).await.json();
+            assert_eq!(changed[limit], becomes, "{limit}");
+        }
+    }
     let wrong = place.ask(Role::Driver, "PATCH", &path, Some(&json!({"max_cost_usd": -1}))).await;
     assert_eq!(wrong.status, 422, "{}", wrong.text());
     place.ask(Role::Driver, "PATCH", &path, Some(&json!({"archived": true}))).await;

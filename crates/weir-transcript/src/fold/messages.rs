@@ -91,6 +91,15 @@ impl Fold {
         }
     }
 
+    pub(super) fn message_reworded(&mut self, id: &MessageId, text: &str, sink: &mut Sink<'_>) {
+        let Some(mut entry) = self.message_entry(id).cloned() else { return };
+        match &mut entry.body {
+            EntryBody::User(user) if user.delivery == MessageState::Queued => text.clone_into(&mut user.text),
+            _ => return,
+        }
+        self.replace_message_entry(id, entry, sink);
+    }
+
     pub(super) fn message_composed(&mut self, id: &MessageId) {
         if self.messages.composed.len() >= MAX_MESSAGES {
             self.messages.composed.remove(0);

@@ -267,6 +267,7 @@ impl Fold {
             HostEvent::MessageQueued { message, text, images } => {
                 self.message_queued(message, text, *images, sink);
             }
+            HostEvent::MessageReworded { message, text } => self.message_reworded(message, text, sink),
             HostEvent::MessageComposed { message } => self.message_composed(message),
             HostEvent::MessageSent { message } => self.message_sent(message, sink),
             HostEvent::MessageCancelled { message } => self.message_cancelled(message, sink),

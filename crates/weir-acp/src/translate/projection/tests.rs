@@ -32,6 +32,9 @@ fn info() -> SessionInfo {
         parent: None,
         cli_session_id: None,
         origin: String::new(),
+        max_turns: None,
+        ask_timeout_s: None,
+        task_budget_tokens: None,
         newest_seq: 0,
         last_error: None,
     }

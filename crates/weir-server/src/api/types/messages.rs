@@ -31,6 +31,16 @@ pub(crate) struct SendMessage {
     pub(crate) mode: MessageMode,
 }
 
+/// Changes to a message that waits. What is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChangeQueued {
+    /// Another text, which is inert too. Its author then pays for the message.
+    pub(crate) text: Option<String>,
+    /// Its place in the queue: 0 for the next one; last if there are fewer.
+    pub(crate) position: Option<u32>,
+}
+
 /// Calls of client tools that wait for an answer.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ToolCallList {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{ClientTools, NewWorktree, SessionSpec};
+use weir_host::{ChangeLimits, ClientTools, Effort, NewWorktree, SessionSpec};
 
 use crate::extract::part;
 use crate::problem::Problem;
@@ -79,6 +79,26 @@ pub(crate) struct ChangeSession {
     /// What the session may cost in dollars, from the next turn on; 0 for no limit.
     #[schema(minimum = 0)]
     pub(crate) max_cost_usd: Option<f64>,
+    /// How many calls of the model a turn may take, from the next turn on; 0 for no limit.
+    pub(crate) max_turns: Option<u32>,
+    /// How many seconds a person may take to answer a request before it is denied, from the next turn on; 0 for no limit
+    /// other than the server's.
+    pub(crate) ask_timeout_s: Option<u32>,
+    /// How many tokens the model should use for a task, from the next turn on; 0 for no budget.
+    pub(crate) task_budget_tokens: Option<u32>,
+}
+
+impl ChangeSession {
+    /// The limits in it, if any.
+    pub(crate) fn limits(&self) -> Option<ChangeLimits> {
+        let limits = ChangeLimits {
+            max_cost_usd: self.max_cost_usd,
+            max_turns: self.max_turns,
+            ask_timeout_s: self.ask_timeout_s,
+            task_budget_tokens: self.task_budget_tokens,
+        };
+        (limits != ChangeLimits::default()).then_some(limits)
+    }
 }
 
 /// How the copy differs.
@@ -188,6 +208,14 @@ pub(crate) struct SetModel {
 pub(crate) struct SetPermissionMode {
     /// One of `permission_modes` of `/v1/me`.
     pub(crate) mode: String,
+}
+
+/// Another effort.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetEffort {
+    /// How thoroughly the model works; null for the CLI's default.
+    pub(crate) effort: Option<Effort>,
 }
 
 /// Options of a share link.
