@@ -2,7 +2,17 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { defineConfig } from "vitest/config";
 
 // The files that take longest, so that the last one does not run alone.
-const FIRST = ["looks-wide", "looks-phone", "standing", "cards", "control", "presses", "real"];
+const FIRST = [
+  "looks-wide-work",
+  "looks-wide-around",
+  "looks-phone-work",
+  "looks-phone-around",
+  "control",
+  "standing",
+  "cards",
+  "presses",
+  "real",
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

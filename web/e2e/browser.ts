@@ -42,7 +42,8 @@ export class Visitors {
 
   /** Opens a URL as a first-time visitor. */
   async visit(server: WeirServer, address: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.#browser.newContext({ viewport: DESKTOP, ...options });
+    // Tests play with the network, which a service worker would be in the way of.
+    const context = await this.#browser.newContext({ viewport: DESKTOP, serviceWorkers: "block", ...options });
     this.#contexts.push(context);
     const page = await context.newPage();
     page.setDefaultTimeout(Number(process.env["WEIR_PATIENCE"] ?? 30_000));
@@ -125,25 +126,35 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(artefacts, `${name}.png`) });
 }
 
+/** The rules that can only be broken anew when nothing but the colours has changed. */
+const COLOURS = ["color-contrast", "link-in-text-block"];
+
 /** Accessibility violations that axe finds on the current page. */
-export async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    // Colours and menus in transition would give random results.
-    const passing = document
-      .getAnimations()
-      .filter((animation) => animation.effect?.getTiming().iterations !== Infinity);
-    await Promise.allSettled(passing.map((animation) => animation.finished));
-    const { axe } = window as unknown as {
-      axe: {
-        run(): Promise<{ violations: { id: string; nodes: { target: unknown; failureSummary: string }[] }[] }>;
+export async function violations(page: Page, changed: "all" | "colours" = "all"): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  return page.evaluate(
+    async (rules) => {
+      // Colours and menus in transition would give random results.
+      const passing = document
+        .getAnimations()
+        .filter((animation) => animation.effect?.getTiming().iterations !== Infinity);
+      await Promise.allSettled(passing.map((animation) => animation.finished));
+      const { axe } = window as unknown as {
+        axe: {
+          run(
+            options: object,
+          ): Promise<{ violations: { id: string; nodes: { target: unknown; failureSummary: string }[] }[] }>;
+        };
       };
-    };
-    const result = await axe.run();
-    return result.violations.flatMap(({ id, nodes }) =>
-      nodes.map((node) => `${id} at ${String(node.target)}: ${node.failureSummary}`),
-    );
-  });
+      // Only violations are described, and nothing is fetched a second time.
+      const only = rules === null ? {} : { runOnly: { type: "rule", values: rules } };
+      const result = await axe.run({ resultTypes: ["violations"], preload: false, ...only });
+      return result.violations.flatMap(({ id, nodes }) =>
+        nodes.map((node) => `${id} at ${String(node.target)}: ${node.failureSummary}`),
+      );
+    },
+    changed === "all" ? null : COLOURS,
+  );
 }
 
 export function composer(page: Page) {

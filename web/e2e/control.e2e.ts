@@ -2,11 +2,12 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { card, composer, conversation, linkTo, ready, said, screenshot, send, violations } from "./browser.ts";
+import { card, composer, conversation, linkTo, PHONE, ready, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
+const phone = { viewport: PHONE, hasTouch: true, isMobile: true };
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
 const slow = script({ text: words(600), wdelay: 0.05 });
 
@@ -117,6 +118,109 @@ describe("a running turn", () => {
     );
     expect(messages.messages.find((message) => message.text === "Never mind this one")?.state).toBe("cancelled");
   });
+
+  it("lets what waits be changed and sent in another order, with the keyboard too", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, slow);
+    await said(page, "word5").first().waitFor();
+    for (const text of ["First", "Second", "Third"]) await send(page, `${text} ${script({ text: `To the ${text}.` })}`);
+    const waiting = page.getByRole("list", { name: "Queued messages" });
+    const order = async () => (await waiting.getByRole("listitem").allInnerTexts()).map((row) => row.split(" ")[0]);
+    await until("all wait", async () => (await order()).length === 3);
+    await waiting.getByRole("button", { name: /^Move up: Third/ }).press("Enter");
+    await until("it has moved", async () => (await order()).join() === "First,Third,Second");
+    // The focus moves along, so that it can be pressed again.
+    await until("the focus is on it", async () =>
+      waiting.getByRole("button", { name: /^Move up: Third/ }).evaluate((button) => button === document.activeElement),
+    );
+    await page.keyboard.press("Enter");
+    await until("it is the next one", async () => (await order()).join() === "Third,First,Second");
+    expect(await waiting.getByRole("button", { name: /^Move up: Third/ }).count()).toBe(0);
+    // Escape changes nothing, Enter does.
+    await waiting.getByRole("button", { name: /^Edit: First/ }).click();
+    const field = waiting.getByRole("textbox", { name: "Queued message" });
+    await field.fill("Never");
+    await field.press("Escape");
+    await field.waitFor({ state: "detached" });
+    expect(await order()).toEqual(["Third", "First", "Second"]);
+    await waiting.getByRole("button", { name: /^Edit: First/ }).click();
+    await field.fill(`Changed ${script({ text: "To the changed one." })}`);
+    expect(await violations(page)).toEqual([]);
+    await field.press("Enter");
+    await until("it is changed", async () => (await order()).join() === "Third,Changed,Second");
+    await waiting.getByRole("button", { name: /^Edit: Second/ }).click();
+    await waiting.getByRole("button", { name: "Cancel", exact: true }).click();
+    await waiting.getByRole("button", { name: /^Edit: Second/ }).click();
+    await field.fill("Being typed while it is sent");
+    // What was typed into a message that is sent meanwhile comes back.
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await said(page, "To the changed one.").waitFor();
+    await page.getByText("That message was sent meanwhile.").waitFor();
+    expect(await composer(page).inputValue()).toBe("Being typed while it is sent");
+    await said(page, "To the Second.").waitFor();
+    const replies = await conversation(page).locator(".said").allInnerTexts();
+    expect(replies.slice(-3).map((text) => text.trim())).toEqual([
+      "To the Third.",
+      "To the changed one.",
+      "To the Second.",
+    ]);
+  });
+
+  it("gives a cancelled message back", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id), phone);
+    await composer(page).fill(slow);
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await said(page, "word5").first().waitFor();
+    await server.say(id, "What was meant for later");
+    await page.getByRole("button", { name: /^Cancel: What was meant/ }).click();
+    await conversation(page).getByText("Write again").click();
+    expect(await composer(page).inputValue()).toBe("What was meant for later");
+  });
+});
+
+describe("the composer", () => {
+  it("calls back earlier messages, finds commands and sets the effort", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    const [one, two] = [script({ text: "One." }), script({ text: "Two." })];
+    await send(page, one);
+    await said(page, "One.").waitFor();
+    await send(page, two);
+    await said(page, "Two.").waitFor();
+    const field = composer(page);
+    await field.press("ArrowUp");
+    expect(await field.inputValue()).toBe(two);
+    await field.press("ArrowUp");
+    expect(await field.inputValue()).toBe(one);
+    await field.press("ArrowUp");
+    expect(await field.inputValue()).toBe(one);
+    await field.press("ArrowDown");
+    await field.press("ArrowDown");
+    expect(await field.inputValue()).toBe("");
+    // In a text of one's own the arrows stay arrows.
+    await field.fill("mine");
+    await field.press("ArrowUp");
+    expect(await field.inputValue()).toBe("mine");
+    await field.fill("/ctx");
+    const commands = page.getByRole("listbox", { name: "Slash commands" });
+    await commands.getByRole("option", { name: /\/context.*fills the context/ }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await field.press("Enter");
+    expect(await field.inputValue()).toBe("/context ");
+    await field.fill("");
+    await page.getByRole("button", { name: /^Effort/ }).click();
+    await page.getByRole("menuitemradio", { name: /^High/ }).click();
+    await page.getByRole("button", { name: "Effort: High" }).waitFor();
+    expect((await server.info(id)).effort).toBe("high");
+    await page.getByRole("button", { name: "Effort: High" }).click();
+    await page.getByRole("menuitemradio", { name: /^Default effort/ }).click();
+    await until("it is the default", async () => (await server.info(id)).effort == null);
+  });
 });
 
 describe("a call that never ran", () => {
@@ -198,23 +302,57 @@ describe("a session", () => {
     const refused = page.getByRole("list", { name: "Queued messages" });
     await refused.getByText(/Not sent: .*which is its limit/).waitFor();
     await page.getByRole("button", { name: "This session" }).click();
-    await page.getByRole("menuitem", { name: "Cost limit…" }).click();
-    const dialog = page.getByRole("dialog", { name: "Cost limit" });
-    expect(await dialog.getByRole("spinbutton").inputValue()).toBe("0.0001");
-    await dialog.getByRole("spinbutton").fill("2");
+    await page.getByRole("menuitem", { name: "Limits…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Limits" });
+    const dollars = dialog.getByLabel("Dollars for the whole session");
+    expect(await dollars.inputValue()).toBe("0.0001");
+    await dollars.fill("2");
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The limit is $2.00.").waitFor();
+    await page.getByText("The new limits apply from the next turn on.").waitFor();
     await refused.getByRole("button", { name: "Try again" }).click();
     await said(page, "Two.").waitFor();
-    // It can also be removed, from the usage.
+    // It can also be removed, from the usage, and others can be set.
     await page.getByRole("button", { name: "Details", exact: true }).click();
     await page.getByRole("tab", { name: "Usage" }).click();
-    await page.getByRole("button", { name: "Change the limit…" }).click();
-    await dialog.getByRole("spinbutton").fill("");
+    await page.getByRole("tabpanel").getByText("Limits: $2.00.").waitFor();
+    await page.getByRole("button", { name: "Limits…" }).click();
+    await dollars.fill("");
+    await dialog.getByLabel("Calls of the model in a turn").fill("40");
+    await dialog.getByLabel("Minutes to answer a request").fill("1.5");
+    await dialog.getByLabel("Tokens for a task").fill("50000");
+    // What was typed survives a closed dialog.
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Limits…" }).click();
+    expect(await dialog.getByLabel("Calls of the model in a turn").inputValue()).toBe("40");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("button", { name: "Set a limit…" }).waitFor();
-    expect((await server.info(id)).max_cost_usd).toBe(null);
+    await page.getByRole("tabpanel").getByText("Limits: 40 calls in a turn").waitFor();
+    const info = await server.info(id);
+    expect([info.max_cost_usd, info.max_turns, info.ask_timeout_s, info.task_budget_tokens]).toEqual([
+      null,
+      40,
+      90,
+      50_000,
+    ]);
+    // Cancel changes nothing.
+    await page.getByRole("button", { name: "Limits…" }).click();
+    await dialog.getByLabel("Tokens for a task").fill("1");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await server.info(id)).task_budget_tokens).toBe(50_000);
+  });
+
+  it("sends a message that was written during a stop to the next process", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "one two", wdelay: 60, misbehave: ["ignore_interrupt", "ignore_eof"] }));
+    await said(page, "one").waitFor();
+    await endProcess(page);
+    await until("it is being stopped", async () => (await server.info(id)).status === "stopping");
+    await send(page, script({ text: "Said afterwards." }));
+    await said(page, "Said afterwards.").waitFor();
   });
 
   it("says what went wrong and what to do about it", async () => {

@@ -5,20 +5,34 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { violations } from "./browser.ts";
 import { stage } from "./setup.ts";
-import { show, STATES } from "./states.ts";
+import { become, nameOf, screenOf, show, type State } from "./states.ts";
 
-export function looksRight(screens: readonly BrowserContextOptions[]): void {
+const isLong = process.env["WEIR_LONG_TESTS"] === "1";
+
+/** On a wide screen. A short run tries one scheme here and the other one on the phone. */
+export const WIDE = isLong
+  ? [screenOf(1440, "dark"), screenOf(1440, "light"), screenOf(1024, "light")]
+  : [screenOf(1440, "light")];
+export const ON_A_PHONE = isLong ? [screenOf(390, "dark"), screenOf(390, "light")] : [screenOf(390, "dark")];
+
+/** Builds each state once, on the first screen, and turns that into the others. */
+export function looksRight(states: readonly State[], screens: readonly BrowserContextOptions[]): void {
   const { serve, open } = stage();
-  for (const options of screens)
-    for (const state of STATES) {
-      it(`${state.name}, ${options.colorScheme}`, async () => {
-        const page = await show(state, serve, open(), options);
-        expect(await violations(page)).toEqual([]);
-        expect(await tooWide(page), "parts that are wider than their place").toEqual([]);
-        expect(await page.evaluate(() => document.documentElement.scrollTop), "the page itself is scrolled").toBe(0);
-        expect(await outOfSight(page), "parts of the card that are out of sight").toEqual([]);
-      });
-    }
+  for (const state of states)
+    it(state.name, async () => {
+      const page = await show(state, serve, open(), screens[0]!);
+      let before: BrowserContextOptions | null = null;
+      for (const screen of screens) {
+        await become(page, screen);
+        const changed = before?.viewport?.width === screen.viewport?.width ? "colours" : "all";
+        before = screen;
+        const on = `, ${nameOf(screen)}`;
+        expect(await violations(page, changed), `violations${on}`).toEqual([]);
+        expect(await tooWide(page), `parts that are wider than their place${on}`).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollTop), `the page is scrolled${on}`).toBe(0);
+        expect(await outOfSight(page), `parts of the card that are out of sight${on}`).toEqual([]);
+      }
+    });
 }
 
 /** What has to be scrolled sideways, apart from code, which may be. */

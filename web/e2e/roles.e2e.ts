@@ -240,7 +240,7 @@ describe("an approver, who has no composer", () => {
     expect((await server.info(id)).has_process).toBe(true);
     await page.getByRole("button", { name: "This session" }).click();
     const items = await page.getByRole("menuitem").allInnerTexts();
-    expect(items.some((item) => /Rename|Delete|Cost limit|Share/.test(item))).toBe(false);
+    expect(items.some((item) => /Rename|Delete|Limits|Share/.test(item))).toBe(false);
     await page.getByRole("menuitem", { name: /^End the process/ }).click();
     await until("no process is left", async () => !(await server.info(id)).has_process);
   });

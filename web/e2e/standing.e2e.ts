@@ -329,7 +329,16 @@ describe("the browser", () => {
     await page.getByTitle("Link to the server: connected").waitFor();
     await page.context().setOffline(true);
     await page.getByText("You are offline. What you write is kept and sent later.").waitFor();
-    await page.getByTitle("Link to the server: offline").waitFor();
+    await page.getByTitle("Link to the server: offline").waitFor({ state: "attached" });
+    await send(page, "Later");
+    await page.getByRole("list", { name: "Queued messages" }).getByText("not sent yet").waitFor();
+    // In one place, however many there are to say it in.
+    const told = await page
+      .getByText(/offline|reconnecting|cannot be reached/i)
+      .evaluateAll(
+        (parts) => parts.filter((part) => part.checkVisibility() && part.closest(".unseen") === null).length,
+      );
+    expect(told, "how often the page says that it is offline").toBe(1);
     await page.context().setOffline(false);
     await page.getByTitle("Link to the server: connected").waitFor();
     expect(await page.getByText("You are offline.").count()).toBe(0);

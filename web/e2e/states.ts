@@ -54,6 +54,35 @@ export function screenOf(width: number, colorScheme: "light" | "dark"): BrowserC
   return { viewport, colorScheme, ...(isPhone ? { hasTouch: true, isMobile: true, deviceScaleFactor: 2 } : {}) };
 }
 
+export function nameOf({ viewport, colorScheme }: BrowserContextOptions): string {
+  return `${viewport?.width}-${colorScheme}`;
+}
+
+/** Turns the screen of a page into another one of its kind: a phone stays a phone. */
+export async function become(page: Page, { viewport, colorScheme }: BrowserContextOptions): Promise<void> {
+  await page.emulateMedia({ colorScheme: colorScheme ?? null });
+  const now = page.viewportSize();
+  if (viewport && (viewport.width !== now?.width || viewport.height !== now.height))
+    await page.setViewportSize(viewport);
+  await settled(page);
+}
+
+/** Waits until the page has been drawn at its size, what fades in is there, and a card accepts answers. */
+async function settled(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    await drawn();
+    await drawn();
+    await Promise.allSettled(
+      document
+        .getAnimations()
+        .filter((all) => all.effect?.getTiming().iterations !== Infinity)
+        .map((all) => all.finished),
+    );
+  });
+  await page.waitForFunction(() => document.querySelector("[aria-label=Decision][aria-disabled=true]") === null);
+}
+
 /** Brings a new server into the state, and shows it. */
 export async function show(
   state: State,
@@ -81,15 +110,7 @@ export async function show(
   }
   const page = await visitors.visit(server, address, options);
   await state.on(page, server, id);
-  // Whatever fades in is there.
-  await page.evaluate(() =>
-    Promise.allSettled(
-      document
-        .getAnimations()
-        .filter((all) => all.effect?.getTiming().iterations !== Infinity)
-        .map((all) => all.finished),
-    ),
-  );
+  await settled(page);
   return page;
 }
 
@@ -301,6 +322,26 @@ const TURNS: State[] = [
     },
   },
   {
+    name: "queued-edit",
+    steps: [{ text: long, wdelay: 0.08 }],
+    on: async (page, server, id) => {
+      await said(page, "Reading the two").waitFor();
+      await server.say(id, "Then also update the README.");
+      await server.say(id, "And run the tests once more.");
+      await page.getByRole("button", { name: /^Edit: And run/ }).click();
+      await page.getByRole("textbox", { name: "Queued message" }).waitFor();
+    },
+  },
+  {
+    name: "commands",
+    steps: [{ text: answer }],
+    on: async (page) => {
+      await said(page, "Shall I remove").waitFor();
+      await composer(page).fill("/co");
+      await page.getByRole("listbox", { name: "Slash commands" }).waitFor();
+    },
+  },
+  {
     name: "refused",
     session: { max_cost_usd: 0.001 },
     steps: [{ text: "One." }],
@@ -376,7 +417,7 @@ const MENUS: State[] = [
       await menu(page);
     },
   },
-  ...["Permission mode", "Model"].map((chip) => ({
+  ...["Permission mode", "Model", "Effort"].map((chip) => ({
     name: `menu-${chip.toLowerCase().replace(" ", "-")}`,
     steps: [{ text: answer }],
     on: async (page: Page) => {
@@ -385,7 +426,7 @@ const MENUS: State[] = [
       await page.getByRole("menu", { name: chip }).waitFor();
     },
   })),
-  ...["Rename", "Cost limit", "Share", "Delete"].map((item) => ({
+  ...["Rename", "Limits", "Share", "Delete"].map((item) => ({
     name: `dialog-${item.toLowerCase().replace(" ", "-")}`,
     steps: [{ text: answer }],
     on: async (page: Page) => {
@@ -405,6 +446,24 @@ const MENUS: State[] = [
       await page.getByRole("dialog").waitFor();
     },
   },
+  ...["Tokens and links", "Audit log"].map((tab) => ({
+    name: `dialog-access-${tab.split(" ")[0]?.toLowerCase()}`,
+    steps: [{ text: answer }],
+    before: async (server: WeirServer, id: string) => {
+      await server.api("POST", "v1/tokens", { name: "bob", role: "approver", max_cost_usd: 5, expires_in_s: 90_000 });
+      await server.api("POST", `v1/sessions/${id}/share`, { expires_in_s: 7200 });
+    },
+    on: async (page: Page) => {
+      await said(page, "Shall I remove").waitFor();
+      await sessions(page);
+      await page.getByRole("button", { name: "Settings" }).click();
+      await page.getByRole("menuitem", { name: "Access and audit" }).click();
+      const dialog = page.getByRole("dialog", { name: "Access" });
+      await dialog.getByRole("tab", { name: tab }).click();
+      if (tab === "Audit log") await dialog.getByText("created a token").first().waitFor();
+      else await dialog.getByText("shared by anna").waitFor();
+    },
+  })),
   {
     name: "dialog-new",
     steps: [{ text: answer }],
@@ -552,4 +611,8 @@ const AROUND: State[] = [
   },
 ];
 
-export const STATES: readonly State[] = [...AROUND, ...TURNS, ...CARDS, ...DETAILS, ...MENUS];
+/** The agent at work: turns and cards. */
+export const AT_WORK: readonly State[] = [...TURNS, ...CARDS];
+/** What is around it: the list, the details, menus and dialogs. */
+export const AROUND_IT: readonly State[] = [...AROUND, ...DETAILS, ...MENUS];
+export const STATES: readonly State[] = [...AROUND_IT, ...AT_WORK];

@@ -6,7 +6,9 @@ import { gzipSync } from "node:zlib";
 const BUDGET = 180 * 1024;
 const dist = new URL("../../crates/weir-server/page/dist/", import.meta.url);
 const html = readFileSync(new URL("index.html", dist), "utf8");
-const files = ["index.html", ...[...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map((match) => match[1])];
+// The icon of an installed page is only fetched when it is installed.
+const fetched = html.replace(/<link rel="apple-touch-icon"[^>]*>/, "");
+const files = ["index.html", ...[...fetched.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map((match) => match[1])];
 
 // Fonts are fetched as soon as the styles name them.
 for (const sheet of files.filter((file) => file.endsWith(".css"))) {

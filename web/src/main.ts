@@ -10,3 +10,5 @@ showTheme(app.theme);
 const target = document.getElementById("app");
 if (target !== null) mount(Root, { target });
 void app.start();
+// Not worth a word if it fails: the page works without it.
+if ("serviceWorker" in navigator) void navigator.serviceWorker.register("./sw.js").catch(() => undefined);

@@ -6,11 +6,16 @@ import type {
   AnswerPermission,
   AnswerQuestion,
   Answered,
+  AuditPage,
   CancelledMessage,
+  ChangeQueued,
   ChangeSession,
   CliReport,
   CommitMade,
   CreateSession,
+  CreateToken,
+  CreatedToken,
+  Effort,
   ExportFormat,
   FileList,
   FilePreview,
@@ -18,6 +23,7 @@ import type {
   Interrupted,
   LogEvent,
   Me,
+  MessageInfo,
   PastWork,
   Problem,
   ResumeReport,
@@ -34,6 +40,7 @@ import type {
   Share,
   Stopped,
   StoppedTask,
+  TokenList,
   TranscriptPage,
 } from "./schema.ts";
 
@@ -151,6 +158,11 @@ export class Client {
     return this.#json("DELETE", `${at(id)}/messages/${encodeURIComponent(message)}`);
   }
 
+  /** Changes a message that waits: its text, or its place in the queue. */
+  changeMessage(id: string, message: string, change: ChangeQueued): Promise<MessageInfo> {
+    return this.#json("PATCH", `${at(id)}/messages/${encodeURIComponent(message)}`, change);
+  }
+
   interrupt(id: string): Promise<Interrupted> {
     return this.#json("POST", `${at(id)}/interrupt`);
   }
@@ -186,6 +198,10 @@ export class Client {
 
   setModel(id: string, model: string | null): Promise<SessionInfo> {
     return this.#json("PUT", `${at(id)}/model`, { model });
+  }
+
+  setEffort(id: string, effort: Effort | null): Promise<SessionInfo> {
+    return this.#json("PUT", `${at(id)}/effort`, { effort });
   }
 
   setPermissionMode(id: string, mode: string): Promise<SessionInfo> {
@@ -261,6 +277,25 @@ export class Client {
 
   share(id: string, expiresInSeconds?: number): Promise<Share> {
     return this.#json("POST", `${at(id)}/share`, expiresInSeconds ? { expires_in_s: expiresInSeconds } : {});
+  }
+
+  /** All tokens and share links. */
+  tokens(): Promise<TokenList> {
+    return this.#json("GET", "v1/tokens");
+  }
+
+  createToken(token: CreateToken): Promise<CreatedToken> {
+    return this.#json("POST", "v1/tokens", token);
+  }
+
+  revokeToken(id: string): Promise<void> {
+    return this.#json("DELETE", `v1/tokens/${encodeURIComponent(id)}`);
+  }
+
+  /** What was done through the API, newest first. */
+  audit(before: number | null): Promise<AuditPage> {
+    const query = new URLSearchParams({ limit: "100", ...(before === null ? {} : { before: String(before) }) });
+    return this.#json("GET", `v1/audit?${query}`);
   }
 
   async export(id: string, format: ExportFormat): Promise<Blob> {

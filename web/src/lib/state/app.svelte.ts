@@ -17,7 +17,7 @@ import { Sessions } from "./sessions.svelte.ts";
 
 export type Theme = "system" | "light" | "dark";
 export type PanelTab = "changes" | "todos" | "agents" | "usage" | "raw";
-export type Dialog = "new" | "help" | "limit" | "share" | "rename" | "delete" | "archive" | null;
+export type Dialog = "new" | "help" | "access" | "limit" | "share" | "rename" | "delete" | "archive" | null;
 
 export interface Toast {
   id: number;
@@ -28,6 +28,7 @@ export interface Toast {
 /** More panes would exhaust the browser's connections per server. */
 const MAX_PANES = 3;
 const HIDDEN_PAUSE_MS = 20_000;
+export const CUT_AFTER_MS = 3000;
 const RANK: Record<Role, number> = { viewer: 0, approver: 1, driver: 2, admin: 3 };
 
 export class App {
@@ -191,6 +192,18 @@ export class App {
     this.panes = [...this.panes, this.#conversation(id)];
     this.active = this.panes.length - 1;
     this.#rememberPanes();
+  }
+
+  /** Whether a session's link is down, and for long enough to say so. The browser knows at once that it is offline. */
+  isCut(pane: Conversation): boolean {
+    if (pane.link === "refused" || !pane.loaded) return false;
+    return !this.online || (pane.link !== "open" && this.now - pane.linkSince > CUT_AFTER_MS);
+  }
+
+  /** The pane that tells it, for all of them; -1 if none does. */
+  get cutPane(): number {
+    if (isNarrow()) return this.current !== null && this.isCut(this.current) ? this.active : -1;
+    return this.panes.findIndex((pane) => this.isCut(pane));
   }
 
   /** Looks for text in a session. */

@@ -68,6 +68,8 @@ export class Conversation {
   stopping = $state(false);
   /** The toast that says so. */
   stoppedToast: number | null = null;
+  /** A text for the composer: one that was not sent. */
+  returned = $state<string | null>(null);
   /** An entry to be shown as soon as it is there, from the address. */
   wanted = $state<number | null>(null);
   seq = $state(0);

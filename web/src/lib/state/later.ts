@@ -16,13 +16,14 @@ function once<T>(load: () => Promise<T>): () => Promise<T> {
 export const panel = once(() => import("../../components/panel/Panel.svelte"));
 export const newSession = once(() => import("../../components/dialogs/NewSession.svelte"));
 export const help = once(() => import("../../components/dialogs/Help.svelte"));
+export const access = once(() => import("../../components/dialogs/Access.svelte"));
 export const sessionDialogs = once(() => import("../../components/dialogs/SessionDialogs.svelte"));
 export const findBar = once(() => import("../../components/FindBar.svelte"));
 
 /** Fetches all of them when nothing else is to be done. */
 export function fetchLater(): void {
   const fetch = () => {
-    for (const part of [panel, sessionDialogs, newSession, findBar, help]) void part().catch(() => undefined);
+    for (const part of [panel, sessionDialogs, newSession, findBar, help, access]) void part().catch(() => undefined);
   };
   // Some browsers cannot say when they are idle.
   if ("requestIdleCallback" in window) requestIdleCallback(fetch, { timeout: 3000 });

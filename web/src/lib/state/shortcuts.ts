@@ -43,6 +43,7 @@ export const SHORTCUTS: { title: string; list: Shortcut[] }[] = [
     title: "Writing",
     list: [
       { keys: ["Enter"], what: "Send, or queue while the agent works" },
+      { keys: ["↑", "↓"], what: "Earlier messages, if nothing is typed" },
       { keys: ["Ctrl", "Enter"], what: "Steer: reach the agent while it works" },
       { keys: ["Shift", "Enter"], what: "New line" },
       { keys: ["Esc", "Esc"], what: "Interrupt the turn" },
