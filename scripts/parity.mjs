@@ -4,7 +4,8 @@
 //   node scripts/parity.mjs [VERSION]     the newest 0.3 by default
 //   node scripts/parity.mjs --offline     only checks that what the rows name exists in the sources
 //
-// Exits with 1 if a name has no row, a row has no name, or a row names something that does not exist. npm's own
+// Exits with 1 if a name has no row, a row has no name, or a row names something that does not exist, be it in the sources
+// or in the tests on real CLIs. npm's own
 // configuration decides where the package comes from; it is unpacked in a temporary folder.
 
 import { execFileSync } from "node:child_process";
@@ -117,6 +118,21 @@ function sources(folder) {
   }).join("\n");
 }
 
+/** The sections whose rows also say what shows them on real CLIs. */
+const shown = [
+  "Options", "The first request", "Control requests", "Messages we send", "Messages of the CLI", "Hooks", "Definitions of agents",
+];
+
+/** Whether a row's last column names a scenario or a test that exists, or says that none does. */
+function isShown(text, scenarios, tests) {
+  const last = text.split(" | ").at(-1).trim();
+  if (last === "not shown") return true;
+  const scenario = /^`scenario ([a-z0-9-]+)`$/.exec(last);
+  if (scenario) return scenarios.includes(`"${scenario[1]}"`);
+  const test = /^`([a-z0-9_]+)`$/.exec(last);
+  return test !== null && tests.includes(`fn ${test[1]}(`);
+}
+
 const states = ["yes", "own", "no", "missing"];
 
 function check() {
@@ -125,10 +141,15 @@ function check() {
   const document = rows(readFileSync(join(root, "docs/parity.md"), "utf8"));
   const wrong = [];
   const rust = sources(join(root, "crates"));
+  const scenarios = sources(join(root, "crates/weir-testkit/src/scenario/list"));
+  const tests = sources(join(root, "crates/weir-session/tests/real"));
   for (const [section, names] of Object.entries(document)) {
     for (const [name, { state, text }] of names) {
       if (!states.includes(state)) wrong.push(`${section}: ${name} has the state "${state}"; use ${states.join(", ")}`);
       if (!text.trim()) wrong.push(`${section}: ${name} has no explanation`);
+      if (state === "yes" && shown.includes(section) && !isShown(text, scenarios, tests)) {
+        wrong.push(`${section}: ${name} does not name a scenario or a test on real CLIs that exists`);
+      }
       if (state === "yes" && !text.includes("`")) wrong.push(`${section}: ${name} does not say where it is`);
       for (const [, type, item] of text.matchAll(/`([A-Z]\w*)::(\w+)[^`]*`/g)) {
         const exists = new RegExp(`\\b(?:fn ${item}\\b|${item}: |${item}\\s*[({,]|${item} = )`).test(rust) && rust.includes(type);

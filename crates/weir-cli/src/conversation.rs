@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, Transport, looks_secret};
+use weir_process::{Environment, LogOptions, OsUser, ProbeCache, Sandbox, Secrets, Transport, looks_secret};
 use weir_session::{
     Attachment, AttachmentError, Facts, FolderTrust, Message, Origin, SessionOptions, SessionSpec,
     SettingSource,
@@ -44,6 +44,8 @@ pub(crate) struct SessionSettings {
     pub(crate) trust: FolderTrust,
     files: Files,
     title: Option<String>,
+    dropped_turn: Option<String>,
+    user: Option<OsUser>,
     sandbox: Option<Sandbox>,
     extra_args: Vec<OsString>,
     transport: Transport,
@@ -70,7 +72,9 @@ impl SessionSettings {
             sandbox,
             program: opts.claude,
             cwd: opts.cwd,
-            conversation: conversation(&opts.conversation)?,
+            conversation: conversation(&opts.conversation, opts.fork.fork_at)?,
+            dropped_turn: opts.fork.drop_turn,
+            user: process.os_user.as_deref().map(user).transpose()?,
             spec,
             files: Files::resolve(opts.files)?,
             title: opts.title.title,
@@ -116,6 +120,8 @@ impl SessionSettings {
         options.origin = self.conversation.clone();
         options.spec = self.spec.clone();
         options.title.clone_from(&self.title);
+        options.resume_drops_turn.clone_from(&self.dropped_turn);
+        options.user.clone_from(&self.user);
         options.subagent_text = true;
         self.files.clone().apply(&mut options);
         options.extra_args.clone_from(&self.extra_args);
@@ -141,6 +147,8 @@ struct Files {
     strict_mcp: bool,
     plugin_dirs: Vec<PathBuf>,
     settings: Option<Map<String, Value>>,
+    managed_settings: Option<Map<String, Value>>,
+    project_config_root: Option<PathBuf>,
     setting_sources: Option<Vec<SettingSource>>,
     tool_aliases: BTreeMap<String, String>,
     debug_file: Option<PathBuf>,
@@ -154,7 +162,11 @@ impl Files {
             mcp_config.extend(servers.servers);
         }
         let settings = opts.settings.as_deref().map(|file| read_json("--settings", file)).transpose()?;
+        let managed = opts.managed_settings.as_deref();
+        let managed_settings = managed.map(|file| read_json("--managed-settings", file)).transpose()?;
         Ok(Self {
+            managed_settings,
+            project_config_root: opts.project_config_root.map(std::path::absolute).transpose()?,
             add_dirs: absolute(&opts.add_dir)?,
             mcp_config,
             strict_mcp: opts.strict_mcp_config,
@@ -172,6 +184,8 @@ impl Files {
         options.strict_mcp = self.strict_mcp;
         options.plugin_dirs = self.plugin_dirs;
         options.settings = self.settings;
+        options.managed_settings = self.managed_settings;
+        options.project_config_root = self.project_config_root;
         options.setting_sources = self.setting_sources;
         options.tool_aliases = self.tool_aliases;
         options.debug_file = self.debug_file;
@@ -240,10 +254,21 @@ fn log(opts: &ProcessOpts, mode: &str, is_kept: bool) -> Option<LogOptions> {
     }
 }
 
-fn conversation(opts: &ConversationOpts) -> anyhow::Result<Origin> {
+/// The user that the CLI runs as.
+fn user(name: &str) -> Result<OsUser, UsageError> {
+    OsUser::named(name).map_err(|error| UsageError(format!("--os-user: {error}")))
+}
+
+fn conversation(opts: &ConversationOpts, fork_at: Option<String>) -> anyhow::Result<Origin> {
     Ok(match (&opts.resume, &opts.fork, &opts.session_id) {
         (Some(id), _, _) => Origin::Resume(full_id(id)?.as_str().into()),
-        (_, Some(id), _) => Origin::Fork(full_id(id)?.as_str().into()),
+        (_, Some(id), _) => {
+            let session = full_id(id)?.as_str().into();
+            match fork_at {
+                Some(line) => Origin::ForkAt { session, line },
+                None => Origin::Fork(session),
+            }
+        }
         (_, _, Some(id)) => Origin::Named(id.as_str().into()),
         _ if opts.r#continue => Origin::Continue,
         _ => Origin::New,

@@ -122,6 +122,8 @@ mod tests {
                 goes_first: number % 5 == 4,
                 text: format!("question {number}"),
                 images: Vec::new(),
+                documents: Vec::new(),
+                links: Vec::new(),
                 files: Vec::new(),
                 command: None,
             };

@@ -176,9 +176,10 @@ impl Item {
     }
 }
 
-/// The labels of a message: its pictures are the only thing that is looked for in the log.
+/// The labels of a message: its pictures and documents are the only things that are looked for in the log.
 pub(crate) fn message_labels(message: &StoredMessage) -> Vec<String> {
-    if message.images.is_empty() { Vec::new() } else { vec![labels::pictures_of(&message.message_id)] }
+    let has_files = !message.images.is_empty() || !message.documents.is_empty();
+    if has_files { vec![labels::pictures_of(&message.message_id)] } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
     use weir_transcript::FailureKind;
 
-    use crate::message::{Image, MessageMode};
+    use crate::message::{Document, Image, MessageMode};
 
     #[test]
     fn what_is_logged_comes_back_as_it_was() {
@@ -199,6 +200,12 @@ mod tests {
             goes_first: true,
             text: "hello".into(),
             images: vec![Image { media_type: "image/png".into(), data: vec![0, 255, 7] }],
+            documents: vec![Document {
+                media_type: "application/pdf".into(),
+                data: b"%PDF-\xff".to_vec(),
+                title: None,
+            }],
+            links: vec!["https://example.org/a.png".into()],
             files: Vec::new(),
             command: Some(crate::SlashCommand { name: "compact".into(), arguments: String::new() }),
         };

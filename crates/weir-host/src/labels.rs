@@ -13,7 +13,7 @@ pub(crate) fn output_of(tool: &ToolUseId) -> String {
     format!("output {tool}")
 }
 
-/// Label of the pictures of a message.
+/// Label of a message with pictures or documents.
 pub(crate) fn pictures_of(message: &MessageId) -> String {
     format!("pictures {message}")
 }

@@ -78,7 +78,7 @@ pub use host::{
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{
-    Accepted, Finished, Image, MessageInfo, MessageMode, MessageOutcome, NewMessage, SlashCommand,
+    Accepted, Document, Finished, Image, MessageInfo, MessageMode, MessageOutcome, NewMessage, SlashCommand,
 };
 pub use message_watch::MessageWatch;
 pub use metrics::{Histogram, HostMetrics};

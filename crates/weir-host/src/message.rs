@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use weir_session::Message;
+use weir_session::{Attachment, Message};
 use weir_transcript::{ApiError, Failure, HostEvent, MessageState, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
@@ -21,6 +21,11 @@ pub struct NewMessage {
     pub text: String,
     /// Pictures.
     pub images: Vec<Image>,
+    /// Documents.
+    pub documents: Vec<Document>,
+    /// Web addresses of pictures and PDFs, which the model's API fetches: a PDF if the path ends with `.pdf`, otherwise a
+    /// picture.
+    pub links: Vec<String>,
     /// How it is handled while a turn runs.
     pub mode: MessageMode,
     /// Files in the session's folder whose content goes with the text, relative to the folder.
@@ -43,7 +48,45 @@ pub struct SlashCommand {
     pub arguments: String,
 }
 
+/// Maximum number of web addresses in a message, and of bytes in one.
+const MAX_LINKS: usize = 20;
+const MAX_LINK_BYTES: usize = 2048;
+
 impl NewMessage {
+    /// Why what is attached cannot be sent, if that is so.
+    pub(crate) fn attachment_problem(&self) -> Option<String> {
+        if self.images.iter().any(|image| !PICTURES.contains(&image.media_type.as_str())) {
+            return Some("a picture must be a PNG, JPEG, GIF or WebP".to_owned());
+        }
+        if self.images.iter().any(|image| image.data.is_empty()) {
+            return Some("a picture must not be empty".to_owned());
+        }
+        if self.documents.iter().any(|document| !document.is_valid()) {
+            return Some("a document must be a PDF, or a text in UTF-8 with the type text/plain".to_owned());
+        }
+        let is_long = |title: &String| title.chars().count() > Document::MAX_TITLE;
+        if self.documents.iter().filter_map(|document| document.title.as_ref()).any(is_long) {
+            return Some(format!(
+                "the title of a document may have at most {} characters",
+                Document::MAX_TITLE
+            ));
+        }
+        if self.links.len() > MAX_LINKS || self.links.iter().any(|link| link.len() > MAX_LINK_BYTES) {
+            return Some(format!(
+                "a message may have at most {MAX_LINKS} links, of {MAX_LINK_BYTES} bytes each"
+            ));
+        }
+        self.links.iter().find_map(|link| Some(Attachment::at(link).err()?.to_string()))
+    }
+
+    /// Whether anything goes with the text.
+    pub(crate) fn has_attachments(&self) -> bool {
+        !self.images.is_empty()
+            || !self.documents.is_empty()
+            || !self.links.is_empty()
+            || !self.files.is_empty()
+    }
+
     /// A queued message with only a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
@@ -67,6 +110,37 @@ pub struct Image {
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
     #[cfg_attr(feature = "schema", schema(value_type = String, content_encoding = "base64"))]
     pub data: Vec<u8>,
+}
+
+/// A document. In JSON its bytes are base64.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Document {
+    /// `application/pdf`, or `text/plain` for a text in UTF-8.
+    pub media_type: String,
+    /// The bytes of the file.
+    #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
+    #[cfg_attr(feature = "schema", schema(value_type = String, content_encoding = "base64"))]
+    pub data: Vec<u8>,
+    /// Its name, which the model is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(max_length = 200))]
+    pub title: Option<String>,
+}
+
+impl Document {
+    /// Maximum length of a title, in characters.
+    const MAX_TITLE: usize = 200;
+
+    /// Whether the bytes are what the media type says, in a form that the model's API takes.
+    fn is_valid(&self) -> bool {
+        match self.media_type.as_str() {
+            "application/pdf" => self.data.starts_with(b"%PDF-"),
+            "text/plain" => !self.data.is_empty() && std::str::from_utf8(&self.data).is_ok(),
+            _ => false,
+        }
+    }
 }
 
 fn to_base64<S: Serializer>(data: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
@@ -124,6 +198,9 @@ pub struct MessageInfo {
     pub text: String,
     /// How many pictures are with it.
     pub images: u32,
+    /// How many documents and web addresses are with it.
+    #[serde(default)]
+    pub documents: u32,
     /// What has become of it.
     pub state: MessageState,
     /// Why it has no answer, where it failed.
@@ -226,6 +303,10 @@ pub(crate) struct StoredMessage {
     pub(crate) text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) images: Vec<Image>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) documents: Vec<Document>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) links: Vec<String>,
     /// Files that go with it, as they were when it was accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<AttachedFile>,
@@ -245,7 +326,7 @@ impl StoredMessage {
     }
 
     fn content(&self) -> OutgoingContent {
-        if self.images.is_empty() && self.files.is_empty() {
+        if !self.has_attachments() {
             return OutgoingContent::Text(self.text.clone());
         }
         let text = Some(self.text.clone()).filter(|text| !text.is_empty());
@@ -254,12 +335,36 @@ impl StoredMessage {
             media_type: image.media_type.clone(),
             data: image.data.clone(),
         });
-        OutgoingContent::Blocks(texts.map(OutgoingBlock::Text).chain(images).collect())
+        let documents = self.documents.iter().map(|document| OutgoingBlock::Document {
+            media_type: document.media_type.clone(),
+            data: document.data.clone(),
+            title: document.title.clone(),
+        });
+        // They were checked when the message was accepted.
+        let links = self.links.iter().filter_map(|link| Some(Attachment::at(link).ok()?.into_block()));
+        let blocks = texts.map(OutgoingBlock::Text).chain(documents).chain(images).chain(links);
+        OutgoingContent::Blocks(blocks.collect())
+    }
+
+    /// Whether anything goes with the text.
+    pub(crate) fn has_attachments(&self) -> bool {
+        !self.images.is_empty()
+            || !self.documents.is_empty()
+            || !self.links.is_empty()
+            || !self.files.is_empty()
+    }
+
+    /// How many documents and web addresses are with it.
+    pub(crate) fn document_count(&self) -> u32 {
+        u32::try_from(self.documents.len() + self.links.len()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn size(&self) -> usize {
         let images = self.images.iter().map(|image| image.data.len()).sum::<usize>();
-        self.text.len() + images + self.files.iter().map(|file| file.text.len()).sum::<usize>()
+        let documents = self.documents.iter().map(|document| document.data.len()).sum::<usize>();
+        let links = self.links.iter().map(String::len).sum::<usize>();
+        let files = self.files.iter().map(|file| file.text.len()).sum::<usize>();
+        self.text.len() + images + documents + links + files
     }
 }
 
@@ -269,5 +374,6 @@ pub(crate) fn queued(message: &StoredMessage) -> HostEvent {
         message: message.message_id.clone(),
         text: message.text.clone(),
         images: u32::try_from(message.images.len()).unwrap_or(u32::MAX),
+        documents: message.document_count(),
     }
 }

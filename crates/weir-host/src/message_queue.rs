@@ -20,6 +20,8 @@ pub(crate) struct Record {
     /// Complete while it may still have to be sent; shortened when it has ended.
     pub(crate) message: Arc<StoredMessage>,
     images: u32,
+    #[serde(default)]
+    documents: u32,
     pub(crate) seq: u64,
     pub(crate) at: i64,
     pub(crate) state: MessageState,
@@ -62,6 +64,7 @@ impl Record {
             client_id: self.message.client_id.clone(),
             text: self.message.text.clone(),
             images: self.images,
+            documents: self.documents,
             state: self.state,
             error: self.error.clone(),
             held: self.held && self.state == MessageState::Queued,
@@ -74,8 +77,7 @@ impl Record {
     /// Drops the parts that only the CLI needs.
     fn slim(&mut self) {
         let text = &self.message.text;
-        let has_more = !self.message.images.is_empty() || !self.message.files.is_empty();
-        if !has_more && text.len() <= REMEMBERED_TEXT {
+        if !self.message.has_attachments() && text.len() <= REMEMBERED_TEXT {
             return;
         }
         let text = weir_base::text::head(text, REMEMBERED_TEXT).to_owned();
@@ -89,6 +91,8 @@ impl Record {
             goes_first: message.goes_first,
             text,
             images: Vec::new(),
+            documents: Vec::new(),
+            links: Vec::new(),
             files: Vec::new(),
             command: message.command.clone(),
         });
@@ -113,6 +117,7 @@ impl MessageQueue {
     pub(crate) fn accepted(&mut self, message: Arc<StoredMessage>, seq: u64, at: i64) {
         let record = Record {
             images: u32::try_from(message.images.len()).unwrap_or(u32::MAX),
+            documents: message.document_count(),
             message,
             seq,
             at,
@@ -410,6 +415,8 @@ mod tests {
             goes_first: false,
             text: id.into(),
             images: Vec::new(),
+            documents: Vec::new(),
+            links: Vec::new(),
             files: Vec::new(),
             command: None,
         })

@@ -52,7 +52,7 @@ pub struct HostOptions {
     pub crowded_wait: Option<Duration>,
     /// Maximum number of queued messages of a session.
     pub max_queued: usize,
-    /// Maximum size of a message with its pictures, in bytes.
+    /// Maximum size of a message with what is attached to it, in bytes.
     pub max_message_bytes: usize,
     /// Maximum number of sessions that wait for a process.
     pub max_waiting: usize,
@@ -101,6 +101,45 @@ impl HostOptions {
                             already and continue where you left off."
                 .to_owned(),
         }
+    }
+
+    weir_base::setters! {
+        /// Limits the processes.
+        pool: PoolOptions = std::convert::identity;
+        /// Sets how many started CLIs wait for new sessions in any folder.
+        spares: usize = std::convert::identity;
+        /// Loads the settings of folders that a person has trusted.
+        trust: Arc<TrustFile> = Some;
+        /// Sets what new worktrees of projects get.
+        worktree_setups: Arc<WorktreeSetups> = Some;
+        /// Sets the home folder of the CLI's owner.
+        home: Option<PathBuf> = std::convert::identity;
+        /// Sets the CLI's own folder, whose sessions can be continued here.
+        cli_config: PathBuf = Some;
+        /// Keeps locks and the list of live processes here.
+        state_directory: PathBuf = Some;
+        /// Sets how long a person may take to answer a request; for ever with `None`.
+        ask_timeout: Option<Duration> = std::convert::identity;
+        /// Sets how long the session that has waited longest for a person keeps its process while others need one.
+        crowded_wait: Option<Duration> = std::convert::identity;
+        /// Limits the queued messages of a session.
+        max_queued: usize = std::convert::identity;
+        /// Limits the size of a message with what is attached to it, in bytes.
+        max_message_bytes: usize = std::convert::identity;
+        /// Limits the sessions that wait for a process.
+        max_waiting: usize = std::convert::identity;
+        /// Limits the bytes queued for one viewer.
+        viewer_bytes: usize = std::convert::identity;
+        /// Limits the viewers of one session.
+        max_viewers: usize = std::convert::identity;
+        /// Sets how many entries a view holds.
+        keep_entries: usize = std::convert::identity;
+        /// Sets the number of events between two checkpoints of a log.
+        checkpoint_every: u64 = std::convert::identity;
+        /// Sets which sessions are removed automatically.
+        retention: Retention = std::convert::identity;
+        /// Sets the message that resumes a turn after a restart.
+        resume_prompt: String = std::convert::identity;
     }
 
     /// Allows working directories inside this one.

@@ -11,7 +11,7 @@ use crate::error::HostError;
 use crate::item::Item;
 use crate::labels;
 use crate::load::walk_labelled;
-use crate::message::Image;
+use crate::message::{Document, Image, StoredMessage};
 
 /// Finds the text that a tool call gave back. Blocks.
 pub(crate) fn tool_output(core: &Core, id: &SessionId, tool: &ToolUseId) -> Result<String, HostError> {
@@ -33,12 +33,31 @@ pub(crate) fn message_pictures(
     id: &SessionId,
     message: &MessageId,
 ) -> Result<Vec<Image>, HostError> {
+    sent_with(core, id, message, |stored| stored.images.clone())
+}
+
+/// Finds the documents that were sent with a message. Blocks.
+pub(crate) fn message_documents(
+    core: &Core,
+    id: &SessionId,
+    message: &MessageId,
+) -> Result<Vec<Document>, HostError> {
+    sent_with(core, id, message, |stored| stored.documents.clone())
+}
+
+/// Finds a message with pictures or documents, and gives what `read` takes of it.
+fn sent_with<T>(
+    core: &Core,
+    id: &SessionId,
+    message: &MessageId,
+    read: impl Fn(&StoredMessage) -> T,
+) -> Result<T, HostError> {
     let mut found = None;
     walk_labelled(core.source(), id, &labels::pictures_of(message), |event| {
         if let Some(Item::Message(stored) | Item::OldMessage(stored)) = Item::of(event)
             && stored.message_id == *message
         {
-            found = Some(stored.images.clone());
+            found = Some(read(&stored));
         }
         Ok(found.is_none())
     })?;

@@ -118,7 +118,7 @@ pub(crate) fn target(core: &Core, row: &StoredSession, message: &MessageId) -> R
             Some(Item::Message(found) | Item::OldMessage(found)) if found.message_id == *message => {
                 stored = Some(found);
             }
-            Some(Item::Host(HostEvent::MessageQueued { message: id, text: said, images: with }))
+            Some(Item::Host(HostEvent::MessageQueued { message: id, text: said, images: with, .. }))
                 if id == *message =>
             {
                 (text, images) = (Some(said), with);

@@ -136,6 +136,23 @@ impl PlainCommand {
         }
     }
 
+    weir_base::setters! {
+        /// Sets its environment.
+        environment: Environment = std::convert::identity;
+        /// Runs it in this sandbox.
+        sandbox: Sandbox = Some;
+        /// Sets how many bytes of each output stream are kept.
+        keep_bytes: usize = std::convert::identity;
+        /// Sets how long each step of stopping it may take.
+        stop: StopOptions = std::convert::identity;
+        /// Records the process here.
+        state_directory: PathBuf = Some;
+        /// Sets what the process is for, as stated in that record.
+        purpose: String = std::convert::identity;
+        /// Declares that it leaves nothing behind when it ends by itself.
+        leaves_nothing: bool = std::convert::identity;
+    }
+
     /// Adds arguments.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {

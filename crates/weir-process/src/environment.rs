@@ -83,6 +83,13 @@ impl Environment {
         self
     }
 
+    /// Sets a variable unless it is set already; an inherited value does not count.
+    #[must_use]
+    pub fn set_default(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.set.entry(name.into()).or_insert_with(|| value.into());
+        self
+    }
+
     /// The variables of a child, given the parent's. Pure.
     pub fn resolve(
         &self,

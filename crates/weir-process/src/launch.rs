@@ -24,6 +24,7 @@ use crate::spawning::{fenced, is_name, no_sandbox, resolved, sandbox_failed, set
 use crate::stderr::{self, Stderr};
 use crate::stream::{Sink, Source};
 use crate::tree::{self, ProcessId, Tree};
+use crate::user::OsUser;
 use crate::watcher;
 
 #[cfg(unix)]
@@ -58,6 +59,8 @@ pub struct Launch {
     pub directory: Option<Directory>,
     /// Sandbox to run it in, if any.
     pub sandbox: Option<Sandbox>,
+    /// The user that it runs as, if not ours.
+    pub user: Option<OsUser>,
     /// Files that it has to read, made readable in the sandbox.
     pub needs: Vec<PathBuf>,
     /// Its environment.
@@ -142,6 +145,21 @@ pub enum SpawnError {
         #[source]
         source: SandboxError,
     },
+    /// It could not be started as the other user.
+    #[error(
+        "{} cannot be run as the user {name}: {source}; only root can start a process as another user, who needs access to the \
+         program and the folder",
+        program.display()
+    )]
+    User {
+        /// The user.
+        name: String,
+        /// The program that was to be started.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The pty transport is not available on this system.
     #[error("the pty transport is not available on this system; use the pipe transport")]
     NoPty,
@@ -165,6 +183,7 @@ impl Launch {
             cwd: None,
             directory: None,
             sandbox: None,
+            user: None,
             needs: Vec::new(),
             environment: Environment::inherit(),
             transport: Transport::Pipe,
@@ -250,6 +269,9 @@ impl Launch {
         } else if let Some(cwd) = &self.cwd {
             set_cwd(&mut command, cwd)?;
         }
+        if let Some(user) = &self.user {
+            platform::run_as(&mut command, user);
+        }
         platform::set_apart(&mut command);
         Ok(command)
     }
@@ -279,6 +301,9 @@ impl Launch {
         let program = self.program.clone();
         if let Some(sandbox) = &self.sandbox {
             return sandbox_failed(sandbox, &source);
+        }
+        if let (Some(user), io::ErrorKind::PermissionDenied) = (&self.user, source.kind()) {
+            return SpawnError::User { name: user.name().to_owned(), program, source };
         }
         match source.kind() {
             // The interpreter of a script can also be missing.

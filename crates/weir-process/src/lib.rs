@@ -53,6 +53,7 @@ mod spawning;
 mod stderr;
 mod stream;
 mod tree;
+mod user;
 mod version;
 mod watcher;
 
@@ -85,6 +86,7 @@ pub use sandbox::{Sandbox, SandboxError};
 pub use secrets::{SecretError, Secrets, looks_secret};
 pub use stderr::{Stderr, StderrText};
 pub use tree::{ProcessId, adopt_orphans};
+pub use user::{OsUser, UserError};
 pub use version::{Capabilities, ProbeCache, ProbeError, Version};
 #[doc(hidden)]
 pub use watcher::watcher_pid;

@@ -22,6 +22,7 @@ use windows_sys::Win32::System::JobObjects::{
 use crate::launch::{Streams, StreamsError, Transport};
 use crate::stream::{Sink, Source};
 use crate::tree::Signal;
+use crate::user::OsUser;
 
 /// Our end of standard input.
 #[derive(Debug)]
@@ -110,6 +111,9 @@ pub(crate) fn set_apart(command: &mut Command) {
     const CREATE_NO_WINDOW: u32 = 0x0800_0000;
     command.creation_flags(CREATE_NO_WINDOW);
 }
+
+/// There is no other user here: [`OsUser::named`] has refused.
+pub(crate) fn run_as(_command: &mut Command, _user: &OsUser) {}
 
 /// Windows has no signals.
 pub(crate) fn signal(_pid: u32, _signal: Signal) -> bool {

@@ -155,7 +155,7 @@ pub(crate) fn arguments(
     if options.spec.no_session_persistence {
         args.flag("--no-session-persistence");
     }
-    if options.prompt_suggestions {
+    if options.spec.prompt_suggestions {
         args.value("--prompt-suggestions", "true");
     }
     if options.spec.hook_events {
@@ -382,7 +382,7 @@ mod tests {
             .handler(crate::DenyAll);
         options.spec.fallback_models = vec!["g".into()];
         options.spec.betas = vec!["i".into()];
-        options.prompt_suggestions = true;
+        options.spec.prompt_suggestions = true;
         options = options.agent("j").plugin_dir("/p").debug_file("/d");
         options.strict_mcp = true;
         options.spec.hook_events = true;

@@ -113,7 +113,8 @@ impl Attachment {
         Ok(if path.ends_with(".pdf") { Self::pdf_url(address, None) } else { Self::image_url(address) })
     }
 
-    pub(crate) fn into_block(self) -> OutgoingBlock {
+    /// The part of a message that it is.
+    pub fn into_block(self) -> OutgoingBlock {
         self.0
     }
 }

@@ -24,7 +24,7 @@ impl Fingerprint {
         let start =
             Start { spawn: &spawn, new_id: None, project_settings: true, files: &StartFiles::default() };
         arguments(options, &start, &|_| true).hash(&mut hasher);
-        options.sandbox.hash(&mut hasher);
+        (&options.sandbox, &options.user).hash(&mut hasher);
         options.program.hash(&mut hasher);
         options.cwd.hash(&mut hasher);
         options.environment.resolve(std::env::vars_os()).hash(&mut hasher);

@@ -1,23 +1,22 @@
 //! Options of a session.
 
+mod setters;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, StopOptions, Transport};
+use weir_process::{Environment, LogOptions, OsUser, ProbeCache, Sandbox, Secrets, StopOptions, Transport};
 use weir_transcript::{Fold, FoldOptions};
-use weir_wire::{CliSessionId, HookEvent, HookInput, HookOutput, HookRegistration, McpServerConfig};
+use weir_wire::{CliSessionId, HookRegistration, McpServerConfig};
 
-use crate::agents::AgentSpec;
-use crate::folder::{FolderPolicy, FolderTrust};
+use crate::folder::FolderPolicy;
 use crate::handler::Handler;
-use crate::hooks::{HookFunction, function};
+use crate::hooks::HookFunction;
 use crate::introduction::introduction;
-use crate::levels::{Effort, Thinking};
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
 use crate::shared_fold::SharedFold;
@@ -46,6 +45,9 @@ pub struct SessionOptions {
     /// Which folders are allowed, and whether their own settings are loaded. Checked before each start of a
     /// process.
     pub folder: FolderPolicy,
+    /// The user of the system that the CLI runs as, if not ours: only root can start it as another one. Cannot be combined
+    /// with a sandbox.
+    pub user: Option<OsUser>,
     /// Sandbox around the CLI and everything it runs, if any.
     pub sandbox: Option<Sandbox>,
     /// Which session to start or resume.
@@ -78,8 +80,6 @@ pub struct SessionOptions {
     pub setting_sources: Option<Vec<SettingSource>>,
     /// File for the CLI's own debug log.
     pub debug_file: Option<PathBuf>,
-    /// Whether the CLI suggests the next message after each turn. The observer sees it as a `prompt_suggestion`.
-    pub prompt_suggestions: bool,
     /// Kinds of dialogs that the handler shows and answers, such as `refusal_fallback_prompt`. Without the kind, the CLI
     /// does what it does without a dialog.
     pub dialogs: Vec<String>,
@@ -228,6 +228,7 @@ impl Default for SessionOptions {
             probe_cache: None,
             cwd: None,
             folder: FolderPolicy::default(),
+            user: None,
             sandbox: None,
             origin: Origin::New,
             spec: SessionSpec::default(),
@@ -243,7 +244,6 @@ impl Default for SessionOptions {
             settings: None,
             setting_sources: None,
             debug_file: None,
-            prompt_suggestions: false,
             dialogs: Vec::new(),
             question_previews: None,
             managed_settings: None,
@@ -278,36 +278,19 @@ impl Default for SessionOptions {
     }
 }
 
-macro_rules! setters {
-    ($( $(#[$doc:meta])* $name:ident: $type:ty = $value:expr; )*) => {
-        $(
-            $(#[$doc])*
-            #[must_use]
-            pub fn $name(mut self, $name: impl Into<$type>) -> Self {
-                self.$name = $value($name.into());
-                self
-            }
-        )*
-    };
-}
-
-macro_rules! spec_setters {
-    ($( $(#[$doc:meta])* $name:ident: $type:ty; )*) => {
-        $(
-            $(#[$doc])*
-            #[must_use]
-            pub fn $name(mut self, $name: impl Into<$type>) -> Self {
-                self.spec.$name = Some($name.into());
-                self
-            }
-        )*
-    };
-}
-
 impl SessionOptions {
     /// A new session in our own folder, with the CLI that is found.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The environment of the CLI, which is its user's.
+    pub(crate) fn environment_of_user(&self) -> Environment {
+        let given = self.environment.clone();
+        match &self.user {
+            Some(user) => user.environment(given),
+            None => given,
+        }
     }
 
     /// All that is appended to the system prompt.
@@ -320,251 +303,6 @@ impl SessionOptions {
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 
-    spec_setters! {
-        /// Uses this model.
-        model: String;
-        /// Replaces the CLI's own system prompt.
-        system_prompt: String;
-        /// Appends to the system prompt.
-        append_system_prompt: String;
-        /// Sets what is allowed without asking.
-        permission_mode: String;
-        /// Limits the cost of the session, in dollars.
-        max_cost_usd: f64;
-        /// Sets how thoroughly the model works.
-        effort: Effort;
-        /// Sets whether the model thinks before it answers.
-        thinking: Thinking;
-        /// Limits the tokens for thinking.
-        max_thinking_tokens: NonZeroU32;
-        /// Tells the model how many tokens it should use for a task.
-        task_budget_tokens: NonZeroU32;
-        /// Limits the model calls in a turn.
-        max_turns: u32;
-        /// Works as this agent.
-        agent: String;
-        /// Replaces the instructions for a plan.
-        plan_mode_instructions: String;
-        /// Sets the JSON Schema that answers must match.
-        output_schema: Value;
-    }
-
-    setters! {
-        /// Uses this CLI.
-        program: PathBuf = Some;
-        /// Gives a new session this title.
-        title: String = Some;
-        /// Writes the CLI's own debug log to this file.
-        debug_file: PathBuf = Some;
-        /// Sets the working directory.
-        cwd: PathBuf = Some;
-        /// Keeps locks and the list of live processes here.
-        state_directory: PathBuf = Some;
-        /// Takes a started CLI of these for a new session.
-        spares: Spares = Some;
-        /// Sets the CLI's environment.
-        environment: Environment = std::convert::identity;
-        /// Chooses the session to start or resume.
-        origin: Origin = std::convert::identity;
-        /// Sets the time limits.
-        limits: Limits = std::convert::identity;
-    }
-
-    /// Resumes this session.
-    #[must_use]
-    pub fn resume(self, id: impl Into<CliSessionId>) -> Self {
-        self.origin(Origin::Resume(id.into()))
-    }
-
-    /// Resumes a copy of this session.
-    #[must_use]
-    pub fn fork(self, id: impl Into<CliSessionId>) -> Self {
-        self.origin(Origin::Fork(id.into()))
-    }
-
-    /// Makes every answer a value of this type: see [`crate::Session::ask_as`].
-    #[cfg(feature = "schemars")]
-    #[must_use]
-    pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
-        self.output_schema(Value::from(schemars::schema_for!(T)))
-    }
-
-    /// Adds an agent that the model can start.
-    #[must_use]
-    pub fn define_agent(mut self, name: impl Into<String>, agent: AgentSpec) -> Self {
-        self.spec.agents.insert(name.into(), agent);
-        self
-    }
-
-    /// Limits the skills that the model sees.
-    #[must_use]
-    pub fn skills<T: Into<String>>(mut self, skills: impl IntoIterator<Item = T>) -> Self {
-        self.spec.skills = Some(skills.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Makes a call of the tool `name` a call of `tool`.
-    #[must_use]
-    pub fn tool_alias(mut self, name: impl Into<String>, tool: impl Into<String>) -> Self {
-        self.tool_aliases.insert(name.into(), tool.into());
-        self
-    }
-
-    /// Adds an MCP server that the CLI starts or connects to.
-    #[must_use]
-    pub fn external_mcp_server(mut self, name: impl Into<String>, server: McpServerConfig) -> Self {
-        self.mcp_config.insert(name.into(), server);
-        self
-    }
-
-    /// Loads the plugins in this folder.
-    #[must_use]
-    pub fn plugin_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.plugin_dirs.push(folder.into());
-        self
-    }
-
-    /// Lets the session work in this folder as well.
-    #[must_use]
-    pub fn add_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.add_dirs.push(folder.into());
-        self
-    }
-
-    /// Receives the text of sub-agents.
-    #[must_use]
-    pub fn subagent_text(mut self) -> Self {
-        self.subagent_text = true;
-        self
-    }
-
-    /// Limits the session to these tools.
-    #[must_use]
-    pub fn tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.spec.tools = Some(tools.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Allows these tools, or rules such as `Bash(git:*)`, without asking.
-    #[must_use]
-    pub fn allowed_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.spec.allowed_tools.extend(tools.into_iter().map(Into::into));
-        self
-    }
-
-    /// Forbids these tools.
-    #[must_use]
-    pub fn disallowed_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
-        self.spec.disallowed_tools.extend(tools.into_iter().map(Into::into));
-        self
-    }
-
-    /// Loads the settings, hooks, MCP servers and instructions in the folder. They run before any permission is
-    /// asked for, so use this only for a folder whose files a person knows.
-    #[must_use]
-    pub fn load_project_settings(mut self) -> Self {
-        self.folder.trust = FolderTrust::Load;
-        self
-    }
-
-    /// Runs a function when the CLI calls a hook: before a tool runs, when the agent has finished, and so on. `tools` is
-    /// a pattern for the names of tools, for events that concern one.
-    ///
-    /// ```
-    /// use weir_session::SessionOptions;
-    /// use weir_wire::{HookDetails, HookEvent, HookInput, HookOutput};
-    ///
-    /// let options = SessionOptions::new().hook(HookEvent::PreToolUse, Some("Bash"), |call: HookInput| async move {
-    ///     match call.details {
-    ///         HookDetails::PreToolUse { tool_input, .. } if tool_input["command"] == "reboot" => {
-    ///             HookOutput::deny("the machine stays on")
-    ///         }
-    ///         _ => HookOutput::new(),
-    ///     }
-    /// });
-    /// ```
-    #[must_use]
-    pub fn hook<F, O>(self, event: impl Into<HookEvent>, tools: Option<&str>, run: F) -> Self
-    where
-        F: Fn(HookInput) -> O + Send + Sync + 'static,
-        O: Future<Output = HookOutput> + Send + 'static,
-    {
-        let matcher = tools.map(str::to_owned);
-        self.hook_with(HookRegistration { matcher, ..HookRegistration::new(event, "") }, run)
-    }
-
-    /// Like [`SessionOptions::hook`], with a time limit or what becomes of a failure. The ids in `registration` are
-    /// replaced.
-    #[must_use]
-    pub fn hook_with<F, O>(mut self, mut registration: HookRegistration, run: F) -> Self
-    where
-        F: Fn(HookInput) -> O + Send + Sync + 'static,
-        O: Future<Output = HookOutput> + Send + 'static,
-    {
-        let id = format!("weir-function-{}", self.hook_functions.len());
-        registration.callback_ids = vec![id.clone()];
-        self.hooks.push(registration);
-        self.hook_functions.push((id, function(run)));
-        self
-    }
-
-    /// Sets the handler that decides requests of the CLI.
-    #[must_use]
-    pub fn handler(mut self, handler: impl Handler) -> Self {
-        self.handler = Some(Arc::new(handler));
-        self
-    }
-
-    /// Gives the model the tools of an MCP server that runs in our own process. The model knows them as
-    /// `mcp__NAME__TOOL`; like any other tool they need permission, for example through
-    /// `.allowed_tools(["mcp__NAME"])`.
-    ///
-    /// `make` creates a new server for every process of the CLI, so a server has one client and need not
-    /// distinguish clients. State that outlives a process belongs in something that `make` clones. The server
-    /// ends with the session.
-    ///
-    /// Each call runs in its own task. A panic becomes an error that the model sees; a call that the CLI
-    /// cancels is notified through the token in its context. Messages that the server sends on its own
-    /// (progress, log messages, list changes, requests) reach the CLI.
-    #[cfg(feature = "mcp")]
-    #[must_use]
-    pub fn mcp_server<S: rmcp::ServerHandler>(
-        mut self,
-        name: impl Into<String>,
-        make: impl Fn() -> S + Send + Sync + 'static,
-    ) -> Self {
-        let name = name.into();
-        self.served.retain(|(known, _)| *known != name);
-        if !self.mcp_servers.contains(&name) {
-            self.mcp_servers.push(name.clone());
-        }
-        self.served.push((name, crate::mcp::factory(make)));
-        self
-    }
-
-    /// Sets an observer, which sees everything that happens.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.observer = Some(Box::new(observer));
-        self
-    }
-
-    /// Continues from this history.
-    #[must_use]
-    pub fn history(mut self, history: Fold) -> Self {
-        self.history = Some(Box::new(history));
-        self
-    }
-
-    /// Starts a process for each message, which ends afterwards.
-    #[must_use]
-    pub fn process_per_message(mut self) -> Self {
-        self.keep_process = false;
-        self
-    }
-}
-
-impl SessionOptions {
     /// The settings that the machine needs.
     pub(crate) fn machine_settings(&self) -> MachineSettings {
         let (resume, fork, fork_at) = match &self.origin {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use weir_wire::answer::{
     ContextUsage, ConversationRewound, CostText, CwdChange, ExportedConversation, FileContents,
-    GeneratedTitle, HookList, McpCallResult, McpResource, McpServersSet, McpStatus, ModelList,
+    GeneratedTitle, HookList, McpCallResult, McpLogin, McpResource, McpServersSet, McpStatus, ModelList,
     PermissionRules, Plan, RewindReport, SettingsReport, SideAnswer, TaskOutput, UsageReport, WorkspaceDiff,
 };
 use weir_wire::{HostRequest, McpServerConfig, MessageId, TaskId, ToolUseId};
@@ -134,6 +134,22 @@ impl Session {
     /// Connects to an MCP server again. Since 2.1.61.
     pub async fn reconnect_mcp_server(&self, server: impl Into<String>) -> Result<(), SessionError> {
         self.request(HostRequest::McpReconnect { server: server.into() }).await.map(drop)
+    }
+
+    /// Begins the login to an MCP server whose status is `needs-auth`. A person opens the address in a browser; if the browser
+    /// runs on the same machine, the CLI sees the end of the login by itself. Since 2.1.61.
+    pub async fn log_in_to_mcp_server(&self, server: impl Into<String>) -> Result<McpLogin, SessionError> {
+        self.typed(HostRequest::McpAuthenticate { server: server.into() }).await
+    }
+
+    /// Ends that login with the address that the browser was sent back to, where it runs on another machine.
+    pub async fn finish_mcp_login(
+        &self,
+        server: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<(), SessionError> {
+        let request = HostRequest::McpOauthCallback { server: server.into(), url: url.into() };
+        self.request(request).await.map(drop)
     }
 
     /// Calls a tool of an MCP server, such as `mcp__db__query`, without the model and **without asking for

@@ -173,6 +173,11 @@ pub struct SessionSpec {
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Session"))]
     pub hook_events: bool,
 
+    /// Whether the CLI suggests the next message after each turn. Costs a request to the model.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Session"))]
+    pub prompt_suggestions: bool,
+
     /// Maximum cost of the session, in dollars.
     ///
     /// The CLI ends a turn that exceeds it, and no message is sent afterwards.
@@ -232,6 +237,7 @@ impl SessionSpec {
             no_session_persistence,
             file_checkpointing,
             hook_events,
+            prompt_suggestions,
             max_cost_usd,
             max_turns,
             output_schema,
@@ -267,6 +273,7 @@ impl SessionSpec {
             no_session_persistence: no_session_persistence || defaults.no_session_persistence,
             file_checkpointing: file_checkpointing || defaults.file_checkpointing,
             hook_events: hook_events || defaults.hook_events,
+            prompt_suggestions: prompt_suggestions || defaults.prompt_suggestions,
             max_cost_usd: max_cost_usd.or(defaults.max_cost_usd),
             max_turns: max_turns.or(defaults.max_turns),
             output_schema: output_schema.or(defaults.output_schema),

@@ -31,6 +31,9 @@ pub(crate) fn write(options: &SessionOptions) -> std::io::Result<(StartFiles, Ve
         let mut file = tempfile::Builder::new().prefix(&format!("weir-{name}-")).suffix(".txt").tempfile()?;
         file.write_all(text.as_bytes())?;
         file.flush()?;
+        if let Some(user) = &options.user {
+            user.give(file.path())?;
+        }
         let path = file.into_temp_path();
         let name = path.to_path_buf();
         kept.push(path);

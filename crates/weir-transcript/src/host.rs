@@ -24,8 +24,11 @@ pub enum HostEvent {
         message: MessageId,
         /// The text of the message.
         text: String,
-        /// Number of attached images and documents.
+        /// Number of attached images.
         images: u32,
+        /// Number of attached documents, and of images and documents that the model's API fetches from the web.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        documents: u32,
     },
     /// A message that waits was given another text.
     MessageReworded {
@@ -156,6 +159,12 @@ pub struct RewindPoint {
     pub session: CliSessionId,
     /// The uuid of the last line that the model knows.
     pub line: String,
+}
+
+/// For members that are left out when they are zero.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The decision about a request.

@@ -68,6 +68,17 @@ answers! {
         errors: BTreeMap<String, String>,
     }
 
+    /// How to log in to an MCP server.
+    McpLogin {
+        /// The address to open in a browser; none if no login is needed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        auth_url: Option<String>,
+        /// Whether a person has to do something there.
+        requires_user_action: bool,
+        /// Whether the CLI waits for the address that the browser is sent back to.
+        callback_expected: bool,
+    }
+
     /// The result of a tool of an MCP server.
     McpCallResult {
         /// Its content blocks, as the server sent them.

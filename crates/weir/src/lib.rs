@@ -27,16 +27,22 @@ pub use weir_session::rmcp;
 pub use weir_transcript as transcript;
 pub use weir_wire as wire;
 
-pub use weir_process::{Environment, LogOptions, Secrets, StopOptions, Transport};
-pub use weir_session::{
-    AcceptEdits, AllowTools, Ask, AskChannel, Attachment, AttachmentError, Decision, DenyAll, Handler,
-    LeaveOpen, Limits, Message, Observer, Origin, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent,
-    Session, SessionError, SessionOptions, Spares, TurnEnd, Update, Updates, query,
+pub use weir_process::{
+    Environment, LogOptions, OsUser, ProbeCache, Sandbox, Secrets, StopOptions, Transport,
 };
-pub use weir_transcript::{Change, PermissionRequest, Request, RequestKind, Turn, TurnState, View};
+pub use weir_session::{
+    AcceptEdits, AgentSpec, AllowTools, Ask, AskChannel, Attachment, AttachmentError, Decision, DenyAll,
+    DialogRequest, Effort, FolderPolicy, FolderTrust, Handler, HookRequest, LeaveOpen, Limits, Message,
+    Observer, Origin, Phase, Pool, PoolError, PoolOptions, Pooled, PreviewFormat, Query, Sent, Session,
+    SessionError, SessionOptions, SessionSpec, SettingSource, Spares, TurnEnd, Update, Updates, query,
+};
+pub use weir_transcript::{
+    Change, FoldOptions, PermissionRequest, Request, RequestKind, Turn, TurnState, View,
+};
 pub use weir_wire::{
-    CliSessionId, MessageId, MessageOrigin, MessagePriority, OutgoingBlock, OutgoingContent, QuestionAnswers,
-    RequestId, ToolUseId,
+    CliSessionId, HookDetails, HookEvent, HookInput, HookOutput, HookRegistration, McpServerConfig,
+    MessageId, MessageOrigin, MessagePriority, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId,
+    ToolUseId,
 };
 
 /// Runs the examples of the library page as tests.

@@ -115,8 +115,7 @@ impl Engine for HostEngine {
                     .map(|file| Image { media_type: file.media_type, data: file.data })
                     .collect(),
                 mode: if prompt.steer { MessageMode::Steer } else { MessageMode::Queue },
-                files: Vec::new(),
-                command: None,
+                ..NewMessage::default()
             };
             let by = Actor::new(prompt.by);
             let accepted = self.host.send(&id, message, &by).await.map_err(|error| failed(&error))?;

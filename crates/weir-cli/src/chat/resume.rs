@@ -63,7 +63,7 @@ impl Chat {
         let is_other = |found: &TranscriptFile| current.as_ref().is_none_or(|id| id.as_str() != found.id);
         let found = transcripts.of_folder(&cwd)?.into_iter().filter(is_other);
         let pasts: Vec<PastSession> = found
-            .filter_map(|found| transcripts.look(found).ok())
+            .filter_map(|found| transcripts.summary(found).ok())
             .filter(|past| !past.glance.is_agent)
             .take(MAX_LISTED)
             .collect();

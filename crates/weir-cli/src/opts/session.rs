@@ -31,6 +31,9 @@ pub(crate) struct SessionOpts {
     pub(crate) conversation: ConversationOpts,
 
     #[command(flatten)]
+    pub(crate) fork: ForkOpts,
+
+    #[command(flatten)]
     pub(crate) title: TitleOpts,
 
     #[command(flatten)]
@@ -94,6 +97,16 @@ pub(crate) struct FileOpts {
     #[arg(long, value_name = "SOURCES", value_parser = values::setting_sources)]
     pub(crate) setting_sources: Option<SettingSources>,
 
+    /// JSON file with restrictions that no settings file can loosen
+    ///
+    /// Its content is passed as an argument, which other users of the machine can read.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) managed_settings: Option<PathBuf>,
+
+    /// Take settings, hooks and MCP servers from the checkout in this folder, of which the working folder is a worktree
+    #[arg(long, value_name = "DIR", requires = "trust_folder")]
+    pub(crate) project_config_root: Option<PathBuf>,
+
     /// Call a tool by another name; may be repeated
     #[arg(long, value_name = "NAME=TOOL", value_parser = values::variable)]
     pub(crate) tool_alias: Vec<(String, String)>,
@@ -129,6 +142,19 @@ pub(crate) struct ConversationOpts {
     pub(crate) session_id: Option<String>,
 }
 
+/// Where a copy of a session ends.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct ForkOpts {
+    /// With --fork: end the copy at the line with this uuid
+    #[arg(long, value_name = "UUID", value_parser = values::uuid, requires = "fork")]
+    pub(crate) fork_at: Option<String>,
+
+    /// With --fork-at: drop the turn of the message with this uuid; refused if more would be dropped
+    #[arg(long, value_name = "UUID", value_parser = values::uuid, requires = "fork_at")]
+    pub(crate) drop_turn: Option<String>,
+}
+
 /// The name of a session.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Session")]
@@ -145,6 +171,10 @@ pub(crate) struct ProcessOpts {
     /// What the CLI's output is connected to
     #[arg(long, value_enum, default_value_t = TransportOpt::Pipe)]
     pub(crate) transport: TransportOpt,
+
+    /// Run the CLI as this user of the system; only root can
+    #[arg(long, value_name = "USER", conflicts_with = "sandbox")]
+    pub(crate) os_user: Option<String>,
 
     /// Set a variable in the CLI's environment; may be repeated
     ///

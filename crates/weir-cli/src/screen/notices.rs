@@ -43,6 +43,9 @@ pub(super) fn text(notice: &Notice) -> Option<String> {
         }
         Notice::CommandOutput { text } | Notice::PlainText { text } => text.clone(),
         Notice::Info { text, level } if level.as_deref() == Some("warning") => text.clone(),
+        Notice::Info { text, level } if level.as_deref() == Some("suggestion") => {
+            format!("suggested: {text}")
+        }
         Notice::Login { error: Some(error), .. } => error.clone(),
         Notice::Error { message } => message.clone(),
         _ => return None,

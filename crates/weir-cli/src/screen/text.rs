@@ -69,6 +69,11 @@ impl TextPrinter {
         if text.is_empty() {
             return Ok(());
         }
+        if block.error.is_some() {
+            // It is not an answer. The end of the turn tells it, once.
+            self.any = true;
+            return Ok(());
+        }
         if self.block.as_ref().is_none_or(|(open, _)| *open != id) {
             self.end_block(sink)?;
             if self.any && is_same_message(self.message.as_ref(), block.message.as_ref()) {

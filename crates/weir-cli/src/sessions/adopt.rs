@@ -16,7 +16,7 @@ use crate::screen::one_line;
 
 pub(super) async fn run(id: &str, way: Adoption, data: PathBuf, places: &Places) -> anyhow::Result<Exit> {
     let transcripts = places.transcripts()?;
-    let past = transcripts.look(transcripts.find(id)?).context("cannot read the transcript")?;
+    let past = transcripts.summary(transcripts.find(id)?).context("cannot read the transcript")?;
     let folder = past.glance.cwd.clone().ok_or_else(|| {
         UsageError(format!("the transcript of {id} does not say in which folder the session worked"))
     })?;

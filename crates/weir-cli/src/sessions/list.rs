@@ -92,7 +92,7 @@ fn rows(list: &List, places: &Places) -> anyhow::Result<Vec<Row>> {
 }
 
 fn look(transcripts: &Transcripts, found: TranscriptFile) -> Option<PastSession> {
-    transcripts.look(found).ok().filter(|past| !past.glance.is_agent)
+    transcripts.summary(found).ok().filter(|past| !past.glance.is_agent)
 }
 
 fn row(past: PastSession, live: Option<Live>) -> Row {

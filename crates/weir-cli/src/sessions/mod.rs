@@ -46,7 +46,7 @@ fn show(id: &str, json: bool, places: &Places) -> anyhow::Result<()> {
         format!("{} {}\n", style.faint(&format!("{name:<9}")), one_line(value, 200))
     };
     let mut text = fact("session", &found.id);
-    let past = transcripts.look(found).context("cannot read the transcript")?;
+    let past = transcripts.summary(found).context("cannot read the transcript")?;
     let facts = [
         ("title", past.glance.title.clone()),
         ("tag", past.glance.tag.clone()),

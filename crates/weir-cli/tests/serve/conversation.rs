@@ -319,6 +319,51 @@ fn pictures_can_be_fetched_again() {
 }
 
 #[test]
+fn documents_reach_the_model_and_can_be_fetched_again() {
+    let mut served = Served::start();
+    let session = served.session();
+    let pdf = b"%PDF-1.4\n\xff".to_vec();
+    let documents = json!([
+        {"media_type": "application/pdf", "data": STANDARD.encode(&pdf), "title": "plan.pdf"},
+        {"media_type": "text/plain", "data": STANDARD.encode("naïve")},
+    ]);
+    let links = ["https://example.org/a.png", "https://example.org/b.pdf?x=1"];
+    let body = json!({"client_id": "mine", "text": script(r#"{"text":"read"}"#), "documents": documents, "links": links});
+    let path = format!("/v1/sessions/{session}/messages");
+    let message =
+        served.client.post(&path, &body).expect(202).json()["message_id"].as_str().unwrap().to_owned();
+    served.wait_for_status(&session, "idle");
+    let again = served.client.post(&path, &body).expect(202).json();
+    assert_eq!((again["duplicate"].clone(), again["message_id"].clone()), (json!(true), json!(message)));
+    let mut other = body.clone();
+    other["links"] = json!([links[0]]);
+    served.client.post(&path, &other).expect(409);
+    let told = served.client.get(&path).expect(200).json()["messages"][0].clone();
+    assert_eq!((told["images"].clone(), told["documents"].clone()), (json!(0), json!(4)), "{told}");
+    let entries = served.client.get(&format!("/v1/sessions/{session}/transcript")).expect(200).json();
+    let entries = entries["entries"].as_array().unwrap().clone();
+    let user = entries.iter().find(|entry| entry["body"]["kind"] == "user").unwrap();
+    assert_eq!((user["body"]["images"].clone(), user["body"]["documents"].clone()), (json!(0), json!(4)));
+    let look = |served: &Served| {
+        let at = |what: &str| format!("/v1/sessions/{session}/messages/{message}/{what}");
+        let first = served.client.get(&at("documents/0")).expect(200);
+        assert_eq!((first.header("content-type"), &first.body), ("application/pdf", &pdf));
+        assert!(first.header("content-disposition").starts_with("attachment;"));
+        let second = served.client.get(&at("documents/1")).expect(200);
+        assert_eq!(String::from_utf8(second.body.clone()).unwrap(), "naïve");
+        assert_eq!(second.header("content-type"), "text/plain; charset=utf-8");
+        for none in ["documents/2", "documents/-1", "images/0"] {
+            served.client.get(&at(none)).expect(404);
+        }
+    };
+    look(&served);
+    served.signal(Signal::KILL);
+    served.finish();
+    served.restart();
+    look(&served);
+}
+
+#[test]
 fn a_session_is_found_by_what_was_said() {
     let served = Served::start();
     let (first, second) = (served.session(), served.session());

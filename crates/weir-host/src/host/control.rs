@@ -200,6 +200,8 @@ impl Host {
                     goes_first: true,
                     text: self.core.options.resume_prompt.clone(),
                     images: Vec::new(),
+                    documents: Vec::new(),
+                    links: Vec::new(),
                     files: Vec::new(),
                     command: None,
                 })));

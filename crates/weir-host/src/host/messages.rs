@@ -17,7 +17,7 @@ use crate::error::HostError;
 use crate::info::SessionStatus;
 use crate::item::{Item, Note};
 use crate::live_session::{LiveSession, State};
-use crate::message::{Accepted, Finished, MessageInfo, MessageMode, NewMessage, PICTURES, StoredMessage};
+use crate::message::{Accepted, Finished, MessageInfo, MessageMode, NewMessage, StoredMessage};
 use crate::message_queue::Record;
 use crate::metrics::count;
 use crate::past_messages;
@@ -88,12 +88,13 @@ impl Host {
 
     fn checked(&self, message: NewMessage, by: &Actor) -> Result<StoredMessage, HostError> {
         let invalid = |reason: &str| Err(HostError::Invalid(reason.to_owned()));
+        if let Some(problem) = message.attachment_problem() {
+            return invalid(&problem);
+        }
         let text = match &message.command {
             None => message.text,
-            Some(_)
-                if !message.text.is_empty() || !message.images.is_empty() || !message.files.is_empty() =>
-            {
-                return invalid("a command must not have a text, pictures or files");
+            Some(_) if !message.text.is_empty() || message.has_attachments() => {
+                return invalid("a command must not have a text, pictures, documents or files");
             }
             Some(_) if message.mode == MessageMode::Note => return invalid("a command is always answered"),
             Some(command) => match slash_command(&command.name, &command.arguments) {
@@ -101,17 +102,13 @@ impl Host {
                 None => return invalid("the name of a command may only have letters, digits, and - _ :"),
             },
         };
-        if text.trim().is_empty() && message.images.is_empty() {
-            return invalid("a message needs a text or a picture");
+        let has_content =
+            !message.images.is_empty() || !message.documents.is_empty() || !message.links.is_empty();
+        if text.trim().is_empty() && !has_content {
+            return invalid("a message needs a text, a picture or a document");
         }
         if message.client_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > MAX_CLIENT_ID_LENGTH) {
             return invalid("the client id must have 1 to 256 bytes");
-        }
-        if message.images.iter().any(|image| !PICTURES.contains(&image.media_type.as_str())) {
-            return invalid("a picture must be a PNG, JPEG, GIF or WebP");
-        }
-        if message.images.iter().any(|image| image.data.is_empty()) {
-            return invalid("a picture must not be empty");
         }
         let message = StoredMessage {
             message_id: MessageId::new(Uuid::new_v4().to_string()),
@@ -122,6 +119,8 @@ impl Host {
             goes_first: false,
             text,
             images: message.images,
+            documents: message.documents,
+            links: message.links,
             files: Vec::new(),
             command: message.command,
         };
@@ -200,6 +199,8 @@ impl Host {
             Some(Item::Message(logged) | Item::OldMessage(logged)) => {
                 logged.text != message.text
                     || logged.images != message.images
+                    || logged.documents != message.documents
+                    || logged.links != message.links
                     || logged.command != message.command
                     || !logged.files.iter().map(|file| &file.path).eq(files)
             }

@@ -194,7 +194,7 @@ fn found(core: &Core) -> Result<Vec<Found>, HostError> {
     let transcripts = Transcripts::below(config);
     let all = transcripts.all().map_err(|error| HostError::Failed(error.to_string()))?;
     // One that was removed or cannot be read is left out.
-    let looked = all.into_iter().take(LOOKED_AT).filter_map(|file| transcripts.look(file).ok());
+    let looked = all.into_iter().take(LOOKED_AT).filter_map(|file| transcripts.summary(file).ok());
     Ok(looked.filter(|past| !past.glance.is_agent).collect())
 }
 

@@ -8,7 +8,7 @@ use crate::costs::{CostQuery, CostReport, costs};
 use crate::error::HostError;
 use crate::export;
 use crate::files::{self, FileDiff};
-use crate::message::Image;
+use crate::message::{Document, Image};
 use crate::output;
 use crate::pages::{Export, ExportFormat, LogEvent, LogPage, TranscriptPage};
 use crate::transcript;
@@ -147,6 +147,21 @@ impl Host {
         self.row(id).await?;
         let (id, message) = (id.clone(), message.clone());
         self.blocking(move |core| output::message_pictures(core, &id, &message)).await
+    }
+
+    /// The documents that were sent with a message, of which the view keeps only how many there are. What the model's API
+    /// fetches from the web is not kept.
+    ///
+    /// # Errors
+    /// If there is no such session, or no such message with documents in it.
+    pub async fn message_documents(
+        &self,
+        id: &SessionId,
+        message: &MessageId,
+    ) -> Result<Vec<Document>, HostError> {
+        self.row(id).await?;
+        let (id, message) = (id.clone(), message.clone());
+        self.blocking(move |core| output::message_documents(core, &id, &message)).await
     }
 
     /// Writes a session out, piece by piece.

@@ -195,6 +195,8 @@ fn again(target: &Target, text: Option<String>) -> NewMessage {
     NewMessage {
         text: if is_command { String::new() } else { text },
         images: stored.images.clone(),
+        documents: stored.documents.clone(),
+        links: stored.links.clone(),
         files: stored.files.iter().map(|file| file.path.clone()).collect(),
         mode: MessageMode::Queue,
         command,

@@ -1,7 +1,9 @@
 //! Messages: accepted once, sent in order, taken back, answered.
 
 use serde_json::json;
-use weir_host::{FailureKind, Host, HostError, Image, MessageMode, MessageState, NewMessage, SessionStatus};
+use weir_host::{
+    Document, FailureKind, Host, HostError, Image, MessageMode, MessageState, NewMessage, SessionStatus,
+};
 use weir_session::SessionSpec;
 use weir_store::{Append, NewEvent};
 use weir_transcript::EntryBody;
@@ -274,6 +276,11 @@ async fn what_makes_no_sense_is_refused() {
         let refused = host.send(&id, message, &me()).await;
         assert!(matches!(refused, Err(HostError::Invalid(_))), "{refused:?}");
     }
+    let title = Some("x".repeat(201));
+    let long_title = Document { media_type: "application/pdf".into(), data: b"%PDF-".to_vec(), title };
+    let long_title = NewMessage { documents: vec![long_title], ..NewMessage::default() };
+    let refused = host.send(&id, long_title, &me()).await;
+    assert!(matches!(refused, Err(HostError::Invalid(_))), "{refused:?}");
     let picture = NewMessage { text: says("I see"), ..picture("image/png") };
     let accepted = soon(host.send(&id, picture, &me())).await.unwrap();
     assert_eq!(host.messages(&id, None).await.unwrap()[0].images, 1);

@@ -11,11 +11,19 @@ use super::terminal::terminal;
 use crate::launch::{Streams, StreamsError, Transport};
 use crate::stream::{Sink, Source};
 use crate::tree::Signal;
+use crate::user::OsUser;
 
 /// Puts the child into its own process group: a terminal's Ctrl-C is for Weir, which decides what the CLI
 /// receives.
 pub(crate) fn set_apart(command: &mut Command) {
     command.process_group(0);
+}
+
+/// Runs the child as another user, with that user's main group and no other one.
+pub(crate) fn run_as(command: &mut Command, user: &OsUser) {
+    let (uid, gid) = user.numbers();
+    // Becoming another user also drops our own further groups.
+    command.gid(gid).uid(uid);
 }
 
 /// Sends a signal to a process whose pid is known not to be reused.

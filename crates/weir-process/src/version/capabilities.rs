@@ -136,7 +136,7 @@ const HOOKS: [(&str, Version); 33] = [
 ];
 
 /// Control requests to the CLI, each with the oldest examined version that handles it.
-const CONTROLS: [(&str, Version); 43] = [
+const CONTROLS: [(&str, Version); 45] = [
     ("apply_flag_settings", V2_1_61),
     ("background_tasks", V2_1_197),
     ("cancel_async_message", V2_1_197),
@@ -157,8 +157,10 @@ const CONTROLS: [(&str, Version); 43] = [
     ("interrupt", V1_0_124),
     ("list_models", V2_1_325),
     ("list_permission_rules", V2_1_325),
+    ("mcp_authenticate", V2_1_61),
     ("mcp_call", V2_1_197),
     ("mcp_message", V2_0_72),
+    ("mcp_oauth_callback_url", V2_1_61),
     ("mcp_read_resource", V2_1_325),
     ("mcp_reconnect", V2_1_61),
     ("mcp_set_servers", V2_0_72),

@@ -19,3 +19,5 @@ mod streams;
 mod support;
 #[cfg(test)]
 mod trees;
+#[cfg(test)]
+mod user;

@@ -1,4 +1,4 @@
-//! History of a session: transcript, log, exports, diffs, full tool outputs, pictures.
+//! History of a session: transcript, log, exports, diffs, full tool outputs, pictures, documents.
 
 use axum::Extension;
 use axum::body::Body;
@@ -6,14 +6,14 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
-use weir_host::{Export, ExportFormat as HostFormat, Image, SearchQuery, Snippet};
+use weir_host::{Document, Export, ExportFormat as HostFormat, Image, SearchQuery, Snippet};
 use weir_wire::{MessageId, ToolUseId};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
 use super::types::{
-    ExportFormat, ExportParams, LogParams, PictureBytes, SearchParams, SearchResult, SearchResults,
-    SessionDiff, SnippetPart, TranscriptPage, TranscriptParams,
+    DocumentBytes, ExportFormat, ExportParams, LogParams, PictureBytes, SearchParams, SearchResult,
+    SearchResults, SessionDiff, SnippetPart, TranscriptPage, TranscriptParams,
 };
 use crate::auth::Principal;
 use crate::extract::{Path, Query};
@@ -194,6 +194,30 @@ pub(crate) async fn message_image(
     Path((id, message, number)): Path<(String, String, usize)>,
 ) -> Result<Response, Problem> {
     picture(app.host().message_pictures(&session_id(&id)?, &MessageId::from(message.as_str())).await?, number)
+}
+
+/// A document sent with a message.
+#[utoipa::path(get, path = "/v1/sessions/{id}/messages/{message_id}/documents/{number}", tag = "history",
+    params(("id" = String, Path, description = "The session."), ("message_id" = String, Path, description = "The message."),
+        ("number" = usize, Path, description = "Index of the document, from 0.")),
+    responses((status = 200, description = "The document, as a file to download.", content(
+        (DocumentBytes = "application/pdf"), (String = "text/plain")))))]
+pub(crate) async fn message_document(
+    State(app): State<App>,
+    Path((id, message, number)): Path<(String, String, usize)>,
+) -> Result<Response, Problem> {
+    let message = MessageId::from(message.as_str());
+    let documents = app.host().message_documents(&session_id(&id)?, &message).await?;
+    let document = documents.into_iter().nth(number);
+    let Document { media_type, data, .. } =
+        document.ok_or_else(|| Problem::not_found("no document with this number; the first is 0"))?;
+    // A PDF may have scripts: it is saved, never shown as a part of the page's origin.
+    let (kind, name) = match media_type.as_str() {
+        "application/pdf" => ("application/pdf", "attachment; filename=\"document.pdf\""),
+        _ => ("text/plain; charset=utf-8", "attachment; filename=\"document.txt\""),
+    };
+    let headers = [(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, name)];
+    Ok((headers, data).into_response())
 }
 
 /// One of these pictures. What a tool calls a picture can be anything, even a page with scripts, so only types that

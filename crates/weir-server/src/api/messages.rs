@@ -79,6 +79,8 @@ pub(super) async fn send_to(
         client_id: Some(body.client_id),
         text: body.text,
         images: body.images,
+        documents: body.documents,
+        links: body.links,
         mode: body.mode,
         files: body.files,
         command: body.command,

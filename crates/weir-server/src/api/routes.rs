@@ -176,6 +176,7 @@ fn viewer() -> OpenApiRouter<App> {
         .routes(routes!(costs::costs))
         .routes(routes!(panels::context))
         .routes(routes!(panels::task_tail))
+        .routes(routes!(history::message_document))
 }
 
 fn stop() -> OpenApiRouter<App> {

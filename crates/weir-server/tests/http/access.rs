@@ -68,6 +68,7 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/v1/sessions/{id}/tools/{tool_use_id}/output", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/tools/{tool_use_id}/images/{number}", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/messages/{message_id}/images/{number}", Some(Role::Viewer)),
+    ("GET", "/v1/sessions/{id}/messages/{message_id}/documents/{number}", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/events", Some(Role::Viewer)),
     ("POST", "/v1/sessions/{id}/share", Some(Role::Driver)),
     ("GET", "/v1/sessions/{id}/files", Some(Role::Driver)),

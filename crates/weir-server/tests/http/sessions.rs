@@ -195,6 +195,14 @@ async fn messages_are_checked_and_kept() {
         json!({"client_id": "", "text": "x"}),
         json!({"client_id": "a", "text": "x", "mode": "shout"}),
         json!({"client_id": "a", "text": "x", "images": [{"media_type": "image/png", "data": "not base64!"}]}),
+        json!({"client_id": "a", "text": "x", "documents": [{"media_type": "application/pdf", "data": "bm8gUERG"}]}),
+        json!({"client_id": "a", "text": "x", "documents": [{"media_type": "text/html", "data": "JVBERi0xLjQ="}]}),
+        json!({"client_id": "a", "text": "x", "documents": [{"media_type": "text/plain", "data": "/w=="}]}),
+        json!({"client_id": "a", "text": "x", "documents": [{"media_type": "text/plain", "data": "eA==", "path": "/x"}]}),
+        json!({"client_id": "a", "text": "x", "links": ["file:///etc/passwd"]}),
+        json!({"client_id": "a", "text": "x", "links": vec!["https://example.org"; 21]}),
+        json!({"client_id": "a", "text": "x", "links": [format!("https://{}", "x".repeat(2048))]}),
+        json!({"client_id": "a", "command": {"name": "compact"}, "links": ["https://example.org/a.png"]}),
         json!({"client_id": "a", "text": "x", "model": "opus"}),
     ] {
         let answer = place.ask(Role::Driver, "POST", &path, Some(&bad)).await;

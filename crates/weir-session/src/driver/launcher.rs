@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
 use weir_process::{
@@ -23,7 +24,7 @@ use crate::hooks;
 use crate::introduction;
 use crate::machine::Spawn;
 use crate::options::{Origin, SessionOptions};
-use crate::spares::{Claimed, Kind, Wanted};
+use crate::spares::{Claimed, Greeted, Kind, Spares, Wanted};
 use crate::start_files::{self, StartFiles};
 use crate::transcripts::live_sessions;
 
@@ -36,6 +37,9 @@ const MAX_ARGUMENT: usize = 128_000;
 
 /// Makes the CLI keep copies of the files that it changes. Without it, `rewind_files` is refused.
 const FILE_CHECKPOINTING: &str = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING";
+
+/// Makes the CLI say when it begins and ends to work, also where no turn says so. Older versions ignore it.
+const READS_SESSION_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
 /// Sets the format of previews in questions.
 const QUESTION_PREVIEWS: &str = "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT";
@@ -77,7 +81,22 @@ pub(super) struct Prepared {
 /// A completed step towards a running process.
 pub(super) enum Step {
     Prepared(Result<(Prepared, Admitted), SessionError>),
-    Spawned(Result<Box<Process>, SessionError>),
+    Spawned(Result<Box<Started>, SessionError>),
+}
+
+/// A process that was started.
+pub(super) struct Started {
+    pub(super) process: Process,
+    /// Its answer to the first request, if it was asked before it became the session's.
+    pub(super) introduction: Option<Value>,
+    /// Lines that it has written before that.
+    pub(super) said: Vec<Vec<u8>>,
+}
+
+impl From<Process> for Box<Started> {
+    fn from(process: Process) -> Self {
+        Self::new(Started { process, introduction: None, said: Vec::new() })
+    }
 }
 
 /// A step in progress.
@@ -145,9 +164,9 @@ impl Launcher {
         if prepared.capabilities.is_some() || !options.handshake {
             return None;
         }
-        let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
+        let cache = probe_cache(options);
         let (program, environment) =
-            (prepared.found.path.clone(), prepared.found.environment(&options.environment));
+            (prepared.found.path.clone(), prepared.found.environment(&options.environment_of_user()));
         Some(async move { cache.probe(&program, &environment).await.ok() })
     }
 
@@ -175,8 +194,8 @@ impl Launcher {
         let options = &self.options;
         let program = options.program.clone();
         let depends_on_version = depends_on_version(options);
-        let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
-        let environment = options.environment.clone();
+        let cache = probe_cache(options);
+        let environment = options.environment_of_user();
         let (policy, cwd) = (options.folder.clone(), options.cwd.clone());
         Some(Box::pin(async move {
             let prepare = async {
@@ -228,7 +247,7 @@ impl Launcher {
                 Ok(Box::pin(async move {
                     let process = processes.lock().await.recv().await;
                     let none = || failed(StartError::Other("no more processes were provided".into()));
-                    Step::Spawned(process.map(Box::new).ok_or_else(none))
+                    Step::Spawned(process.map(Into::into).ok_or_else(none))
                 }))
             }
             How::Cli(None) => Err(failed(StartError::Other("the CLI has not been looked up yet".into()))),
@@ -247,15 +266,17 @@ impl Launcher {
                 Ok(Box::pin(async move {
                     if let Some((spares, wanted, parked)) = spare {
                         match parked.claim(&wanted).await {
-                            Claimed::Process(process) => {
+                            Claimed::Process(greeted) => {
                                 spares.count_taken();
-                                return Step::Spawned(Ok(process));
+                                let Greeted { process, introduction, said } = *greeted;
+                                let introduction = Some(introduction);
+                                return Step::Spawned(Ok(Box::new(Started { process, introduction, said })));
                             }
                             Claimed::Refused(parked) => spares.put_back(parked),
                             Claimed::Lost => {}
                         }
                     }
-                    let process = launch.spawn().await.map(Box::new);
+                    let process = launch.spawn().await.map(Into::into);
                     Step::Spawned(process.map_err(|error| failed(StartError::Spawn(error))))
                 }))
             }
@@ -280,6 +301,10 @@ impl Launcher {
             .and_then(|known| admitted.refusal_of(known.version(), known.has_flag("--setting-sources")));
         if let Some(reason) = admitted.refusal().or(too_old) {
             return Err(failed(StartError::Folder(reason)));
+        }
+        if self.options.user.is_some() && self.options.sandbox.is_some() {
+            let reason = "a session in a sandbox cannot run as another user, whose files are not in it";
+            return Err(failed(StartError::Other(reason.to_owned())));
         }
         if self.options.project_config_root.is_some()
             && !matches!(self.options.folder.trust, FolderTrust::Load)
@@ -380,6 +405,14 @@ fn without_git_hooks(environment: Environment) -> Environment {
     })
 }
 
+/// What is known of CLIs. Without a cache of the session's own, its spares have one: they depend on the version, and asking
+/// for it takes longer than a spare saves.
+fn probe_cache(options: &SessionOptions) -> Arc<ProbeCache> {
+    let own = options.probe_cache.clone();
+    let shared = || options.spares.as_ref().map(Spares::probe_cache);
+    own.or_else(shared).unwrap_or_else(|| Arc::new(ProbeCache::in_memory()))
+}
+
 fn failed(error: StartError) -> SessionError {
     SessionError::NotStarted(Arc::new(error))
 }
@@ -469,7 +502,9 @@ fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launc
     let mut launch = Launch::new(&found.path).args(args);
     launch.cwd.clone_from(&options.cwd);
     launch.sandbox.clone_from(&options.sandbox);
-    launch.environment = found.environment(&options.environment);
+    launch.user.clone_from(&options.user);
+    launch.environment = found.environment(&options.environment_of_user());
+    launch.environment = launch.environment.set_default(READS_SESSION_STATE, "1");
     if options.spec.file_checkpointing {
         launch.environment = launch.environment.set(FILE_CHECKPOINTING, "true");
     }
@@ -493,7 +528,7 @@ fn check_live(options: &SessionOptions, id: &CliSessionId) -> Result<(), StartEr
     if options.sandbox.is_some() {
         return Ok(());
     }
-    let variables = options.environment.resolve(std::env::vars_os());
+    let variables = options.environment_of_user().resolve(std::env::vars_os());
     let folder =
         |name: &str| variables.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = folder("CLAUDE_CONFIG_DIR").or_else(|| folder("HOME").map(|home| home.join(".claude")));
@@ -555,53 +590,4 @@ fn file_name(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::levels::Effort;
-    use crate::spec::SessionSpec;
-
-    #[test]
-    fn the_version_is_only_determined_if_an_option_needs_it() {
-        assert!(!depends_on_version(&SessionOptions::new().model("opus").tools(["Read"])));
-        assert!(depends_on_version(&SessionOptions::new().effort(Effort::High)));
-        assert!(depends_on_version(&SessionOptions::new().max_cost_usd(1.0)));
-        assert!(depends_on_version(&SessionOptions::new().title("t")));
-        assert!(!depends_on_version(&SessionOptions::new().subagent_text()));
-    }
-
-    #[test]
-    fn a_prompt_too_long_for_an_argument_is_refused() {
-        let (old, new) = (Capabilities::of(Version::new(1, 0, 124)), Capabilities::of(Version::new(2, 1, 9)));
-        let long = "x".repeat(MAX_ARGUMENT + 1);
-        let options = SessionOptions::new().append_system_prompt(&long);
-        let error = check_version(&options, &Spawn::default(), &old).unwrap_err().to_string();
-        assert!(error.contains("1.0.124") && error.contains("128001 bytes"), "{error}");
-        assert!(check_version(&options, &Spawn::default(), &new).is_ok());
-        // This prompt can be read from a file.
-        assert!(check_version(&SessionOptions::new().system_prompt(&long), &Spawn::default(), &old).is_ok());
-        let short = SessionOptions::new().append_system_prompt("x");
-        assert!(check_version(&short, &Spawn::default(), &old).is_ok());
-    }
-
-    #[test]
-    fn options_that_an_old_cli_would_ignore_are_refused() {
-        let (old, new) = (Capabilities::of(Version::new(1, 0, 124)), Capabilities::of(Version::new(2, 1, 9)));
-        let mut options = SessionOptions::new();
-        let branch = Spawn { fork_at: Some("line".into()), fork: true, ..Spawn::default() };
-        assert!(check_version(&options, &Spawn::default(), &old).is_ok());
-        assert!(matches!(check_version(&options, &branch, &old), Err(StartError::TooOld(_))));
-        assert!(check_version(&options, &branch, &new).is_ok());
-        let copies = SessionSpec { file_checkpointing: true, ..SessionSpec::default() };
-        let copies = SessionOptions { spec: copies, ..SessionOptions::new() };
-        let error = check_version(&copies, &Spawn::default(), &old).unwrap_err();
-        assert!(error.to_string().contains("copies of the files"), "{error}");
-        assert!(depends_on_version(&copies) && check_version(&copies, &Spawn::default(), &new).is_ok());
-        options.spec.output_schema = Some(serde_json::json!({"type": "object"}));
-        let error = check_version(&options, &Spawn::default(), &old).unwrap_err();
-        assert!(
-            error.to_string().contains("1.0.124") && error.to_string().contains("JSON schema"),
-            "{error}"
-        );
-        assert!(check_version(&options, &Spawn::default(), &new).is_ok());
-    }
-}
+mod tests;

@@ -23,7 +23,7 @@ use tokio::time::{Instant, Sleep};
 use weir_base::time::now_ms;
 use weir_process::{Handle, Input, LogPaths, Output, Stderr};
 use weir_transcript::{Change, HostEvent, View};
-use weir_wire::{Decoder, MessageId, OutgoingMessage, RequestId};
+use weir_wire::{Decoder, Line, MessageId, OutgoingMessage, RequestId};
 
 use crate::ask::Decision;
 use crate::calls::Calls;
@@ -430,15 +430,20 @@ impl Driver {
         let now = now();
         while let Some(frame) = self.streams.as_mut().and_then(|streams| streams.output.next_frame()) {
             let line = self.decoder.decode_frame(frame);
-            let mut machine = self.machine.enter();
+            pass(&line, now, &mut self.machine, &mut self.listeners);
+            self.perform();
+        }
+    }
+
+    /// Passes lines that the process had written before it became the session's.
+    fn hear(&mut self, said: &[Vec<u8>]) {
+        let now = now();
+        for raw in said {
             if let Some(observer) = &mut self.listeners.observer {
-                let is_transient = machine.is_transient(&line);
-                observer.step(ObservedStep { at: now.unix_ms, is_transient });
-                observer.line(&line);
+                observer.bytes(&[raw.as_slice(), b"\n"].concat());
             }
-            let mut told = Told { listeners: &mut self.listeners, at: now.unix_ms };
-            machine.handle(now, Event::Line(&line), &mut told);
-            drop(machine);
+            let line = self.decoder.decode(raw);
+            pass(&line, now, &mut self.machine, &mut self.listeners);
             self.perform();
         }
     }
@@ -552,4 +557,16 @@ async fn decided(deciding: &mut Option<JoinSet<Decision>>) -> Woken {
 fn now() -> Now {
     // Tokio's clock, so that tests can pause it.
     Now { instant: Instant::now().into_std(), unix_ms: now_ms() }
+}
+
+/// Passes a line to the observer and to the machine.
+fn pass(line: &Line<'_>, now: Now, machine: &mut MachineCell, listeners: &mut Listeners) {
+    let mut machine = machine.enter();
+    if let Some(observer) = &mut listeners.observer {
+        let is_transient = machine.is_transient(line);
+        observer.step(ObservedStep { at: now.unix_ms, is_transient });
+        observer.line(line);
+    }
+    let mut told = Told { listeners, at: now.unix_ms };
+    machine.handle(now, Event::Line(line), &mut told);
 }

@@ -2,7 +2,7 @@
 
 use weir_process::Process;
 
-use super::launcher::Step;
+use super::launcher::{Started, Step};
 use super::{Driver, OurSide, Streams};
 use crate::error::SessionError;
 use crate::fingerprint::Fingerprint;
@@ -39,7 +39,7 @@ impl Driver {
                 }
                 self.launch(spawn);
             }
-            Step::Spawned(Ok(process)) => self.started(*process),
+            Step::Spawned(Ok(started)) => self.started(*started),
             Step::Prepared(Err(error)) | Step::Spawned(Err(error)) => self.start_failed(error),
         }
     }
@@ -48,7 +48,7 @@ impl Driver {
         self.tell(Event::StartFailed(error));
     }
 
-    fn started(&mut self, process: Process) {
+    fn started(&mut self, Started { process, introduction, said }: Started) {
         self.facts.pid = process.handle.pid();
         self.facts.logs = process.logs.map(Box::new);
         self.facts.log_error = None;
@@ -58,7 +58,8 @@ impl Driver {
         self.streams = Some(Streams { output, input, stderr: Some(stderr), unwritten: Vec::new() });
         self.handle = Some(handle);
         let too_old = self.launcher.as_ref().is_some_and(super::Launcher::is_too_old);
-        self.tell(Event::Started { too_old });
+        self.tell(Event::Started { too_old, introduction: introduction.map(Box::new) });
+        self.hear(&said);
         self.check_logs();
     }
 

@@ -154,6 +154,9 @@ impl Machine {
                 }
                 self.check_folder(sink);
             }
+            Message::System(SystemMessage::SessionStateChanged(changed)) => {
+                self.life.heard_of_work(changed.state.to_str() != "idle");
+            }
             Message::System(_) => {}
             _ => return false,
         }
@@ -247,6 +250,9 @@ fn name_of(request: &HostRequest) -> &'static str {
         HostRequest::McpSetServers { .. } => "set MCP servers",
         HostRequest::McpToggle { .. } => "switch an MCP server on or off",
         HostRequest::McpReconnect { .. } => "reconnect an MCP server",
+        HostRequest::McpAuthenticate { .. } | HostRequest::McpOauthCallback { .. } => {
+            "log in to an MCP server"
+        }
         HostRequest::McpCall { .. } => "call a tool of an MCP server",
         HostRequest::McpReadResource { .. } => "read a resource of an MCP server",
         HostRequest::ListModels => "list models",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::Value;
 use weir_process::{Exit, LogError};
 use weir_wire::{HostRequest, Line, MessageId, OutgoingMessage, RequestId};
 
@@ -39,6 +40,8 @@ pub enum Event<'a> {
     Started {
         /// Whether it is too old for the handshake.
         too_old: bool,
+        /// Its answer to the handshake, if it had that before it became the session's.
+        introduction: Option<Box<Value>>,
     },
     /// The process could not be started.
     StartFailed(SessionError),

@@ -4,6 +4,7 @@ mod ending;
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use weir_transcript::{EntryId, HostEvent};
 use weir_wire::{CliSessionId, HostRequest};
 
@@ -42,6 +43,8 @@ pub(super) struct Life {
     escalate_at: Option<Instant>,
     /// Until when the CLI may begin a turn by itself.
     wakes_until: Option<Instant>,
+    /// The CLI says that it is at work. Only newer versions say so.
+    says_it_works: bool,
 }
 
 /// Which process a caller waits for.
@@ -122,6 +125,7 @@ impl Life {
             reported_cwd: None,
             escalate_at: None,
             wakes_until: None,
+            says_it_works: false,
         }
     }
 
@@ -250,6 +254,15 @@ impl Life {
         self.wakes_until
     }
 
+    /// The CLI says whether it is at work. If it is not, it is not about to begin a turn either: this comes after
+    /// everything that it held back.
+    pub(super) fn heard_of_work(&mut self, works: bool) {
+        self.says_it_works = works;
+        if !works {
+            self.wakes_until = None;
+        }
+    }
+
     /// Clears the time in which the CLI may begin a turn by itself, once it has passed.
     pub(super) fn expire_wake_up(&mut self, now: Now) {
         self.wakes_until.take_if(|until| *until <= now.instant);
@@ -329,15 +342,22 @@ impl Machine {
         self.life.wakes_until.filter(|_| does_matter && !self.is_busy())
     }
 
-    pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut dyn Sink) {
+    pub(super) fn process_started(
+        &mut self,
+        now: Now,
+        too_old: bool,
+        introduction: Option<Box<Value>>,
+        sink: &mut dyn Sink,
+    ) {
         let starting = std::mem::replace(&mut self.life.state, State::Initialising);
         let resumes = if let State::Starting { resumes } = starting { resumes } else { None };
         // What the previous process reported about itself does not apply to this one.
-        self.asks.set_introduction(serde_json::Value::Null);
+        let is_introduced = introduction.is_some();
+        self.asks.set_introduction(introduction.map(|answer| *answer).unwrap_or_default());
         self.watchdog.restart(now.instant);
         self.life.started_after = self.view().entries.last().map(|entry| entry.id);
         self.record(HostEvent::ProcessStarted { resumes }, sink);
-        match self.settings.greeting.request().filter(|_| !too_old) {
+        match self.settings.greeting.request().filter(|_| !too_old && !is_introduced) {
             Some(request) => self.ask_cli(now, Purpose::Initialize, HostRequest::Initialize(request)),
             None => self.ready(),
         }
@@ -464,7 +484,10 @@ impl Machine {
 
     /// Whether nothing is running, not even in the background, and nothing is about to.
     fn is_settled(&self) -> bool {
-        !self.is_busy() && self.view().tasks.is_empty() && self.life.wakes_until.is_none()
+        !self.is_busy()
+            && !self.life.says_it_works
+            && !self.view().has_background_work()
+            && self.life.wakes_until.is_none()
     }
 
     pub(super) fn tell_settled(&mut self) {

@@ -169,8 +169,7 @@ impl Machine {
         if let Some(error) = self.exhausted() {
             return self.reply(ticket, Err(error));
         }
-        let (text, images) = described(&message.content);
-        self.record(HostEvent::MessageQueued { message: id, text, images }, sink);
+        self.record(queued_event(id, &message.content), sink);
         let waits = self.life.waits();
         self.messages.queued.push_back(Queued { message, mode, waits, is_second_try: false });
         self.reply(ticket, Ok(Reply::Accepted));
@@ -247,8 +246,7 @@ impl Machine {
             return self.take_back(id, sink);
         }
         let waits = if written.is_second_try { Waits::ForThisProcess } else { Waits::ForNextProcess };
-        let (text, images) = described(&message.content);
-        self.record(HostEvent::MessageQueued { message: id, text, images }, sink);
+        self.record(queued_event(id, &message.content), sink);
         let queued = Queued { message, mode: SendMode::Queue, waits, is_second_try: true };
         self.messages.queued.push_front(queued);
     }
@@ -420,26 +418,28 @@ fn with_text(error: &SessionError, said: &str) -> SessionError {
     }
 }
 
-/// The text of a message, and how many images and documents it has.
-fn described(content: &OutgoingContent) -> (String, u32) {
-    match content {
-        OutgoingContent::Text(text) => (text.clone(), 0),
+/// The event that records a message: its text, and how much is attached to it.
+fn queued_event(message: MessageId, content: &OutgoingContent) -> HostEvent {
+    let (mut images, mut documents) = (0, 0);
+    let text = match content {
+        OutgoingContent::Text(text) => text.clone(),
         OutgoingContent::Blocks(blocks) => {
-            let mut images = 0;
             let mut texts: Vec<&str> = Vec::new();
             for block in blocks {
                 match block {
                     OutgoingBlock::Text(text) => texts.push(text),
-                    OutgoingBlock::Image { .. }
-                    | OutgoingBlock::ImageUrl { .. }
+                    OutgoingBlock::Image { .. } => images += 1,
+                    OutgoingBlock::ImageUrl { .. }
                     | OutgoingBlock::Document { .. }
-                    | OutgoingBlock::DocumentUrl { .. } => images += 1,
+                    | OutgoingBlock::DocumentUrl { .. } => documents += 1,
                 }
             }
-            (texts.join("\n"), images)
+            texts.join("\n")
         }
-    }
+    };
+    HostEvent::MessageQueued { message, text, images, documents }
 }
+
 /// The event to record for a message that was never written.
 fn not_sent(id: &MessageId, error: &SessionError) -> HostEvent {
     match error {

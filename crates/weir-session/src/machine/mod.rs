@@ -151,7 +151,9 @@ impl Machine {
             Event::Line(line) => return self.line(now, line, sink),
             Event::Began => self.began(sink),
             Event::Reconfigured { settings, replace } => self.reconfigured(now, *settings, replace),
-            Event::Started { too_old } => self.process_started(now, too_old, sink),
+            Event::Started { too_old, introduction } => {
+                self.process_started(now, too_old, introduction, sink);
+            }
             Event::Ending => self.life.process_is_ending(),
             Event::TooOld => self.too_old(),
             Event::Unwritten(message) => self.unwritten(*message, sink),
@@ -198,7 +200,7 @@ impl Machine {
         self.is_busy()
             || self.life.is_starting()
             || self.messages.has_queued()
-            || !self.view().tasks.is_empty()
+            || self.view().has_background_work()
     }
 
     /// Whether the running process has reported that it is ready, or was not asked.
@@ -244,7 +246,7 @@ impl Machine {
         if !self.life.is_starting() {
             self.watchdog.restart(now.instant);
         }
-        let had_tasks = !self.view().tasks.is_empty();
+        let had_tasks = self.view().has_background_work();
         let was_named = self.life.has_name();
         let mut noticed = Noticed::default();
         self.fold.line(line, &mut |view, change| {
@@ -252,7 +254,7 @@ impl Machine {
             sink.change(view, change);
         });
         self.tell_streamed(sink);
-        let lost_tasks = had_tasks && self.view().tasks.is_empty();
+        let lost_tasks = had_tasks && !self.view().has_background_work();
         let message = line.body.message();
         let concerns_us = message.is_some_and(|message| self.protocol_line(now, message, sink));
         if self.life.has_name()

@@ -148,6 +148,30 @@ fn a_task_that_ends_before_the_handshake_does_not_keep_the_clock_busy() {
 }
 
 #[test]
+fn the_cli_s_own_word_says_when_a_session_is_settled() {
+    let state = |state: &str| json!({"type": "system", "subtype": "session_state_changed", "state": state});
+    let tasks = |tasks: serde_json::Value| json!({"type": "system", "subtype": "background_tasks_changed", "tasks": tasks});
+    let mut host = running(MachineSettings::default());
+    host.says(&state("running"));
+    host.says(&result(&["m1"]));
+    let settling = host.command(|ticket| Command::Settle { ticket });
+    assert!(!host.replies.contains_key(&settling), "it still works");
+    host.says(&state("idle"));
+    assert!(host.replies.contains_key(&settling));
+    // Without its word, a task that has ended is waited for a moment longer: the CLI may begin a turn.
+    host.says(&tasks(json!([{"task_id": "t"}])));
+    host.says(&tasks(json!([])));
+    let settling = host.command(|ticket| Command::Settle { ticket });
+    assert!(!host.replies.contains_key(&settling));
+    host.says(&state("idle"));
+    assert!(host.replies.contains_key(&settling));
+    // Nothing waits for a watcher.
+    host.says(&tasks(json!([{"task_id": "w", "ambient": true}])));
+    let settling = host.command(|ticket| Command::Settle { ticket });
+    assert!(host.replies.contains_key(&settling));
+}
+
+#[test]
 fn an_answer_after_a_long_wait_starts_the_time_limit_of_the_tool() {
     let limits = Limits { tool: Some(Duration::from_secs(5)), ..Limits::default() };
     let mut host = running(MachineSettings { limits, ..MachineSettings::default() });

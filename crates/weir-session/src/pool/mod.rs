@@ -64,6 +64,30 @@ impl Default for PoolOptions {
     }
 }
 
+impl PoolOptions {
+    /// Default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    weir_base::setters! {
+        /// Limits the number of processes.
+        max_processes: usize = std::convert::identity;
+        /// Limits the number of processes of sessions that wait for a person.
+        max_awaiting: usize = std::convert::identity;
+        /// Sets how long a message waits for a place.
+        max_wait: Option<Duration> = std::convert::identity;
+        /// Sets how long an idle process stays; for ever with `None`.
+        idle: Option<Duration> = std::convert::identity;
+        /// Sets after how many turns a process is replaced; never with `None`.
+        max_turns: Option<u64> = std::convert::identity;
+        /// Sets with how much memory a process is replaced; never with `None`.
+        max_bytes: Option<u64> = std::convert::identity;
+        /// Sets how many started processes wait for the next new session of each kind.
+        spares: usize = std::convert::identity;
+    }
+}
+
 /// Why a pool did not accept a message.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]

@@ -138,6 +138,7 @@ fn needs_own_process(options: &SessionOptions) -> bool {
         || !options.hooks.is_empty()
         || !options.mcp_servers.is_empty()
         || options.sandbox.is_some()
+        || options.user.is_some()
         || options.transport != Transport::Pipe
         || !options.keep_process
         || !options.handshake
@@ -197,7 +198,7 @@ mod tests {
             SessionOptions::new().output_schema(json!({"type": "object"})),
             SessionOptions::new().debug_file("/log"),
             SessionOptions::new().resume("id"),
-            SessionOptions::new().process_per_message(),
+            SessionOptions::new().keep_process(false),
         ] {
             assert!(wanted(&options).is_none(), "{options:?}");
         }

@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use weir_process::ProbeCache;
+
 pub(crate) use kind::{Kind, Wanted};
-pub(crate) use parked::{Claimed, Parked};
+pub(crate) use parked::{Claimed, Greeted, Parked};
 
 use crate::driver::Launcher;
 use crate::options::SessionOptions;
@@ -47,6 +49,8 @@ pub struct Spares {
 
 struct Inner {
     max: usize,
+    /// What is known of CLIs, for sessions without a cache of their own.
+    probe_cache: Arc<ProbeCache>,
     state: Mutex<State>,
 }
 
@@ -69,7 +73,8 @@ struct State {
 impl Spares {
     /// Keeps up to this many spares. Each is a process of about 160 MB; zero switches them off.
     pub fn new(max: usize) -> Self {
-        Self { inner: Arc::new(Inner { max, state: Mutex::default() }) }
+        let probe_cache = Arc::new(ProbeCache::in_memory());
+        Self { inner: Arc::new(Inner { max, probe_cache, state: Mutex::default() }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -91,6 +96,10 @@ impl Spares {
                 spares.refill();
             }
         });
+    }
+
+    pub(crate) fn probe_cache(&self) -> Arc<ProbeCache> {
+        Arc::clone(&self.inner.probe_cache)
     }
 
     /// How many spares are ready.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -26,15 +27,24 @@ pub(crate) struct Parked {
     id: CliSessionId,
     is_ready: Arc<AtomicBool>,
     /// Asks the task for the process. Its end tells the task to end.
-    give: oneshot::Sender<oneshot::Sender<Process>>,
+    give: oneshot::Sender<oneshot::Sender<Greeted>>,
     task: JoinHandle<()>,
     max_wait: Duration,
+}
+
+/// A process that has answered the first request.
+pub(crate) struct Greeted {
+    pub(crate) process: Process,
+    /// Its answer to that.
+    pub(crate) introduction: Value,
+    /// Lines that it has written since a session has claimed it: they are the session's.
+    pub(crate) said: Vec<Vec<u8>>,
 }
 
 /// What became of an attempt to use a spare.
 pub(crate) enum Claimed {
     /// It is the session's process.
-    Process(Box<Process>),
+    Process(Box<Greeted>),
     /// It refused and still waits.
     Refused(Parked),
     /// It is of no use.
@@ -47,8 +57,17 @@ impl Parked {
         let (launch, greeting) = (kind.launch(&id, folder), kind.greeting());
         Self::with(kind.key(), CliSessionId::new(id), max_wait, false, async move {
             let mut process = launch.spawn().await.ok()?;
-            let greeted = timeout(START_TIMEOUT, answered(&mut process, vec![greeting])).await;
-            greeted.is_ok_and(|answer| answer.is_ok()).then_some(process)
+            let mut said = Vec::new();
+            let greeted = timeout(START_TIMEOUT, answered(&mut process, vec![greeting], &mut said)).await;
+            let introduction = greeted.ok()?.ok()?;
+            // It loads what a first answer needs. If it refuses, that is done later.
+            let warm_up = answered(&mut process, vec![HostRequest::GetContextUsage], &mut said);
+            match timeout(START_TIMEOUT, warm_up).await {
+                Ok(Ok(_) | Err(Failed::Refused { .. })) => {
+                    Some(Greeted { process, introduction, said: Vec::new() })
+                }
+                Ok(Err(Failed::Ended)) | Err(_) => None,
+            }
         })
     }
 
@@ -57,7 +76,7 @@ impl Parked {
         id: CliSessionId,
         max_wait: Duration,
         is_ready: bool,
-        started: impl Future<Output = Option<Process>> + Send + 'static,
+        started: impl Future<Output = Option<Greeted>> + Send + 'static,
     ) -> Self {
         let is_ready = Arc::new(AtomicBool::new(is_ready));
         let (give, wanted) = oneshot::channel();
@@ -98,12 +117,14 @@ impl Parked {
         if give.send(reply).is_err() {
             return Claimed::Lost;
         }
-        let Ok(mut process) = process.await else { return Claimed::Lost };
-        match timeout(CLAIM_TIMEOUT, answered(&mut process, wanted.requests())).await {
-            Ok(Ok(())) => Claimed::Process(Box::new(process)),
+        let Ok(mut greeted) = process.await else { return Claimed::Lost };
+        let mut said = Vec::new();
+        let claiming = answered(&mut greeted.process, wanted.requests(), &mut said);
+        match timeout(CLAIM_TIMEOUT, claiming).await {
+            Ok(Ok(_)) => Claimed::Process(Box::new(Greeted { said, ..greeted })),
             // It refuses before it changes anything.
             Ok(Err(Failed::Refused { first: true })) => {
-                Claimed::Refused(Self::with(key, id, max_wait, true, std::future::ready(Some(process))))
+                Claimed::Refused(Self::with(key, id, max_wait, true, std::future::ready(Some(greeted))))
             }
             Ok(Err(_)) | Err(_) => Claimed::Lost,
         }
@@ -112,9 +133,9 @@ impl Parked {
 
 /// Holds the process until it is wanted, ends, or has waited too long.
 async fn wait(
-    started: impl Future<Output = Option<Process>>,
+    started: impl Future<Output = Option<Greeted>>,
     is_ready: Arc<AtomicBool>,
-    mut wanted: oneshot::Receiver<oneshot::Sender<Process>>,
+    mut wanted: oneshot::Receiver<oneshot::Sender<Greeted>>,
     max_wait: Duration,
 ) {
     let started = tokio::select! {
@@ -122,7 +143,7 @@ async fn wait(
         // Nobody is left who could want it. A started process ends with its future.
         _ = &mut wanted => return,
     };
-    let Some(mut process) = started else { return };
+    let Some(mut greeted) = started else { return };
     is_ready.store(true, Ordering::Release);
     let deadline = Instant::now() + max_wait;
     loop {
@@ -130,16 +151,16 @@ async fn wait(
             reply = &mut wanted => {
                 if let Ok(reply) = reply {
                     // The session may have been dropped meanwhile, and the process ends.
-                    let _ = reply.send(process);
+                    let _ = reply.send(greeted);
                 }
                 return;
             }
-            filled = process.output.fill() => {
+            filled = greeted.process.output.fill() => {
                 if !filled.unwrap_or(false) {
                     return;
                 }
                 // What it says now concerns no session.
-                while process.output.next_frame().is_some() {}
+                while greeted.process.output.next_frame().is_some() {}
             }
             () = tokio::time::sleep_until(deadline) => return,
         }
@@ -154,8 +175,13 @@ enum Failed {
     Ended,
 }
 
-/// Sends these requests and waits until all are carried out. What else the process says is passed over.
-async fn answered(process: &mut Process, requests: Vec<HostRequest>) -> Result<(), Failed> {
+/// Sends these requests and waits until all are carried out. Returns the answer to the first one; `said` gets what else the
+/// process writes meanwhile.
+async fn answered(
+    process: &mut Process,
+    requests: Vec<HostRequest>,
+    said: &mut Vec<Vec<u8>>,
+) -> Result<Value, Failed> {
     let ids: Vec<RequestId> =
         (0..requests.len()).map(|number| format!("spare-{number}").as_str().into()).collect();
     for (id, request) in ids.iter().zip(requests) {
@@ -165,25 +191,34 @@ async fn answered(process: &mut Process, requests: Vec<HostRequest>) -> Result<(
         }
     }
     process.input.flush().await.map_err(|_| Failed::Ended)?;
-    let (mut decoder, mut open) = (Decoder::new(), ids.clone());
+    let (mut decoder, mut open, mut first) = (Decoder::new(), ids.clone(), Value::Null);
     while !open.is_empty() {
         while let Some(frame) = process.output.next_frame() {
             let line = decoder.decode_frame(frame);
-            let Body::Known(Message::ControlResponse(message)) = &line.body else { continue };
-            let response = &message.response;
-            let Some(place) = open.iter().position(|id| response.request_id == *id) else { continue };
+            let response = match &line.body {
+                Body::Known(Message::ControlResponse(message)) => Some(&message.response),
+                _ => None,
+            };
+            let place = response.and_then(|response| open.iter().position(|id| response.request_id == *id));
+            let Some((response, place)) = response.zip(place) else {
+                said.push(line.raw.to_vec());
+                continue;
+            };
             let id = open.swap_remove(place);
             if !response.is_success() {
                 return Err(Failed::Refused { first: ids.first() == Some(&id) });
             }
+            if ids.first() == Some(&id) {
+                first = response.response.map(|answer| answer.to_value()).unwrap_or_default();
+            }
             if open.is_empty() {
                 // The rest is the session's.
-                return Ok(());
+                return Ok(first);
             }
         }
         if !process.output.fill().await.unwrap_or(false) {
             return Err(Failed::Ended);
         }
     }
-    Ok(())
+    Ok(first)
 }

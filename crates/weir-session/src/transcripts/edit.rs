@@ -156,11 +156,11 @@ mod tests {
         let (_config, transcripts, found) = sample();
         found.rename("  The dam ").unwrap();
         found.tag(Some("water")).unwrap();
-        let glance = transcripts.look(transcripts.find(ID).unwrap()).unwrap().glance;
+        let glance = transcripts.summary(transcripts.find(ID).unwrap()).unwrap().glance;
         assert_eq!((glance.title.as_deref(), glance.tag.as_deref()), (Some("The dam"), Some("water")));
         assert_eq!(glance.first_prompt.as_deref(), Some("Hello"));
         found.tag(None).unwrap();
-        assert_eq!(transcripts.look(transcripts.find(ID).unwrap()).unwrap().glance.tag, None);
+        assert_eq!(transcripts.summary(transcripts.find(ID).unwrap()).unwrap().glance.tag, None);
         for wrong in ["", "  ", "two\nlines", &"x".repeat(MAX_LENGTH + 1)] {
             assert!(matches!(found.rename(wrong), Err(EditError::Text(_))), "{wrong:?}");
         }

@@ -132,8 +132,8 @@ impl Transcripts {
         Err(FindError::Several { id, found: found.take(10).collect() })
     }
 
-    /// Reads the beginning and the end of a transcript.
-    pub fn look(&self, found: TranscriptFile) -> io::Result<PastSession> {
+    /// What a transcript is about, from its beginning and its end.
+    pub fn summary(&self, found: TranscriptFile) -> io::Result<PastSession> {
         let mut file = open(&found.path)?;
         let mut head = Vec::new();
         file.by_ref().take(GLANCE).read_to_end(&mut head)?;
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(transcripts.all().unwrap().len(), 2);
         assert_eq!(transcripts.of_folder(Path::new("/workspace/my_demo")).unwrap().len(), 2);
         assert_eq!(transcripts.of_folder(Path::new("/workspace")).unwrap().len(), 0);
-        let past = transcripts.look(transcripts.find(TWO).unwrap()).unwrap();
+        let past = transcripts.summary(transcripts.find(TWO).unwrap()).unwrap();
         assert_eq!(past.about(), format!("Hello {TWO}"));
     }
 

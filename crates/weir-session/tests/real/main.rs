@@ -9,6 +9,8 @@ mod brake;
 #[path = "../programs/calc.rs"]
 mod calc;
 #[cfg(test)]
+mod dialogs;
+#[cfg(test)]
 mod flags;
 #[cfg(test)]
 mod folder;
@@ -29,6 +31,8 @@ mod model;
 mod options;
 #[cfg(test)]
 mod player;
+#[cfg(test)]
+mod rare_options;
 #[cfg(test)]
 mod recorder;
 #[cfg(test)]

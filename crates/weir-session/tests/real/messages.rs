@@ -76,3 +76,28 @@ async fn a_note_gets_no_answer_and_is_seen_with_the_next_message() {
         assert_eq!(is_told, cli.version >= Version::new(2, 1, 197), "{cli}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_that_come_by_themselves_are_known() {
+    for cli in crate::real_clis() {
+        let cli = Cli::from(cli);
+        let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
+        let session = Session::new(made(&cli, &place, &api));
+        assert_eq!(session.ask(r#"@@[{"text":"one"}]"#).await.unwrap().text, "one", "{cli}");
+        session.settled().await.unwrap();
+        let (log, view) = (session.facts().await.unwrap().logs.unwrap(), session.view().await.unwrap());
+        session.stop().await;
+        // The newest version says when it works; none says anything that has no type.
+        let said = std::fs::read_to_string(log.output).unwrap();
+        let says =
+            |state: &str| said.contains(&format!(r#""subtype":"session_state_changed","state":"{state}""#));
+        let is_new = cli.version >= Version::new(2, 1, 325);
+        assert_eq!((says("running"), says("idle")), (is_new, is_new), "{cli}");
+        assert_eq!(
+            (view.oddities.unknown_types, view.oddities.mismatches),
+            (0, 0),
+            "{cli}: {:?}",
+            view.oddities
+        );
+    }
+}

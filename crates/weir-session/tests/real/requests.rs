@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 use weir_process::Capabilities;
-use weir_session::{Session, SessionError};
+use weir_session::{Session, SessionError, SettingsFile};
 use weir_testkit::Place;
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::scenario::Cli;
@@ -217,6 +217,135 @@ async fn the_changes_of_the_folder_are_told() {
             let file = &diff.per_file_stats[0];
             assert_eq!((file.path.as_str(), file.added, file.removed), ("a.txt", 1, 0), "{diff:?}");
             assert_eq!(diff.hunks[0].hunks[0].lines, [" one", "+two"]);
+        }
+        talk.session.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_for_the_running_turn_is_cancelled() {
+    for cli in crate::real_clis() {
+        let talk = talk(Cli::from(cli), |options| options.spec.allowed_tools = vec!["Bash".into()]).await;
+        let session = &talk.session;
+        let started = talk.place.directory().join("started");
+        let command = format!("touch {}; sleep 3", started.display());
+        let steps =
+            json!([{"tool": "Bash", "input": {"command": command, "description": "x"}}, {"text": "slept"}]);
+        let mut first = session.send(format!("@@{steps}")).await.unwrap();
+        weir_testkit::until("the command", || started.exists()).await;
+        let mut second = session.steer(r#"never @@[{"text":"never"}]"#).await.unwrap();
+        let cancelled = session.cancel(&second.id).await;
+        if talk.since("cancel_async_message", cancelled).is_some() {
+            assert!(matches!(second.answer().await, Err(SessionError::Cancelled)), "{}", talk.cli);
+            assert_eq!(first.answer().await.unwrap().text, "slept", "{}", talk.cli);
+        }
+        session.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_marked_as_read_can_be_written() {
+    for cli in crate::real_clis() {
+        for is_marked in [false, true] {
+            let talk = talk(Cli::from(cli.clone()), |options| {
+                options.spec.permission_mode = Some("acceptEdits".into());
+            });
+            let talk = talk.await;
+            let file = talk.place.directory().join("notes.txt");
+            std::fs::write(&file, "before").unwrap();
+            let changed = std::fs::metadata(&file).unwrap().modified().unwrap();
+            let changed = changed.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+            if is_marked {
+                let path = file.canonicalize().unwrap();
+                let marked =
+                    talk.session.mark_as_read(path.to_string_lossy(), u64::try_from(changed).unwrap());
+                if talk.since("seed_read_state", marked.await).is_none() {
+                    talk.session.stop().await;
+                    continue;
+                }
+            }
+            let steps = json!([{"tool": "Write", "input": {"file_path": &file, "content": "after"}}, {"text": "done"}]);
+            talk.session.ask(format!("@@{steps}")).await.unwrap();
+            let written = std::fs::read_to_string(&file).unwrap() == "after";
+            assert_eq!(written, is_marked, "{}", talk.cli);
+            talk.session.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_settings_file_is_changed() {
+    for cli in crate::real_clis() {
+        let talk = talk(Cli::from(cli), |_| {}).await;
+        let settings = json!({"outputStyle": "Explanatory"}).as_object().cloned().unwrap();
+        let changed = talk.session.update_settings(SettingsFile::Local, settings).await;
+        if talk.since("update_settings", changed).is_some() {
+            let file = talk.place.directory().join(".claude/settings.local.json");
+            assert!(std::fs::read_to_string(file).unwrap().contains("Explanatory"), "{}", talk.cli);
+        }
+        talk.since("reload_output_styles", talk.session.reload_output_styles().await);
+        talk.session.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_output_of_a_background_command_is_told() {
+    for cli in crate::real_clis() {
+        let cli = Cli::from(cli);
+        // Older ones do not report what runs in the background.
+        if cli.version < weir_testkit::real::Version::new(2, 1, 197) {
+            continue;
+        }
+        let talk = talk(cli, |options| options.spec.allowed_tools = vec!["Bash".into()]).await;
+        let input =
+            json!({"command": "echo so far; sleep 60", "description": "x", "run_in_background": true});
+        let steps = json!([{"tool": "Bash", "input": input}, {"text": "it runs"}]);
+        talk.session.ask(format!("@@{steps}")).await.unwrap();
+        let task = talk.session.view().await.unwrap().tasks[0].id.clone();
+        let mut told = talk.session.task_output(&task).await;
+        // The command may not have printed yet.
+        while matches!(&told, Ok(output) if output.output.is_empty()) {
+            told = talk.session.task_output(&task).await;
+        }
+        if let Some(output) = talk.since("get_task_output", told) {
+            assert!(output.output.contains("so far") && !output.truncated, "{} {output:?}", talk.cli);
+        }
+        talk.session.stop_task(&task).await.unwrap();
+        talk.session.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_gets_a_permission_mode_of_its_own_and_may_ask_for_a_login() {
+    for cli in crate::real_clis() {
+        let talk = talk(Cli::from(cli), |options| {
+            *options = std::mem::take(options).external_mcp_server("echo", echo());
+        });
+        let talk = talk.await;
+        let session = &talk.session;
+        let mode = session.set_mcp_permission_mode("echo", Some("default".into())).await;
+        if talk.since("set_mcp_permission_mode_override", mode).is_some() {
+            session.set_mcp_permission_mode("echo", None).await.unwrap();
+        }
+        // A program needs no login, which the CLI says; it is not a request that it does not know.
+        match session.log_in_to_mcp_server("echo").await {
+            Ok(login) => assert_eq!(login.auth_url, None, "{}", talk.cli),
+            Err(SessionError::Refused { message }) => assert!(!message.is_empty(), "{}", talk.cli),
+            Err(error) => {
+                talk.since::<()>("mcp_authenticate", Err(error));
+            }
+        }
+        session.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_version_of_the_running_program_is_told() {
+    for cli in crate::real_clis() {
+        let talk = talk(Cli::from(cli), |_| {}).await;
+        let told = talk.session.request(HostRequest::GetBinaryVersion).await;
+        if let Some(told) = talk.since("get_binary_version", told) {
+            assert!(told.to_string().contains(&talk.cli.version.to_string()), "{} {told}", talk.cli);
         }
         talk.session.stop().await;
     }

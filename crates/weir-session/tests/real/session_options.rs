@@ -32,7 +32,7 @@ pub(crate) fn echo() -> McpServerConfig {
 }
 
 /// Asserts that a version older than `since` was refused with `named`, and returns what any other one was asked.
-fn since<T>(cli: &Cli, since: Version, named: &str, result: Result<T, String>) -> Option<T> {
+pub(crate) fn since<T>(cli: &Cli, since: Version, named: &str, result: Result<T, String>) -> Option<T> {
     match result {
         Ok(found) => {
             assert!(cli.version >= since, "{cli} ignored {named}");
@@ -45,8 +45,11 @@ fn since<T>(cli: &Cli, since: Version, named: &str, result: Result<T, String>) -
     }
 }
 
-const V2_0_72: Version = Version::new(2, 0, 72);
-const V2_1_197: Version = Version::new(2, 1, 197);
+pub(crate) const V2_0_72: Version = Version::new(2, 0, 72);
+pub(crate) const V2_1_9: Version = Version::new(2, 1, 9);
+pub(crate) const V2_1_61: Version = Version::new(2, 1, 61);
+pub(crate) const V2_1_197: Version = Version::new(2, 1, 197);
+pub(crate) const V2_1_325: Version = Version::new(2, 1, 325);
 
 fn agent() -> AgentSpec {
     AgentSpec::new("Reviews changes", "You are the reviewer of the house.")
@@ -197,7 +200,7 @@ async fn the_snapshot_of_the_system_prompt_can_be_switched_off() {
 }
 
 /// Runs one prompt with these options, and returns the requests to the API as one text.
-async fn told(
+pub(crate) async fn told(
     cli: &Cli,
     prompt: &Value,
     set: impl FnOnce(&mut SessionOptions, &Place),
@@ -326,7 +329,7 @@ async fn hooks_are_told_and_sub_agents_are_heard() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
         let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
-        let mut options = made(&cli, &place, &api).subagent_text().allowed_tools(["Task", "Agent"]);
+        let mut options = made(&cli, &place, &api).subagent_text(true).allowed_tools(["Task", "Agent"]);
         options.spec.hook_events = cli.version >= V2_1_197;
         let hook = json!({"hooks": [{"type": "command", "command": "true"}]});
         options.settings = json!({"hooks": {"Stop": [hook]}}).as_object().cloned();

@@ -181,7 +181,7 @@ impl weir_session::Observer for Starts {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_for_each_message_needs_persistence() {
-    let mut options = SessionOptions::new().process_per_message();
+    let mut options = SessionOptions::new().keep_process(false);
     options.spec.no_session_persistence = true;
     let (session, _stage) = session(options);
     let error = soon(session.ask("one")).await.unwrap_err();

@@ -158,7 +158,8 @@ async fn host_events_are_reported_before_they_take_effect() {
     let (session, stage) = session(SessionOptions::new().observer(seen.clone()));
     let sent = session.send("one").await.unwrap();
     // An accepted message is in the log before the caller is told.
-    let queued = HostEvent::MessageQueued { message: sent.id.clone(), text: "one".into(), images: 0 };
+    let queued =
+        HostEvent::MessageQueued { message: sent.id.clone(), text: "one".into(), images: 0, documents: 0 };
     assert_eq!(seen.host.lock().unwrap().first(), Some(&queued));
     let mut cli = stage.ready().await;
     cli.hears_message("one").await;

@@ -34,7 +34,12 @@ fn fold(log: &[Logged]) -> Fold {
 }
 
 fn queued(id: &str, text: &str) -> Logged {
-    Logged::Host(HostEvent::MessageQueued { message: MessageId::new(id), text: text.into(), images: 0 })
+    Logged::Host(HostEvent::MessageQueued {
+        message: MessageId::new(id),
+        text: text.into(),
+        images: 0,
+        documents: 0,
+    })
 }
 
 fn sent(id: &str) -> Logged {

@@ -257,7 +257,7 @@ async fn the_cost_limit_counts_across_turns_and_fails_queued_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn no_process_is_started_for_messages_over_the_cost_limit() {
-    let (session, stage) = session(SessionOptions::new().max_cost_usd(0.2).process_per_message());
+    let (session, stage) = session(SessionOptions::new().max_cost_usd(0.2).keep_process(false));
     let mut first = session.send("one").await.unwrap();
     let mut second = session.send("two").await.unwrap();
     let mut cli = stage.ready().await;

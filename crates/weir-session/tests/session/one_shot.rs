@@ -8,7 +8,7 @@ use crate::played::{SESSION, asking, quiet, result, session, soon};
 
 #[tokio::test(start_paused = true)]
 async fn every_message_gets_its_own_process() {
-    let (session, stage) = session(SessionOptions::new().process_per_message());
+    let (session, stage) = session(SessionOptions::new().keep_process(false));
     let mut sent = Vec::new();
     for number in 0..3 {
         sent.push(session.send(number.to_string()).await.unwrap());
@@ -37,7 +37,7 @@ async fn every_message_gets_its_own_process() {
 
 #[tokio::test(start_paused = true)]
 async fn background_tasks_and_the_turn_after_them_are_waited_for() {
-    let (session, stage) = session(SessionOptions::new().process_per_message());
+    let (session, stage) = session(SessionOptions::new().keep_process(false));
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
     let id = cli.begins("one").await;
@@ -61,7 +61,7 @@ async fn background_tasks_and_the_turn_after_them_are_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_sent_while_background_tasks_run_is_for_the_next_process() {
-    let (session, stage) = session(SessionOptions::new().process_per_message());
+    let (session, stage) = session(SessionOptions::new().keep_process(false));
     let asked = asking(&session, "one");
     let mut cli = stage.ready().await;
     let id = cli.begins("one").await;
@@ -79,7 +79,7 @@ async fn a_message_sent_while_background_tasks_run_is_for_the_next_process() {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_that_dies_fails_its_own_message_only() {
-    let (session, stage) = session(SessionOptions::new().process_per_message());
+    let (session, stage) = session(SessionOptions::new().keep_process(false));
     let mut first = session.send("one").await.unwrap();
     let mut second = session.send("two").await.unwrap();
     let mut cli = stage.ready().await;
@@ -93,7 +93,7 @@ async fn a_process_that_dies_fails_its_own_message_only() {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_started_early_waits_for_its_message() {
-    let (session, stage) = session(SessionOptions::new().process_per_message());
+    let (session, stage) = session(SessionOptions::new().keep_process(false));
     let mut cli = stage.started(&session).await;
     cli.hears_nothing_yet().await;
     let asked = asking(&session, "one");
@@ -107,7 +107,7 @@ async fn a_process_started_early_waits_for_its_message() {
 
 #[tokio::test(start_paused = true)]
 async fn the_total_of_a_resumed_process_is_not_charged_twice() {
-    let (session, stage) = session(SessionOptions::new().process_per_message());
+    let (session, stage) = session(SessionOptions::new().keep_process(false));
     for (message, total, models) in [("one", 0.5, 100), ("two", 0.75, 150)] {
         let asked = asking(&session, message);
         let mut cli = stage.ready().await;

@@ -140,7 +140,7 @@ async fn an_interrupt_ends_the_turn_and_not_the_process() {
 #[tokio::test]
 async fn a_process_for_each_message_is_one_session() {
     let place = Place::new();
-    let session = Session::new(place.options().process_per_message());
+    let session = Session::new(place.options().keep_process(false));
     let mut sent = Vec::new();
     for text in ["one", "two", "three"] {
         sent.push(session.send(says(text)).await.unwrap());
@@ -162,7 +162,7 @@ async fn a_process_for_each_message_is_one_session() {
 #[tokio::test]
 async fn a_process_for_each_message_waits_for_background_tasks() {
     let place = Place::new();
-    let session = Session::new(place.options().process_per_message());
+    let session = Session::new(place.options().keep_process(false));
     let steps = json!([
         {"tool": "Bash", "input": {"command": "sleep 0.3; echo finished > done", "run_in_background": true}},
         {"text": "started it"},

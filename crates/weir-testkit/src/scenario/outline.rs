@@ -112,8 +112,12 @@ impl Outline<'_> {
             EntryBody::User(user) => {
                 // What we sent is in the scenario, and long.
                 let text = if user.source == UserSource::Host { String::new() } else { short(&user.text) };
-                let images = if user.images > 0 { format!(" images {}", user.images) } else { String::new() };
-                format!("user {:?} {:?}{images} {text}", user.source, user.delivery)
+                let count = |kind: &str, count: u32| match count {
+                    0 => String::new(),
+                    count => format!(" {kind} {count}"),
+                };
+                let attached = count("images", user.images) + &count("documents", user.documents);
+                format!("user {:?} {:?}{attached} {text}", user.source, user.delivery)
             }
             EntryBody::Text(text) => {
                 let error = text.error.as_ref().map(|error| format!(" {error:?}")).unwrap_or_default();

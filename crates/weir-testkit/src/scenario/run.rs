@@ -277,6 +277,7 @@ impl Stage<'_> {
             message: message.clone(),
             text: text.to_owned(),
             images: u32::try_from(pictures).unwrap_or(u32::MAX),
+            documents: 0,
         };
         (line, [queued, HostEvent::MessageSent { message }])
     }

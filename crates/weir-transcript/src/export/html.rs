@@ -171,8 +171,9 @@ impl<'w, 'v> Writer<'w, 'v> {
         };
         writeln!(self.output, "<section class=\"{class}\">{}", label(name, entry))?;
         writeln!(self.output, "<div class=\"text said\">{}</div>", escape(plain(&user.text).trim()))?;
-        if user.images > 0 {
-            writeln!(self.output, "<p class=\"notice\">{} images or documents</p>", user.images)?;
+        if user.images + user.documents > 0 {
+            let count = user.images + user.documents;
+            writeln!(self.output, "<p class=\"notice\">{count} images or documents</p>")?;
         }
         writeln!(self.output, "</section>")
     }

@@ -110,7 +110,7 @@ impl<'w, 'v> Writer<'w, 'v> {
             UserSource::Cli => return self.folded("Note from the CLI", |writer| writer.quoted(&user.text)),
         }
         self.quoted(&user.text)?;
-        match user.images {
+        match user.images + user.documents {
             0 => Ok(()),
             count => writeln!(self.output, "\n*({count} images or documents)*"),
         }

@@ -50,13 +50,20 @@ impl Messages {
     }
 }
 
+/// How much is attached to a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Attached {
+    pub(super) images: u32,
+    pub(super) documents: u32,
+}
+
 impl Fold {
     pub(super) fn add_user_entry(
         &mut self,
         parent: Option<IdRef<'_, ToolUseId>>,
         message: Option<MessageId>,
         text: String,
-        images: u32,
+        attached: Attached,
         source: UserSource,
         sink: &mut Sink<'_>,
     ) {
@@ -67,7 +74,8 @@ impl Fold {
         let body = EntryBody::User(UserEntry {
             message: message.clone(),
             text,
-            images,
+            images: attached.images,
+            documents: attached.documents,
             source,
             automatic,
             delivery,
@@ -80,14 +88,20 @@ impl Fold {
         }
     }
 
-    pub(super) fn message_queued(&mut self, id: &MessageId, text: &str, images: u32, sink: &mut Sink<'_>) {
+    pub(super) fn message_queued(
+        &mut self,
+        id: &MessageId,
+        text: &str,
+        attached: Attached,
+        sink: &mut Sink<'_>,
+    ) {
         self.messages.known_from_host = true;
         if self.messages.is_known(id) {
             // It is waiting again: no process took it, or the sender is gone.
             self.messages.waiting.retain(|waiting| waiting != id);
             self.set_delivery(id, MessageState::Queued, sink);
         } else {
-            self.add_user_entry(None, Some(id.clone()), text.to_owned(), images, UserSource::Host, sink);
+            self.add_user_entry(None, Some(id.clone()), text.to_owned(), attached, UserSource::Host, sink);
         }
     }
 
@@ -137,14 +151,14 @@ impl Fold {
         &mut self,
         uuid: Option<Text<'_>>,
         text: &str,
-        images: u32,
+        attached: Attached,
         sink: &mut Sink<'_>,
     ) {
         let id = uuid.map(MessageId::from);
         if let Some(id) = id.as_ref().filter(|id| self.messages.is_known(id)) {
             return self.set_delivery(&id.clone(), MessageState::Started, sink);
         }
-        self.add_user_entry(None, id.clone(), text.to_owned(), images, UserSource::Host, sink);
+        self.add_user_entry(None, id.clone(), text.to_owned(), attached, UserSource::Host, sink);
         let Some(id) = id else { return };
         // By its position it belongs to the running turn, or else to the next one; a result that names messages
         // corrects this.

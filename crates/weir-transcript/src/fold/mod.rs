@@ -26,6 +26,7 @@ use weir_wire::{
     ApiMessageId, Body, Line, Message, RateLimitMessage, RequestId, SystemMessage, ToolUseId, TurnId,
 };
 
+use self::messages::Attached;
 use crate::host::HostEvent;
 use crate::view::{
     BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, Todo, ToolCall,
@@ -264,8 +265,9 @@ impl Fold {
                     self.set_session(session, sink);
                 }
             }
-            HostEvent::MessageQueued { message, text, images } => {
-                self.message_queued(message, text, *images, sink);
+            HostEvent::MessageQueued { message, text, images, documents } => {
+                let attached = Attached { images: *images, documents: *documents };
+                self.message_queued(message, text, attached, sink);
             }
             HostEvent::MessageReworded { message, text } => self.message_reworded(message, text, sink),
             HostEvent::MessageComposed { message } => self.message_composed(message),
@@ -362,11 +364,15 @@ impl Fold {
                 let trigger = reset.trigger.map(|trigger| trigger.to_str().into_owned());
                 self.add_notice(Notice::Reset { trigger }, sink);
             }
+            Message::PromptSuggestion(message) => {
+                let text = message.suggestion.to_str().into_owned();
+                self.add_notice(Notice::Info { level: Some("suggestion".into()), text }, sink);
+            }
             // Answers to our own requests are handled by `weir-session`; the rest has no lasting interest.
             Message::ControlResponse(_)
             | Message::KeepAlive(_)
-            | Message::PromptSuggestion(_)
             | Message::ActiveGoal(_)
+            | Message::TranscriptMirror(_)
             | _ => {}
         }
     }
@@ -401,6 +407,8 @@ impl Fold {
                     id: task.task_id.to_id(),
                     task_type: task.task_type.map(|text| text.to_str().into()),
                     description: task.description.map(|text| text.to_str().into()).unwrap_or_default(),
+                    parent: task.parent_task_id.map(|id| id.to_id()),
+                    ambient: task.ambient.unwrap_or(false),
                 };
                 self.emit(Change::Tasks { tasks: changed.tasks.iter().map(task).collect() }, sink);
             }
@@ -469,7 +477,7 @@ impl Fold {
             Status::Compacting
         } else if self.turns.is_running() {
             Status::Running
-        } else if !self.view.tasks.is_empty() {
+        } else if self.view.has_background_work() {
             Status::Background
         } else if self.view.turns.is_empty() {
             Status::Starting

@@ -118,6 +118,10 @@ impl Fold {
                     failed.error.to_str()
                 ),
             },
+            SystemMessage::CodeChangePublished(published) => Notice::Info {
+                level: Some("info".into()),
+                text: format!("Published for review: {}", published.url.to_str()),
+            },
             // The rest changes nothing that a reader of the session would see.
             _ => return,
         };

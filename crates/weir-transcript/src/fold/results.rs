@@ -7,6 +7,7 @@ use weir_wire::{
     TodoRecord, ToolInput, ToolResultBlock, ToolResultMeta, ToolUseId, ToolUseResult, UserMessage,
 };
 
+use super::messages::Attached;
 use super::tools::Effect;
 use super::unknown::bounded;
 use super::{Fold, Sink};
@@ -21,10 +22,10 @@ impl Fold {
             self.agent_heard_of(&parent.to_id(), line.task_description, line.subagent_type, sink);
         }
         match &line.message.content {
-            Content::Text(text) => self.user_text(line, text.to_str(), 0, sink),
+            Content::Text(text) => self.user_text(line, text.to_str(), Attached::default(), sink),
             Content::Blocks(blocks) => {
                 let mut text = String::new();
-                let mut images = 0;
+                let mut attached = Attached::default();
                 // The structured form does not say which result it belongs to, so it is used only if there is
                 // exactly one.
                 let results = blocks.iter().filter(|block| matches!(block, ContentBlock::ToolResult(_)));
@@ -41,7 +42,8 @@ impl Fold {
                             }
                             text.push_str(&block.text.to_str());
                         }
-                        ContentBlock::Image(_) | ContentBlock::Document(_) => images += 1,
+                        ContentBlock::Image(_) => attached.images += 1,
+                        ContentBlock::Document(_) => attached.documents += 1,
                         ContentBlock::Unknown { kind, json } => {
                             let parent = line.parent_tool_use_id;
                             self.unknown_part(UnknownReason::UnknownBlock, parent, *kind, None, *json, sink);
@@ -60,14 +62,20 @@ impl Fold {
                         _ => {}
                     }
                 }
-                if !text.is_empty() || images > 0 {
-                    self.user_text(line, Cow::Owned(text), images, sink);
+                if !text.is_empty() || attached != Attached::default() {
+                    self.user_text(line, Cow::Owned(text), attached, sink);
                 }
             }
         }
     }
 
-    fn user_text(&mut self, line: &UserMessage<'_>, text: Cow<'_, str>, images: u32, sink: &mut Sink<'_>) {
+    fn user_text(
+        &mut self,
+        line: &UserMessage<'_>,
+        text: Cow<'_, str>,
+        attached: Attached,
+        sink: &mut Sink<'_>,
+    ) {
         if text.starts_with("[Request interrupted by user") {
             self.turns.interrupt();
             self.failed_by_interrupt(sink);
@@ -87,12 +95,12 @@ impl Fold {
             None => UserSource::Cli,
         };
         if source == UserSource::Host {
-            return self.message_echoed(line.uuid, &text, images, sink);
+            return self.message_echoed(line.uuid, &text, attached, sink);
         }
         if let Some(parent) = line.parent_tool_use_id {
             self.agent_asked(&parent.to_id(), &text, sink);
         }
-        self.add_user_entry(line.parent_tool_use_id, None, text.into_owned(), images, source, sink);
+        self.add_user_entry(line.parent_tool_use_id, None, text.into_owned(), attached, source, sink);
     }
 
     /// The result of a tool, in a line of the agent with this parent.

@@ -147,18 +147,18 @@ impl<'s> Converter<'s> {
                 }
             }
             Said::TaskNotification(task) => self.task_ended(&task, record),
-            Said::Command(command) => self.message(record, command, 0),
+            Said::Command(command) => self.message(record, command, (0, 0)),
             Said::Message if from_cli => self.line(record.at, stream_line(record, None)),
-            Said::Message => self.message(record, text, record.images()),
+            Said::Message => self.message(record, text, record.attached()),
         }
     }
 
     /// A message from a person begins a new turn.
-    fn message(&mut self, record: &Record<'_>, text: String, images: u32) {
+    fn message(&mut self, record: &Record<'_>, text: String, attached: (u32, u32)) {
         self.end_turn();
         self.report.messages += 1;
         let id = record.uuid.clone().unwrap_or_default();
-        self.host_message(record.at, &id, text, images);
+        self.host_message(record.at, &id, text, attached);
         self.begin_turn(record, OpenTurn { messages: vec![id], ..OpenTurn::default() });
     }
 
@@ -170,16 +170,16 @@ impl<'s> Converter<'s> {
         let text = prompt.as_text().map_or_else(|| blocks().join("\n"), |text| text.to_str().into_owned());
         let id = text_at(attachment, "source_uuid").or(record.uuid.clone()).unwrap_or_default();
         self.report.messages += 1;
-        self.host_message(record.at, &id, text, 0);
+        self.host_message(record.at, &id, text, (0, 0));
         match &mut self.turn {
             Some(turn) => turn.messages.push(id),
             None => self.begin_turn(record, OpenTurn { messages: vec![id], ..OpenTurn::default() }),
         }
     }
 
-    fn host_message(&mut self, at: Option<i64>, id: &str, text: String, images: u32) {
+    fn host_message(&mut self, at: Option<i64>, id: &str, text: String, (images, documents): (u32, u32)) {
         let message = MessageId::new(id);
-        let queued = HostEvent::MessageQueued { message: message.clone(), text, images };
+        let queued = HostEvent::MessageQueued { message: message.clone(), text, images, documents };
         self.send(at, ImportedBody::Host(queued));
         self.send(at, ImportedBody::Host(HostEvent::MessageSent { message }));
     }
@@ -280,7 +280,7 @@ impl<'s> Converter<'s> {
             "local_command" => {
                 let text = record.text("content").unwrap_or_default();
                 match Said::of(&text) {
-                    Said::Command(command) => return self.message(record, command, 0),
+                    Said::Command(command) => return self.message(record, command, (0, 0)),
                     _ => Object::system("local_command_output").text("content", without_tags(&text)).end(),
                 }
             }

@@ -109,11 +109,13 @@ impl<'a> Record<'a> {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Number of images and documents in the message.
-    pub(super) fn images(&self) -> u32 {
-        let is_image =
-            |block: &RawJson<'_>| matches!(text_at(*block, "type").as_deref(), Some("image" | "document"));
-        u32::try_from(self.content().elements().filter(is_image).count()).unwrap_or(u32::MAX)
+    /// Number of images, and number of documents in the message.
+    pub(super) fn attached(&self) -> (u32, u32) {
+        let count = |kind: &str| {
+            let is_it = |block: &RawJson<'_>| text_at(*block, "type").as_deref() == Some(kind);
+            u32::try_from(self.content().elements().filter(is_it).count()).unwrap_or(u32::MAX)
+        };
+        (count("image"), count("document"))
     }
 }
 

@@ -106,4 +106,10 @@ pub struct BackgroundTask {
     pub task_type: Option<String>,
     /// What it is for.
     pub description: String,
+    /// The sub-agent that started it; none if the main agent did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// Whether it is not activity, such as a watcher of files: nothing waits for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ambient: bool,
 }

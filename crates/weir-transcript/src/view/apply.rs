@@ -7,6 +7,11 @@ use weir_wire::{RequestId, TaskId, ToolUseId, TurnId};
 use super::{Agent, AgentState, Change, Entry, EntryBody, EntryId, Request, ToolCall, Turn, View};
 
 impl View {
+    /// Whether anything runs in the background that the session waits for.
+    pub fn has_background_work(&self) -> bool {
+        self.tasks.iter().any(|task| !task.ambient)
+    }
+
     /// Applies one change. A change that does not match the view (an unknown number) is ignored.
     pub fn apply(&mut self, change: &Change<'_>) {
         match change {

@@ -76,8 +76,11 @@ pub struct UserEntry {
     pub message: Option<MessageId>,
     /// The text of the message.
     pub text: String,
-    /// Number of attached images and documents.
+    /// Number of attached images.
     pub images: u32,
+    /// Number of attached documents, and of images and documents that the model's API fetches from the web.
+    #[serde(default, skip_serializing_if = "crate::host::is_zero")]
+    pub documents: u32,
     /// Who wrote it.
     pub source: UserSource,
     /// Whether the host composed it by itself, such as the message that resumes a turn: no person wrote it.

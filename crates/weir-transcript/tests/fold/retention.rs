@@ -231,7 +231,12 @@ fn a_message_whose_entry_was_dropped_is_still_lost_with_its_process() {
 #[test]
 fn a_message_whose_entry_was_dropped_can_wait_again() {
     let mut talk = dropped_message();
-    talk.host(&HostEvent::MessageQueued { message: "m".into(), text: "work".into(), images: 0 });
+    talk.host(&HostEvent::MessageQueued {
+        message: "m".into(),
+        text: "work".into(),
+        images: 0,
+        documents: 0,
+    });
     assert_eq!(last_delivery(&talk, "m"), Some(MessageState::Queued));
     talk.host(&HostEvent::MessageCancelled { message: "m".into() });
     assert_eq!(last_delivery(&talk, "m"), Some(MessageState::Cancelled));

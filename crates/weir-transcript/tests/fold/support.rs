@@ -114,7 +114,12 @@ impl TestSession {
 
     /// The host sends a message.
     pub(crate) fn sends(&mut self, id: &str, text: &str) -> &mut Self {
-        self.host(&HostEvent::MessageQueued { message: id.into(), text: text.into(), images: 0 });
+        self.host(&HostEvent::MessageQueued {
+            message: id.into(),
+            text: text.into(),
+            images: 0,
+            documents: 0,
+        });
         self.host(&HostEvent::MessageSent { message: id.into() })
     }
 
@@ -372,7 +377,12 @@ fn read_lines() -> Vec<Vec<u8>> {
 pub(crate) fn host_event(number: u8) -> HostEvent {
     let id = format!("m{}", number % 5);
     match number % 8 {
-        0 => HostEvent::MessageQueued { message: id.as_str().into(), text: "x".into(), images: 0 },
+        0 => HostEvent::MessageQueued {
+            message: id.as_str().into(),
+            text: "x".into(),
+            images: 0,
+            documents: 0,
+        },
         1 => HostEvent::MessageSent { message: id.as_str().into() },
         2 => HostEvent::MessageCancelled { message: id.as_str().into() },
         3 => HostEvent::Interrupted,

@@ -122,7 +122,7 @@ fn when_the_cli_dies_everything_that_was_open_ends() {
     talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Task","input":{},"tool_use_id":"t"}}"#);
     assert_eq!(talk.view().status, Status::WaitingForPerson);
     talk.sends("b", "B");
-    talk.host(&HostEvent::MessageQueued { message: "c".into(), text: "C".into(), images: 0 });
+    talk.host(&HostEvent::MessageQueued { message: "c".into(), text: "C".into(), images: 0, documents: 0 });
     talk.exits(None, Some(9), "out of memory");
     let view = talk.view();
     assert_eq!(view.status, Status::Ended);

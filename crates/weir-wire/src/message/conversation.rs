@@ -68,6 +68,10 @@ wire_struct! {
         list supersedes: Vec<Text<'a>> = "supersedes",
         /// The API's id of the request.
         optional request_id: Text<'a> = "request_id",
+        /// What `/context` prints, as data.
+        optional context_usage: RawJson<'a> = "context_usage",
+        /// What `/usage` prints, as data.
+        optional usage_report: RawJson<'a> = "usage_report",
     }
 }
 

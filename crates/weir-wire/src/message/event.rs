@@ -157,3 +157,13 @@ wire_struct! {
         optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
 }
+
+wire_struct! {
+    /// What was written to a transcript. Only with the flag `--session-mirror`.
+    TranscriptMirrorMessage {
+        /// The transcript.
+        required file_path: Text<'a> = "filePath",
+        /// The lines that were added to it.
+        list entries: Vec<RawJson<'a>> = "entries",
+    }
+}

@@ -4,6 +4,7 @@
 //! is borrowed from the line. Strings are unescaped when they are read; members that Weir has no field for are
 //! in each struct's `source`.
 
+mod code;
 mod content;
 mod control;
 mod conversation;
@@ -14,6 +15,7 @@ mod system;
 mod trouble;
 mod usage;
 
+pub use code::{CodeChangePublishedMessage, VcsStateChangedMessage};
 pub use content::{
     Content, ContentBlock, MediaBlock, MediaSource, RedactedThinkingBlock, ServerToolResultBlock,
     ServerToolUseBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock,
@@ -26,9 +28,9 @@ pub use conversation::{ApiMessage, AssistantMessage, ToolResultMeta, UserMessage
 pub use event::{
     ActiveGoalMessage, AuthStatusMessage, CommandLifecycleMessage, CommandState, ConversationResetMessage,
     KeepAliveMessage, PromptSuggestionMessage, RateLimitInfo, RateLimitMessage, RateLimitStatus,
-    ToolProgressMessage, ToolUseSummaryMessage,
+    ToolProgressMessage, ToolUseSummaryMessage, TranscriptMirrorMessage,
 };
-pub use result::{PermissionDenial, ResultMessage, ResultText, TurnOrigin};
+pub use result::{DeferredToolUse, PermissionDenial, ResultMessage, ResultText, TurnOrigin};
 pub use stream::{
     BlockDelta, BlockStart, BlockStop, Delta, MessageDelta, MessageStart, StopDelta, StreamError,
     StreamEvent, StreamEventMessage,
@@ -38,7 +40,7 @@ pub use system::{
     CompactBoundaryMessage, CompactMetadata, ControlRequestProgressMessage, FilesPersistedMessage,
     HookMessage, InformationalMessage, InitMessage, LocalCommandOutputMessage, McpServer,
     MemoryRecallMessage, ModelRefusalFallbackMessage, NotificationMessage, PermissionDeniedMessage,
-    PluginInstallMessage, SessionStateChangedMessage, SessionTitleChangedMessage, StatusMessage,
+    PluginError, PluginInstallMessage, SessionStateChangedMessage, SessionTitleChangedMessage, StatusMessage,
     SystemMessage, TaskNotificationMessage, TaskPatch, TaskProgressMessage, TaskStartedMessage, TaskStatus,
     TaskUpdatedMessage, TaskUsage, ThinkingTokensMessage,
 };
@@ -137,6 +139,8 @@ messages! {
     ConversationReset(ConversationResetMessage) = "conversation_reset",
     /// What the session is working towards.
     ActiveGoal(ActiveGoalMessage) = "active_goal",
+    /// What was written to a transcript, for a copy of it elsewhere.
+    TranscriptMirror(TranscriptMirrorMessage) = "transcript_mirror",
 }
 
 impl<'a> Message<'a> {
@@ -157,7 +161,10 @@ impl<'a> Message<'a> {
             Self::PromptSuggestion(message) => message.session_id,
             Self::ConversationReset(message) => message.session_id,
             Self::ActiveGoal(message) => message.session_id,
-            Self::ControlRequest(_) | Self::ControlResponse(_) | Self::ControlCancel(_) => None,
+            Self::ControlRequest(_)
+            | Self::ControlResponse(_)
+            | Self::ControlCancel(_)
+            | Self::TranscriptMirror(_) => None,
         }
     }
 }

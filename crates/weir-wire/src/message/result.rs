@@ -60,6 +60,10 @@ wire_struct! {
         optional result_index: u64 = "result_index",
         /// What caused the turn, if no message of ours did.
         optional origin: TurnOrigin<'a> = "origin",
+        /// Why the CLI could not start, such as `temp_dir_unusable`: no turn ran.
+        optional startup_failure_reason: Text<'a> = "startup_failure_reason",
+        /// The tool call that the turn was ended for, so that the host can carry it out later.
+        optional deferred_tool_use: DeferredToolUse<'a> = "deferred_tool_use",
         /// The answer in the form of the requested JSON schema.
         optional structured_output: RawJson<'a> = "structured_output",
         /// Statistics about the sub-agents of the turn.
@@ -74,6 +78,18 @@ wire_struct! {
         optional kind: Text<'a> = "kind",
         /// Id of the run that ended.
         optional run_id: Text<'a> = "runId",
+    }
+}
+
+wire_struct! {
+    /// A tool call that was put off.
+    DeferredToolUse {
+        /// The call.
+        required id: IdRef<'a, ToolUseId> = "id",
+        /// The tool.
+        required name: Text<'a> = "name",
+        /// Its arguments.
+        optional input: RawJson<'a> = "input",
     }
 }
 

@@ -4,6 +4,7 @@ use crate::decode::object::{Field, Problems, open_enum, wire_struct};
 use crate::id::{CliSessionId, IdRef, MessageId, RequestId, TaskId, ToolUseId};
 use crate::json::{Node, RawJson, Text};
 
+use super::code::{CodeChangePublishedMessage, VcsStateChangedMessage};
 use super::trouble::{
     ElicitationCompleteMessage, MirrorErrorMessage, ModelRefusalNoFallbackMessage, SessionWritesLostMessage,
     WorkerShuttingDownMessage,
@@ -116,6 +117,10 @@ system_messages! {
     WorkerShuttingDown(WorkerShuttingDownMessage) = "worker_shutting_down",
     /// What an MCP server asked for by an address has been done there.
     ElicitationComplete(ElicitationCompleteMessage) = "elicitation_complete",
+    /// The state of a repository has changed.
+    VcsStateChanged(VcsStateChangedMessage) = "vcs_state_changed",
+    /// A change of code was published for review.
+    CodeChangePublished(CodeChangePublishedMessage) = "code_change_published",
 }
 
 wire_struct! {
@@ -145,6 +150,10 @@ wire_struct! {
         list skills: Vec<Text<'a>> = "skills",
         /// The plugins that are loaded.
         list plugins: Vec<RawJson<'a>> = "plugins",
+        /// Plugins, or parts of one, that were not loaded.
+        list plugin_errors: Vec<PluginError<'a>> = "plugin_errors",
+        /// How thoroughly the model works: a level, or a number.
+        optional effort: RawJson<'a> = "effort",
         /// Features of this version that hosts can check for.
         list capabilities: Vec<Text<'a>> = "capabilities",
         /// How answers are written.
@@ -157,12 +166,28 @@ wire_struct! {
 }
 
 wire_struct! {
+    /// A plugin, or a part of one, that was not loaded.
+    PluginError {
+        /// The plugin.
+        optional plugin: Text<'a> = "plugin",
+        /// The kind of error, such as `path-not-found`.
+        optional kind: Text<'a> = "type",
+        /// What went wrong.
+        required message: Text<'a> = "message",
+        /// The folder that was to be loaded, if none of it was.
+        optional path: Text<'a> = "path",
+    }
+}
+
+wire_struct! {
     /// An MCP server and its status.
     McpServer {
         /// Its name.
         required name: Text<'a> = "name",
         /// `connected`, `failed`, `needs-auth`, `pending` and the like.
         required status: Text<'a> = "status",
+        /// Where it comes from: `sdk`, `plugin`, or whose settings.
+        optional configured_in: Text<'a> = "source",
     }
 }
 
@@ -221,6 +246,12 @@ wire_struct! {
         optional task_type: Text<'a> = "task_type",
         /// The prompt of the sub-agent.
         optional prompt: Text<'a> = "prompt",
+        /// One run of the task: a task that is resumed gets another one.
+        optional run_id: Text<'a> = "run_id",
+        /// The sub-agent that started it; absent if the main agent did.
+        optional parent_task_id: IdRef<'a, TaskId> = "parent_task_id",
+        /// Whether it is not activity, such as a watcher of files: nothing waits for it.
+        optional ambient: bool = "ambient",
         /// The session.
         optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
@@ -243,6 +274,8 @@ wire_struct! {
         optional summary: Text<'a> = "summary",
         /// The kind of sub-agent.
         optional subagent_type: Text<'a> = "subagent_type",
+        /// One run of the task: a task that is resumed gets another one.
+        optional run_id: Text<'a> = "run_id",
         /// The session.
         optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
@@ -267,6 +300,8 @@ wire_struct! {
         required task_id: IdRef<'a, TaskId> = "task_id",
         /// What changes.
         required patch: TaskPatch<'a> = "patch",
+        /// One run of the task: a task that is resumed gets another one.
+        optional run_id: Text<'a> = "run_id",
         /// The session.
         optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
@@ -323,6 +358,10 @@ wire_struct! {
         optional output_file: Text<'a> = "output_file",
         /// What it has used.
         optional usage: TaskUsage<'a> = "usage",
+        /// One run of the task: a task that is resumed gets another one.
+        optional run_id: Text<'a> = "run_id",
+        /// Whether it is not activity, such as a watcher of files: nothing waits for it.
+        optional ambient: bool = "ambient",
         /// The session.
         optional session_id: IdRef<'a, CliSessionId> = "session_id",
     }
@@ -349,6 +388,12 @@ wire_struct! {
         optional subagent_type: Text<'a> = "subagent_type",
         /// What it is for.
         optional description: Text<'a> = "description",
+        /// One run of the task: a task that is resumed gets another one.
+        optional run_id: Text<'a> = "run_id",
+        /// The sub-agent that started it; absent if the main agent did.
+        optional parent_task_id: IdRef<'a, TaskId> = "parent_task_id",
+        /// Whether it is not activity, such as a watcher of files: nothing waits for it.
+        optional ambient: bool = "ambient",
     }
 }
 

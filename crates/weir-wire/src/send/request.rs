@@ -72,6 +72,18 @@ pub enum HostRequest {
         /// The server.
         server: String,
     },
+    /// Begins the login to an MCP server that asks for one.
+    McpAuthenticate {
+        /// The server.
+        server: String,
+    },
+    /// Ends the login to an MCP server: with the address that the browser was sent back to.
+    McpOauthCallback {
+        /// The server.
+        server: String,
+        /// The address, with everything in it.
+        url: String,
+    },
     /// Calls a tool of an MCP server, without the model and without asking for permission.
     McpCall {
         /// Its full name, such as `mcp__db__query`.
@@ -251,6 +263,8 @@ impl HostRequest {
             Self::McpSetServers { .. } => "mcp_set_servers",
             Self::McpToggle { .. } => "mcp_toggle",
             Self::McpReconnect { .. } => "mcp_reconnect",
+            Self::McpAuthenticate { .. } => "mcp_authenticate",
+            Self::McpOauthCallback { .. } => "mcp_oauth_callback_url",
             Self::McpCall { .. } => "mcp_call",
             Self::McpReadResource { .. } => "mcp_read_resource",
             Self::SetMaxThinkingTokens { .. } => "set_max_thinking_tokens",
@@ -318,7 +332,10 @@ impl HostRequest {
                 json!({"servers": all})
             }
             Self::McpToggle { server, enabled } => json!({"serverName": server, "enabled": enabled}),
-            Self::McpReconnect { server } => json!({"serverName": server}),
+            Self::McpReconnect { server } | Self::McpAuthenticate { server } => {
+                json!({"serverName": server})
+            }
+            Self::McpOauthCallback { server, url } => json!({"serverName": server, "callbackUrl": url}),
             Self::McpCall { tool, arguments } => json!({"tool": tool, "arguments": arguments}),
             Self::McpReadResource { server, uri } => json!({"serverName": server, "uri": uri}),
             Self::SetMaxThinkingTokens { tokens } => json!({"max_thinking_tokens": tokens}),

@@ -159,6 +159,7 @@ fn smallest(type_name: &str) -> &'static str {
         "tool_progress" => r#""tool_use_id":"t""#,
         "tool_use_summary" => r#""summary":"s""#,
         "prompt_suggestion" => r#""suggestion":"s""#,
+        "transcript_mirror" => r#""filePath":"f""#,
         _ => r#""session_id":"s""#,
     }
 }
@@ -188,6 +189,8 @@ fn smallest_system(subtype: &str) -> &'static str {
         "plugin_install" => r#","status":"started""#,
         "control_request_progress" => r#","request_id":"r""#,
         "mirror_error" => r#","error":"x""#,
+        "vcs_state_changed" => r#","kind":"push""#,
+        "code_change_published" => r#","url":"u""#,
         _ => "",
     }
 }

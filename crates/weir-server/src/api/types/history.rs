@@ -175,6 +175,12 @@ pub(crate) struct RemovedEvent {
     pub(crate) id: String,
 }
 
+/// The bytes of a document.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "only used for the description; the bytes are sent as they are")]
+pub(crate) struct DocumentBytes(Vec<u8>);
+
 /// The bytes of a picture file.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]

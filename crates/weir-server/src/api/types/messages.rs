@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{Image, MessageInfo, MessageMode, SlashCommand};
+use weir_host::{Document, Image, MessageInfo, MessageMode, SlashCommand};
 
 use super::CreateSession;
 
@@ -20,11 +20,19 @@ pub(crate) struct SendMessage {
     /// Pictures.
     #[serde(default)]
     pub(crate) images: Vec<Image>,
+    /// Documents: PDFs, and texts that the model is given as documents.
+    #[serde(default)]
+    pub(crate) documents: Vec<Document>,
+    /// Web addresses (`https://…`, `http://…`) of pictures and PDFs, which the model's API fetches: a PDF if the path ends
+    /// with `.pdf`, otherwise a picture.
+    #[serde(default)]
+    #[schema(max_items = 20)]
+    pub(crate) links: Vec<String>,
     /// Files whose content is sent with the text: paths relative to the session's folder.
     #[serde(default)]
     #[schema(max_items = 20)]
     pub(crate) files: Vec<String>,
-    /// A slash command instead of text and pictures; one of `slash_commands` of `/v1/me`.
+    /// A slash command instead of text and attachments; one of `slash_commands` of `/v1/me`.
     pub(crate) command: Option<SlashCommand>,
     /// What to do with the message while a turn runs.
     #[serde(default)]

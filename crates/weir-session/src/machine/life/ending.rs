@@ -67,7 +67,7 @@ impl Machine {
 
     pub(super) fn process_is_gone(&mut self) {
         self.life.escalate_at = None;
-        self.life.wakes_until = None;
+        self.life.heard_of_work(false);
         self.life.complaint = None;
         self.life.forget_plan();
         for (_, waits) in &mut self.life.starting {

@@ -173,7 +173,7 @@ impl Host {
 
     pub(super) fn started(&mut self) {
         self.process = Process::Running;
-        self.handle(Event::Started { too_old: false });
+        self.handle(Event::Started { too_old: false, introduction: None });
     }
 
     pub(super) fn start_fails(&mut self) {
