@@ -93,6 +93,7 @@ features-test: need-cargo
 	scripts/setup-debian.sh python
 	scripts/setup-synapse.sh
 	cargo test --locked -p weir-matrix --all-features
+	cargo test --locked -p weir-acp --all-features draft
 	cargo test --locked -p weir-cli -p weir-server --all-features --test bridge --test http
 
 api-quick: need-cargo

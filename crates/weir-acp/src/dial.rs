@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, StatusCode, Url};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use weir_base::error::with_causes;
 
+use crate::envelope::{Envelope, INTERNAL, INVALID_PARAMS, answer};
 use crate::lines::{MAX_LINE, next_line};
 use crate::relay::AgentStreams;
 use crate::remote::{CONNECTION, Remote, SESSION};
@@ -110,54 +110,6 @@ async fn say(mut output: tokio::io::WriteHalf<DuplexStream>, mut to_say: mpsc::R
     let _ = output.shutdown().await;
 }
 
-/// What a message says about where it belongs.
-#[derive(Deserialize)]
-struct Envelope {
-    #[serde(default)]
-    id: Value,
-    #[serde(default)]
-    method: Option<String>,
-    #[serde(default)]
-    params: Option<Params>,
-    #[serde(default)]
-    result: Option<Params>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Params {
-    #[serde(default)]
-    session_id: Option<String>,
-    #[serde(default)]
-    update: Option<Update>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Update {
-    #[serde(default)]
-    session_update: String,
-    #[serde(default)]
-    session_id: Option<String>,
-}
-
-impl Envelope {
-    /// The session that this message of a server opens: a new one, or a sub-agent's.
-    fn opened(self) -> Option<String> {
-        match self.method {
-            None => self.result?.session_id,
-            Some(_) => {
-                let update = self.params?.update?;
-                update.session_id.filter(|_| update.session_update == "subagent_update")
-            }
-        }
-    }
-}
-
-fn envelope(message: &str) -> Option<Envelope> {
-    serde_json::from_str(message).ok()
-}
-
 /// A connection with a server.
 struct Line {
     dial: Dial,
@@ -223,8 +175,7 @@ impl Line {
     /// The session that a request of the editor is about, if its stream is not read yet.
     fn session_of(&self, line: &str) -> Option<String> {
         self.connection.as_ref()?;
-        let found = envelope(line).filter(|found| found.method.is_some())?;
-        found.params?.session_id.filter(|id| !self.open.contains(id))
+        Envelope::of(line)?.session().filter(|id| !self.open.contains(id))
     }
 
     /// Posts a message; whether it opened the connection. An error of the server is the answer to a request.
@@ -239,7 +190,7 @@ impl Line {
                 Err(error) => {
                     let reason =
                         format!("the server cannot be reached: {}", with_causes(&error.without_url()));
-                    self.refuse(line, &reason).await?;
+                    self.refuse(line, INTERNAL, &reason).await?;
                     return Err(Gone);
                 }
             };
@@ -251,7 +202,9 @@ impl Line {
         let opened = response.headers().get(CONNECTION).filter(|_| self.connection.is_none()).cloned();
         let body = response.text().await.map_err(|_| Gone)?;
         if !status.is_success() {
-            self.refuse(line, &refusal(status, &body)).await?;
+            // What the server does not read is not about the server.
+            let code = if status == StatusCode::BAD_REQUEST { INVALID_PARAMS } else { INTERNAL };
+            self.refuse(line, code, &refusal(status, &body)).await?;
             return Ok(false);
         }
         if !body.is_empty() {
@@ -264,12 +217,10 @@ impl Line {
         Ok(is_open)
     }
 
-    /// Answers a request with an error. Other messages have no answer.
-    async fn refuse(&self, line: &str, reason: &str) -> Result<(), Gone> {
-        let request = envelope(line).filter(|found| found.method.is_some() && !found.id.is_null());
-        let Some(request) = request else { return Ok(()) };
-        let error = json!({"jsonrpc": "2.0", "id": request.id, "error": {"code": -32603, "message": reason}});
-        self.said.send(error.to_string()).await.map_err(|_| Gone)
+    /// Answers a message that the server does not take.
+    async fn refuse(&self, line: &str, code: i32, reason: &str) -> Result<(), Gone> {
+        let Some(answer) = answer(line, code, reason) else { return Ok(()) };
+        self.said.send(answer).await.map_err(|_| Gone)
     }
 
     async fn listen_to_connection(
@@ -334,7 +285,7 @@ async fn read(mut response: Response, said: &mpsc::Sender<String>, heard: &mpsc:
     let mut events = Events::default();
     while let Ok(Some(bytes)) = response.chunk().await {
         for message in events.take(&bytes) {
-            if let Some(id) = envelope(&message).and_then(Envelope::opened) {
+            if let Some(id) = Envelope::of(&message).and_then(|message| message.opened()) {
                 let _ = heard.send(Heard::Session(id));
             }
             if said.send(message).await.is_err() {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tokio::sync::watch;
 use weir_host::{Actor, SessionId};
 use weir_wire::PermissionUpdate;
 
@@ -73,19 +74,34 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Owner {
     offer: Offer,
-    is_alone: bool,
+    company: Company,
+}
+
+/// Who else answers requests.
+#[derive(Debug, Clone)]
+enum Company {
+    Nobody,
+    /// As many editors as this says.
+    Editors(watch::Receiver<usize>),
+    Others,
 }
 
 impl Owner {
     /// May do everything, and choose from this. Nobody else answers requests.
     pub fn new(offer: Offer) -> Self {
-        Self { offer, is_alone: true }
+        Self { offer, company: Company::Nobody }
+    }
+
+    /// Says that other editors answer requests too, as long as there are any.
+    #[must_use]
+    pub fn among_editors(self, others: watch::Receiver<usize>) -> Self {
+        Self { company: Company::Editors(others), ..self }
     }
 
     /// Says that other people answer requests too.
     #[must_use]
     pub fn among_others(self) -> Self {
-        Self { is_alone: false, ..self }
+        Self { company: Company::Others, ..self }
     }
 }
 
@@ -119,6 +135,10 @@ impl Guard for Owner {
     }
 
     fn is_alone(&self) -> bool {
-        self.is_alone
+        match &self.company {
+            Company::Nobody => true,
+            Company::Editors(others) => *others.borrow() == 0,
+            Company::Others => false,
+        }
     }
 }

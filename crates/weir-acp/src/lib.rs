@@ -20,11 +20,16 @@
 //! must be inside the roots, the first answer to a request wins and is withdrawn from the others, and a request that an
 //! editor does not answer is not allowed.
 //!
+//! With the feature `draft-v2`, editors that ask for version 2 of the protocol get it: `draft` translates once more.
+//!
 //! Nothing of the crate `agent-client-protocol` is visible outside: its majors break often.
 
 mod agent;
 mod connection;
 mod dial;
+#[cfg(feature = "draft-v2")]
+mod draft;
+mod envelope;
 mod extras;
 mod guard;
 mod lines;

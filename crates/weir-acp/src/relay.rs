@@ -7,13 +7,18 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
+use crate::envelope::{Envelope, INTERNAL, answer, failure};
 use crate::lines::{MAX_LINE, next_line};
+
+/// How long an agent may take to answer a hello that the relay says for the editor.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Lines of one side that wait for the other.
 const WAITING: usize = 64;
@@ -21,36 +26,11 @@ const WAITING: usize = 64;
 /// The id of a hello that the relay says for the editor. No editor has such an id.
 const HELLO: &str = "weir-relay-hello";
 
+/// What the person is told of an agent that does not answer it.
+const SILENT: &str = "the server does not answer; try again";
+
 /// Where an agent can be reached.
 pub type AgentStreams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
-
-/// What a line is about.
-#[derive(Deserialize)]
-struct Envelope {
-    #[serde(default)]
-    id: Value,
-    #[serde(default)]
-    method: Option<String>,
-    #[serde(default)]
-    error: Option<Refusal>,
-}
-
-#[derive(Deserialize)]
-struct Refusal {
-    #[serde(default)]
-    message: String,
-}
-
-impl Envelope {
-    fn of(line: &str) -> Option<Self> {
-        serde_json::from_str(line).ok()
-    }
-
-    /// The id as text, so that it can be compared and is not mistaken for one of another type.
-    fn key(&self) -> Option<String> {
-        (!self.id.is_null()).then(|| self.id.to_string())
-    }
-}
 
 /// What both sides wait for.
 #[derive(Default)]
@@ -114,16 +94,12 @@ async fn write(output: &mut (impl AsyncWrite + Unpin), line: &str) -> io::Result
     output.flush().await
 }
 
-/// Answers a request with an error. Other lines have no answer.
+/// Answers a line that cannot be passed on.
 async fn refuse(output: &mut (impl AsyncWrite + Unpin), line: &str, reason: &str) -> io::Result<()> {
-    match Envelope::of(line).filter(|envelope| envelope.method.is_some() && !envelope.id.is_null()) {
-        Some(envelope) => write(output, &failure(&envelope.id, reason)).await,
+    match answer(line, INTERNAL, reason) {
+        Some(answer) => write(output, &answer).await,
         None => Ok(()),
     }
-}
-
-fn failure(id: &Value, reason: &str) -> String {
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}}).to_string()
 }
 
 impl Relay {
@@ -136,9 +112,11 @@ impl Relay {
         (from, mut to): AgentStreams,
     ) -> io::Result<bool> {
         let mut agent = lines_of(from);
-        let is_hello = Envelope::of(&first).is_some_and(|line| line.method.as_deref() == Some("initialize"));
+        let is_hello = Envelope::of(&first).is_some_and(|line| line.method() == Some("initialize"));
         if let Some(hello) = self.hello.clone().filter(|_| !is_hello)
-            && let Err(reason) = say_hello(&hello, &mut agent, &mut to).await
+            && let Err(reason) = timeout(PATIENCE, say_hello(&hello, &mut agent, &mut to))
+                .await
+                .unwrap_or_else(|_| Err(SILENT.to_owned()))
         {
             refuse(output, &first, &reason).await?;
             return Ok(false);
@@ -168,7 +146,7 @@ impl Relay {
     fn note_from_editor(&mut self, line: &str) -> bool {
         let Some(envelope) = Envelope::of(line) else { return true };
         let Some(key) = envelope.key() else { return true };
-        match envelope.method.as_deref() {
+        match envelope.method() {
             Some(method) => {
                 if method == "initialize" {
                     self.hello = Some(line.to_owned());
@@ -183,7 +161,7 @@ impl Relay {
     fn note_from_agent(&mut self, line: &str) {
         let Some(envelope) = Envelope::of(line) else { return };
         let Some(key) = envelope.key() else { return };
-        if envelope.method.is_some() {
+        if envelope.method().is_some() {
             self.asked.insert(key);
         } else {
             self.waiting.remove(&key);
@@ -215,7 +193,7 @@ async fn say_hello(
     agent: &mut mpsc::Receiver<io::Result<String>>,
     to: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), String> {
-    let silent = || "the server does not answer; try again".to_owned();
+    let silent = || SILENT.to_owned();
     let mut message: Value = serde_json::from_str(hello).map_err(|_| silent())?;
     if let Some(members) = message.as_object_mut() {
         members.insert("id".to_owned(), HELLO.into());
@@ -224,7 +202,7 @@ async fn say_hello(
     // It says nothing else before.
     while let Some(Ok(line)) = agent.recv().await {
         let Some(envelope) = Envelope::of(&line).filter(|envelope| envelope.id == HELLO) else { continue };
-        return envelope.error.map_or(Ok(()), |error| Err(error.message));
+        return envelope.refusal().map_or(Ok(()), Err);
     }
     Err(silent())
 }

@@ -3,7 +3,11 @@
 use std::sync::LazyLock;
 
 /// Optional build features, and whether this program has them.
-const FEATURES: [(&str, bool); 2] = [("matrix", cfg!(feature = "matrix")), ("otlp", cfg!(feature = "otlp"))];
+const FEATURES: [(&str, bool); 3] = [
+    ("acp-v2", cfg!(feature = "acp-v2")),
+    ("matrix", cfg!(feature = "matrix")),
+    ("otlp", cfg!(feature = "otlp")),
+];
 
 /// The version, the commit, and the features that this program was built with.
 pub(crate) fn long() -> &'static str {

@@ -5,9 +5,9 @@ use std::sync::{Arc, Weak};
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
-    CreateElicitationRequest, CreateElicitationResponse, ElicitationFormMode, ElicitationSessionScope,
-    ElicitationUrlMode, PermissionOption, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    CreateElicitationRequest, ElicitationFormMode, ElicitationSessionScope, ElicitationUrlMode,
+    PermissionOption, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use weir_host::{Decision, HostError, SessionId};
 use weir_transcript::{Request, RequestKind, ToolDetail};
@@ -113,19 +113,23 @@ impl Asking {
         match &self.request.kind {
             RequestKind::Question { questions, .. } if self.features.forms => {
                 let mode = ElicitationFormMode::new(self.scope(), question::form(questions));
-                let response =
-                    self.elicit(CreateElicitationRequest::new(mode, question::message(questions))).await?;
+                let response = self
+                    .editor
+                    .elicit(CreateElicitationRequest::new(mode, question::message(questions)))
+                    .await?;
                 Ok(Some(question::decide(questions, &response)))
             }
             RequestKind::Elicitation { message, form: Some(fields), .. } if self.features.forms => {
                 let mode = ElicitationFormMode::new(self.scope(), form::form(fields));
-                let response = self.elicit(CreateElicitationRequest::new(mode, shown(message))).await?;
+                let response =
+                    self.editor.elicit(CreateElicitationRequest::new(mode, shown(message))).await?;
                 Ok(Some(form::decide(&response)))
             }
             RequestKind::Elicitation { message, url: Some(url), .. } if self.features.links => {
                 let id = self.request.id.as_str().to_owned();
                 let mode = ElicitationUrlMode::new(self.scope(), id, url.clone());
-                let response = self.elicit(CreateElicitationRequest::new(mode, shown(message))).await?;
+                let response =
+                    self.editor.elicit(CreateElicitationRequest::new(mode, shown(message))).await?;
                 Ok(Some(form::decide(&response)))
             }
             _ => self.ask_in_steps().await,
@@ -159,11 +163,7 @@ impl Asking {
     ) -> Result<RequestPermissionResponse, Error> {
         let options: Vec<PermissionOption> = choices.iter().map(|choice| choice.option.clone()).collect();
         let request = RequestPermissionRequest::new(self.shown_in.clone(), call, options);
-        self.editor.send_request(request).block_task().await
-    }
-
-    async fn elicit(&self, request: CreateElicitationRequest) -> Result<CreateElicitationResponse, Error> {
-        self.editor.send_request(request).block_task().await
+        self.editor.permission(request).await
     }
 
     fn call_id(&self) -> String {

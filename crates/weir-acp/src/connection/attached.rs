@@ -1,10 +1,9 @@
 //! A session that an editor has opened: the task that follows it, and the prompts that the editor waits for.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use weir_host::SessionId;
 use weir_wire::MessageId;
@@ -18,47 +17,87 @@ pub(crate) struct Attached {
     pub(crate) own: tokio::sync::Mutex<HashSet<MessageId>>,
     prompts: Mutex<Vec<Arc<Prompt>>>,
     flushes: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    begun: Notify,
+    told: watch::Receiver<bool>,
     task: OnceLock<AbortHandle>,
+}
+
+/// What the task of a session gets.
+#[derive(Debug)]
+pub(crate) struct Work {
+    /// Each is answered when the editor was sent everything that has happened so far.
+    pub(crate) flushes: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+    /// Becomes true when the editor was sent what there was at first.
+    pub(crate) told: watch::Sender<bool>,
 }
 
 /// A prompt that the editor waits for.
 #[derive(Debug, Default)]
-pub(crate) struct Prompt {
-    is_cancelled: AtomicBool,
-    cancelled: Notify,
+pub(crate) struct Prompt(Mutex<Progress>);
+
+/// How far a prompt has come.
+#[derive(Debug, Default)]
+struct Progress {
+    is_cancelled: bool,
+    message: Option<MessageId>,
 }
 
 impl Prompt {
-    /// Notes that the editor wants it to end.
-    pub(crate) fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::SeqCst);
-        self.cancelled.notify_one();
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        // No statement under the lock can panic halfway through.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the editor wants it to end; its message, if that was sent.
+    pub(crate) fn cancel(&self) -> Option<MessageId> {
+        let mut progress = self.progress();
+        progress.is_cancelled = true;
+        progress.message.clone()
+    }
+
+    /// Notes that its message was sent; whether the editor wants it to end, which nobody has brought about then.
+    pub(crate) fn sent(&self, message: MessageId) -> bool {
+        let mut progress = self.progress();
+        progress.message = Some(message);
+        progress.is_cancelled
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::SeqCst)
-    }
-
-    /// Waits for the cancellation. Cancel safe.
-    pub(crate) async fn cancelled(&self) {
-        while !self.is_cancelled() {
-            self.cancelled.notified().await;
-        }
+        self.progress().is_cancelled
     }
 }
 
 impl Attached {
     /// A session without its task, and what the task gets.
-    pub(crate) fn new(id: SessionId) -> (Arc<Self>, mpsc::UnboundedReceiver<oneshot::Sender<()>>) {
-        let (flushes, receiver) = mpsc::unbounded_channel();
+    pub(crate) fn new(id: SessionId) -> (Arc<Self>, Work) {
+        let (flushes, to_flush) = mpsc::unbounded_channel();
+        let (told, is_told) = watch::channel(false);
         let attached = Self {
             id,
             own: tokio::sync::Mutex::default(),
             prompts: Mutex::default(),
             flushes,
+            begun: Notify::new(),
+            told: is_told,
             task: OnceLock::new(),
         };
-        (Arc::new(attached), receiver)
+        (Arc::new(attached), Work { flushes: to_flush, told })
+    }
+
+    /// Lets the task begin: the editor knows of the session.
+    pub(crate) fn begin(&self) {
+        self.begun.notify_one();
+    }
+
+    /// Waits until the task may begin.
+    pub(crate) async fn begun(&self) {
+        self.begun.notified().await;
+    }
+
+    /// Waits until the editor was sent what there was at first: what comes afterwards is not missed.
+    pub(crate) async fn told(&self) {
+        // If the task ends early, there is nothing more to send.
+        let _ = self.told.clone().wait_for(|told| *told).await;
     }
 
     /// Remembers the task that follows the session.
@@ -96,11 +135,12 @@ impl Attached {
         self.prompts().retain(|other| !Arc::ptr_eq(other, prompt));
     }
 
-    /// Cancels all prompts that the editor waits for; whether there were any.
-    pub(crate) fn cancel_prompts(&self) -> bool {
+    /// Cancels all prompts that the editor waits for. The messages of those that were sent, the newest first; none if it
+    /// waits for nothing.
+    pub(crate) fn cancel_prompts(&self) -> Option<Vec<MessageId>> {
         let prompts = self.prompts();
-        prompts.iter().for_each(|prompt| prompt.cancel());
-        !prompts.is_empty()
+        let messages = prompts.iter().rev().filter_map(|prompt| prompt.cancel());
+        (!prompts.is_empty()).then(|| messages.collect())
     }
 
     /// Whether the editor waits for nothing.

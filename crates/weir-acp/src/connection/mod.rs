@@ -2,22 +2,25 @@
 
 mod asking;
 mod attached;
+mod editor;
 mod lists;
 mod opening;
 mod prompting;
 mod pump;
 mod settings;
+#[cfg(feature = "draft-v2")]
+mod state;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
-    AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateRequest, AuthenticateResponse,
-    ClientNotification, ClientRequest, CloseSessionResponse, Implementation, InitializeRequest,
-    InitializeResponse, McpCapabilities, PromptCapabilities, SessionAdditionalDirectoriesCapabilities,
-    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
-    SessionListCapabilities, SessionResumeCapabilities,
+    AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateResponse, ClientNotification, ClientRequest,
+    CloseSessionResponse, Implementation, InitializeRequest, InitializeResponse, McpCapabilities,
+    PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionCapabilities,
+    SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities,
+    SessionResumeCapabilities,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Client, ConnectTo, Error, on_receive_notification, on_receive_request};
@@ -30,13 +33,20 @@ use crate::guard::{Guard, Right};
 use crate::outbox::Outbox;
 use crate::translate::Features;
 use crate::translate::failure::{forbidden, host_error, invalid, session_not_found};
-use attached::Attached;
-
-/// The editor, as the library knows it.
-pub(crate) type Editor = ConnectionTo<Client>;
+pub(crate) use attached::Attached;
+pub(crate) use editor::Editor;
+#[cfg(feature = "draft-v2")]
+pub(crate) use prompting::Waiting;
 
 /// The name of the only way to log in.
-const LOGIN: &str = "claude-login";
+pub(crate) const LOGIN: &str = "claude-login";
+
+/// Its title.
+pub(crate) const LOGIN_TITLE: &str = "Log in to Claude Code";
+
+/// What the person has to do.
+pub(crate) const HOW_TO_LOG_IN: &str =
+    "Run `claude` in a terminal and use /login there, or set ANTHROPIC_API_KEY for Weir; then continue here";
 
 /// A connection.
 pub(crate) struct Connection {
@@ -67,28 +77,47 @@ pub(crate) async fn serve(
         outbox,
         state: Mutex::default(),
     });
-    let (requests, notifications) = (Arc::clone(&connection), Arc::clone(&connection));
-    let served = Agent
-        .v1()
-        .name("weir")
-        .on_receive_request(
-            async move |request: ClientRequest, responder: Responder<Value>, editor: Editor| {
-                requests.receive(request, responder, editor);
-                Ok(())
-            },
-            on_receive_request!(),
-        )
-        .on_receive_notification(
-            async move |notification: ClientNotification, _editor: Editor| {
-                notifications.notice(&notification);
-                Ok(())
-            },
-            on_receive_notification!(),
-        )
-        .connect_to(transport)
-        .await;
+    let stable = Stable(Arc::clone(&connection));
+    #[cfg(feature = "draft-v2")]
+    let stable = {
+        let draft = crate::draft::Draft(Arc::clone(&connection));
+        Agent.protocol_router().with_v1(stable).with_v2(draft)
+    };
+    let served = stable.connect_to(transport).await;
     connection.leave();
     served
+}
+
+/// Version 1 of the protocol.
+struct Stable(Arc<Connection>);
+
+impl ConnectTo<Client> for Stable {
+    async fn connect_to(self, client: impl ConnectTo<Agent>) -> Result<(), Error> {
+        let (requests, notifications) = (Arc::clone(&self.0), self.0);
+        Agent
+            .v1()
+            .name("weir")
+            .on_receive_request(
+                async move |request: ClientRequest,
+                            responder: Responder<Value>,
+                            editor: ConnectionTo<Client>| {
+                    requests.receive(request, responder, Editor::Stable(editor));
+                    Ok(())
+                },
+                on_receive_request!(),
+            )
+            .on_receive_notification(
+                async move |notification: ClientNotification, _editor: ConnectionTo<Client>| {
+                    if let ClientNotification::CancelNotification(cancel) = &notification {
+                        notifications.cancel_in(&cancel.session_id.0);
+                    }
+                    Ok(())
+                },
+                on_receive_notification!(),
+            )
+            .connect_to(client)
+            .await
+    }
 }
 
 impl Connection {
@@ -111,28 +140,44 @@ impl Connection {
         tokio::spawn(async move {
             let answer = match request {
                 ClientRequest::PromptRequest(request) => match prompt {
-                    Some(Ok((attached, prompt))) => {
+                    Some(Ok(waiting)) => {
                         let cancellation = responder.cancellation();
-                        connection.prompt(&attached, &prompt, request, cancellation).await.and_then(json)
+                        connection.prompt(waiting, request.prompt, cancellation).await.and_then(json)
                     }
                     Some(Err(error)) => Err(error),
                     None => Err(session_not_found(&request.session_id.0)),
                 },
                 request => connection.answer(request, &editor).await,
             };
+            let opened = connection.opened_by(&answer);
             connection.outbox.put();
             // The editor may have gone.
             let _ = responder.respond_with_result(answer);
+            opened.inspect(|opened| opened.begin());
         });
     }
 
-    async fn answer(self: &Arc<Self>, request: ClientRequest, editor: &Editor) -> Result<Value, Error> {
+    /// The session that an answer opens. Editors know it only then, so nothing of it is told before.
+    pub(crate) fn opened_by(&self, answer: &Result<Value, Error>) -> Option<Arc<Attached>> {
+        let id = answer.as_ref().ok()?.get("sessionId")?.as_str()?;
+        self.attached(&self.session(id).ok()?)
+    }
+
+    /// Answers a request that is not a prompt.
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        request: ClientRequest,
+        editor: &Editor,
+    ) -> Result<Value, Error> {
         if let ClientRequest::InitializeRequest(request) = request {
             return json(self.initialize(&request)?);
         }
         let features = self.features()?;
         match request {
-            ClientRequest::AuthenticateRequest(request) => json(authenticate(&request)?),
+            ClientRequest::AuthenticateRequest(request) => {
+                authenticate(&request.method_id.0)?;
+                json(AuthenticateResponse::new())
+            }
             ClientRequest::NewSessionRequest(request) => json(self.create(request, features, editor).await?),
             ClientRequest::LoadSessionRequest(request) => json(self.load(request, features, editor).await?),
             ClientRequest::ResumeSessionRequest(request) => {
@@ -142,8 +187,7 @@ impl Connection {
             ClientRequest::ListSessionsRequest(request) => json(self.list(request).await?),
             ClientRequest::DeleteSessionRequest(request) => json(self.delete(&request.session_id.0).await?),
             ClientRequest::CloseSessionRequest(request) => {
-                let id = self.session(&request.session_id.0)?;
-                self.close(&id);
+                self.close(&request.session_id.0)?;
                 json(CloseSessionResponse::new())
             }
             ClientRequest::SetSessionModeRequest(request) => json(self.set_mode(&request).await?),
@@ -152,9 +196,9 @@ impl Connection {
         }
     }
 
-    fn notice(&self, notification: &ClientNotification) {
-        if let ClientNotification::CancelNotification(cancel) = notification
-            && let Ok(id) = self.session(&cancel.session_id.0)
+    /// Ends what the editor waits for in a session, if it may.
+    pub(crate) fn cancel_in(&self, session: &str) {
+        if let Ok(id) = self.session(session)
             && self.may(Right::Answer).is_ok()
         {
             self.cancel(&id);
@@ -162,13 +206,8 @@ impl Connection {
     }
 
     fn initialize(&self, request: &InitializeRequest) -> Result<InitializeResponse, Error> {
-        let mut state = self.lock();
-        if state.features.is_some() {
-            return Err(Error::new(Error::invalid_request().code, "the connection is initialized already"));
-        }
-        state.features = Some(Features::of(&request.client_capabilities));
-        drop(state);
-        let is_owner = self.guard.is_owner() && self.extras.is_some();
+        self.greet(Features::of(&request.client_capabilities))?;
+        let is_owner = self.takes_extras();
         let sessions = SessionCapabilities::new()
             .list(SessionListCapabilities::new())
             .delete(SessionDeleteCapabilities::new())
@@ -181,18 +220,36 @@ impl Connection {
             .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
             .mcp_capabilities(McpCapabilities::new().http(is_owner).sse(is_owner))
             .session_capabilities(sessions);
-        let login = AuthMethodAgent::new(LOGIN, "Log in to Claude Code").description(
-            "Run `claude` in a terminal and use /login there, or set ANTHROPIC_API_KEY for Weir; then continue here"
-                .to_owned(),
-        );
+        let login = AuthMethodAgent::new(LOGIN, LOGIN_TITLE).description(HOW_TO_LOG_IN.to_owned());
         Ok(InitializeResponse::new(ProtocolVersion::V1)
             .agent_capabilities(capabilities)
             .auth_methods(vec![AuthMethod::Agent(login)])
             .agent_info(Implementation::new("weir", env!("CARGO_PKG_VERSION")).title("Weir".to_owned())))
     }
 
+    /// Notes what the editor can show.
+    fn greet(&self, features: Features) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.features.is_some() {
+            return Err(Error::new(Error::invalid_request().code, "the connection is initialized already"));
+        }
+        state.features = Some(features);
+        Ok(())
+    }
+
+    /// Notes what the editor can show; the library has checked that it may say so.
+    #[cfg(feature = "draft-v2")]
+    pub(crate) fn greet_again(&self, features: Features) {
+        self.lock().features = Some(features);
+    }
+
+    /// Whether MCP servers and further folders of the editor are used.
+    pub(crate) fn takes_extras(&self) -> bool {
+        self.guard.is_owner() && self.extras.is_some()
+    }
+
     /// What the editor can show.
-    fn features(&self) -> Result<Features, Error> {
+    pub(crate) fn features(&self) -> Result<Features, Error> {
         let order = || Error::new(Error::invalid_request().code, "send initialize first");
         self.lock().features.ok_or_else(order)
     }
@@ -222,13 +279,15 @@ impl Connection {
     }
 
     /// Lets go of a session. What the editor has asked it to do is cancelled; the session lives on for others.
-    fn close(&self, id: &SessionId) {
-        if let Some(attached) = self.attached(id) {
+    pub(crate) fn close(&self, session: &str) -> Result<(), Error> {
+        let id = self.session(session)?;
+        if let Some(attached) = self.attached(&id) {
             if !attached.has_no_prompt() {
-                self.cancel(id);
+                self.cancel(&id);
             }
-            self.detach(id);
+            self.detach(&id);
         }
+        Ok(())
     }
 
     /// Lets go of a session as it is.
@@ -252,13 +311,13 @@ impl Connection {
 }
 
 /// The CLI logs in by itself, in a terminal; here the editor is only let through.
-fn authenticate(request: &AuthenticateRequest) -> Result<AuthenticateResponse, Error> {
-    if &*request.method_id.0 == LOGIN {
-        return Ok(AuthenticateResponse::new());
+pub(crate) fn authenticate(method: &str) -> Result<(), Error> {
+    if method == LOGIN {
+        return Ok(());
     }
-    Err(invalid(format!("unknown method {:?}; the only one is {LOGIN}", request.method_id.0)))
+    Err(invalid(format!("unknown method {method:?}; the only one is {LOGIN}")))
 }
 
-fn json(value: impl serde::Serialize) -> Result<Value, Error> {
+pub(crate) fn json(value: impl serde::Serialize) -> Result<Value, Error> {
     serde_json::to_value(value).map_err(Error::into_internal_error)
 }

@@ -10,7 +10,6 @@ use agent_client_protocol::v1::schema::{
     SessionModeState,
 };
 use serde_json::json;
-use tokio::sync::oneshot;
 use weir_host::{NewSession, SessionId, SessionInfo};
 
 use super::attached::Attached;
@@ -52,7 +51,7 @@ impl Connection {
             }
         };
         self.guard.record("session/new", Some(&id), None);
-        self.opened(&id, features, false, editor).await;
+        self.follow(&id, features, false, editor);
         let (modes, options) = self.choices(&created.session);
         Ok(NewSessionResponse::new(id.to_string()).modes(modes).config_options(options).meta(told))
     }
@@ -97,7 +96,7 @@ impl Connection {
         let brought = Brought { folders: request.additional_directories, servers: request.mcp_servers };
         let told = self.take_extras(&id, brought).await?;
         self.guard.record("session/fork", Some(&id), Some(from.to_string()));
-        self.opened(&id, features, false, editor).await;
+        self.follow(&id, features, false, editor);
         let (modes, options) = self.choices(&info);
         Ok(ForkSessionResponse::new(id.to_string()).modes(modes).config_options(options).meta(told))
     }
@@ -146,7 +145,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Follows a session, and waits until the editor was sent what there is.
+    /// Follows a session that the editor knows, and waits until it was sent what there is.
     async fn opened(
         self: &Arc<Self>,
         id: &SessionId,
@@ -154,35 +153,33 @@ impl Connection {
         with_history: bool,
         editor: &Editor,
     ) {
-        let (_, is_told) = self.follow(id, features, with_history, editor);
-        // If the task ends early, there is nothing more to send.
-        let _ = is_told.await;
+        let attached = self.follow(id, features, with_history, editor);
+        attached.begin();
+        attached.told().await;
     }
 
-    /// Follows a session: from its beginning with history, and else from now on.
+    /// Follows a session, once it is told to begin: from its beginning with history, and else from now on.
     pub(super) fn follow(
         self: &Arc<Self>,
         id: &SessionId,
         features: Features,
         with_history: bool,
         editor: &Editor,
-    ) -> (Arc<Attached>, oneshot::Receiver<()>) {
-        let (attached, flushes) = Attached::new(id.clone());
+    ) -> Arc<Attached> {
+        let (attached, work) = Attached::new(id.clone());
         let offer = self.guard.offer();
         let projection = if with_history {
             Projection::from_the_beginning(id.clone(), features, offer)
         } else {
             Projection::from_now(id.clone(), features, offer)
         };
-        let (told, is_told) = oneshot::channel();
         let pump = Pump::new(self, &attached, editor.clone(), features, projection);
-        let task = tokio::spawn(pump.run(flushes, told));
-        attached.followed_by(task.abort_handle());
+        attached.followed_by(tokio::spawn(pump.run(work)).abort_handle());
         let before = self.lock().sessions.insert(id.clone(), Arc::clone(&attached));
         if let Some(before) = before {
             before.end();
         }
-        (attached, is_told)
+        attached
     }
 
     /// What the editor can choose for a session.

@@ -4,8 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use agent_client_protocol::v1::schema::SessionNotification;
-use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use weir_host::{Frame, Host, HostError, SessionId, SnapshotEvent, Watch, WatchEvent, WatchQuery};
@@ -13,7 +11,7 @@ use weir_transcript::{Change, RequestState};
 use weir_wire::{MessageId, RequestId};
 
 use super::asking::Asking;
-use super::attached::Attached;
+use super::attached::{Attached, Work};
 use super::{Connection, Editor};
 use crate::guard::Right;
 use crate::outbox::Outbox;
@@ -34,12 +32,15 @@ const LOOK: Duration = Duration::from_secs(5);
 pub(crate) struct Pump {
     connection: Weak<Connection>,
     attached: Weak<Attached>,
-    id: SessionId,
-    host: Host,
-    outbox: Outbox,
-    editor: Editor,
+    pub(super) id: SessionId,
+    pub(super) host: Host,
+    pub(super) outbox: Outbox,
+    pub(super) editor: Editor,
     features: Features,
-    projection: Projection,
+    pub(super) projection: Projection,
+    /// What the editor knows of what the session is doing.
+    #[cfg(feature = "draft-v2")]
+    pub(super) known: super::state::Known,
     /// Requests that the editor shows.
     asked: HashMap<RequestId, AbortHandle>,
     /// When it was last asked whether the editor may watch.
@@ -72,6 +73,8 @@ impl Pump {
             editor,
             features,
             projection,
+            #[cfg(feature = "draft-v2")]
+            known: super::state::Known::default(),
             asked: HashMap::new(),
             checked: None,
         }
@@ -86,36 +89,29 @@ impl Pump {
         connection.may(Right::Watch).is_ok()
     }
 
-    /// Follows the session to its end. `told` is told when the editor was sent what there was at first.
-    pub(crate) async fn run(
-        mut self,
-        mut flushes: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
-        told: oneshot::Sender<()>,
-    ) {
-        let mut told = Some(told);
+    /// Follows the session to its end, once it may begin.
+    pub(crate) async fn run(mut self, mut work: Work) {
+        let Some(attached) = self.attached.upgrade() else { return };
+        attached.begun().await;
+        drop(attached);
         loop {
             let query = WatchQuery { heartbeat: Some(LOOK), ..WatchQuery::default() };
             let Ok(mut watch) = self.host.watch(&self.id, query).await else { return };
-            match self.follow(&mut watch, &mut flushes, &mut told).await {
+            match self.follow(&mut watch, &mut work).await {
                 Over::Gone => return,
                 Over::Again => {}
             }
         }
     }
 
-    async fn follow(
-        &mut self,
-        watch: &mut Watch,
-        flushes: &mut mpsc::UnboundedReceiver<oneshot::Sender<()>>,
-        told: &mut Option<oneshot::Sender<()>>,
-    ) -> Over {
+    async fn follow(&mut self, watch: &mut Watch, work: &mut Work) -> Over {
         loop {
             self.outbox.room().await;
             let frame = tokio::select! {
                 biased;
                 () = self.editor.incoming_closed() => return Over::Gone,
                 frame = watch.next() => frame,
-                flush = flushes.recv() => {
+                flush = work.flushes.recv() => {
                     // Everything that has happened was published before it was asked for.
                     while let Some(frame) = watch.next_ready().await {
                         if let Err(over) = self.take(&frame).await {
@@ -134,9 +130,8 @@ impl Pump {
             if let Err(over) = self.take(&frame).await {
                 return over;
             }
-            if is_snapshot && let Some(told) = told.take() {
-                // The request may have been given up.
-                let _ = told.send(());
+            if is_snapshot {
+                work.told.send_replace(true);
             }
         }
     }
@@ -148,7 +143,14 @@ impl Pump {
             return Err(Over::Gone);
         }
         match frame.event() {
-            WatchEvent::Snapshot(snapshot) => self.snapshot(snapshot).await?,
+            WatchEvent::Snapshot(snapshot) => {
+                self.snapshot(snapshot).await?;
+                #[cfg(feature = "draft-v2")]
+                {
+                    self.known.status(snapshot.session.status);
+                    self.tell_state(true).await;
+                }
+            }
             WatchEvent::Changes(event) => {
                 let attached = self.attached.upgrade().ok_or(Over::Gone)?;
                 let own = attached.own.lock().await;
@@ -164,10 +166,17 @@ impl Pump {
                 {
                     self.ask(&connection);
                 }
+                #[cfg(feature = "draft-v2")]
+                self.tell_state(false).await;
             }
             WatchEvent::Session(info) => {
                 let updates = self.projection.info(info);
                 self.tell(updates);
+                #[cfg(feature = "draft-v2")]
+                {
+                    self.known.status(info.status);
+                    self.tell_state(false).await;
+                }
             }
             WatchEvent::Bye(weir_host::Bye::Lag | weir_host::Bye::Failed) => return Err(Over::Again),
             WatchEvent::Bye(_) => return Err(Over::Gone),
@@ -214,10 +223,7 @@ impl Pump {
 
     fn tell(&self, updates: Updates) {
         for (agent, update) in updates {
-            let session = session_id(&self.id, agent.as_ref());
-            self.outbox.put();
-            // The editor may have gone, which ends this task.
-            let _ = self.editor.send_notification(SessionNotification::new(session, update));
+            self.editor.tell(session_id(&self.id, agent.as_ref()), update, &self.outbox);
         }
     }
 

@@ -31,12 +31,26 @@ pub(crate) struct Given {
     answers: Vec<Answer>,
 }
 
-/// The steps of a request; none if it cannot be answered by choosing.
+/// The steps of a request; none if it is not a question. One that cannot be answered by choosing can be declined, and is
+/// shown: someone else may answer it.
 pub(crate) fn steps(kind: &RequestKind) -> Option<Vec<Step>> {
     match kind {
-        RequestKind::Question { questions, .. } => questions.iter().map(of_question).collect(),
+        RequestKind::Question { questions, .. } => {
+            let steps: Option<Vec<Step>> = questions.iter().map(of_question).collect();
+            let texts = || questions.iter().map(|question| question.question.as_str()).collect::<Vec<_>>();
+            Some(steps.unwrap_or_else(|| vec![only_declined(&texts().join(" "), skip())]))
+        }
         RequestKind::Elicitation { message, form: Some(fields), .. } => {
-            fields.iter().map(|field| of_field(message, field)).collect()
+            // What is not required may be left out.
+            let asked = fields.iter().filter(|field| field.required || of_field(message, field).is_some());
+            let steps: Option<Vec<Step>> = asked.map(|field| of_field(message, field)).collect();
+            let labels = || fields.iter().map(|field| field.label.as_str()).collect::<Vec<_>>().join(", ");
+            let title = || format!("{message} — {}", labels());
+            Some(
+                steps
+                    .filter(|steps| !steps.is_empty() || fields.is_empty())
+                    .unwrap_or_else(|| vec![only_declined(&title(), declined())]),
+            )
         }
         RequestKind::Elicitation { message, url: Some(url), .. } => {
             let title = format!("{} — open {url}", shown(message));
@@ -44,6 +58,19 @@ pub(crate) fn steps(kind: &RequestKind) -> Option<Vec<Step>> {
         }
         _ => None,
     }
+}
+
+/// A step for what has to be typed.
+fn only_declined(title: &str, skip: Decision) -> Step {
+    step(
+        &format!("{title} (to be typed: this editor has no forms; answer it elsewhere, or decline)"),
+        Vec::new(),
+        skip,
+    )
+}
+
+fn skip() -> Decision {
+    Decision::deny("The user declined to answer in the editor. Continue with what you know.")
 }
 
 fn of_question(question: &Question) -> Option<Step> {
@@ -55,8 +82,7 @@ fn of_question(question: &Question) -> Option<Step> {
         };
         (name, question.question.clone(), Value::from(option.label.clone()))
     });
-    let skip = Decision::deny("The user declined to answer in the editor. Continue with what you know.");
-    Some(step(&question.question, options.collect(), skip))
+    Some(step(&question.question, options.collect(), skip()))
 }
 
 fn of_field(message: &str, field: &FormField) -> Option<Step> {
@@ -178,7 +204,19 @@ mod tests {
             form: Some(fields),
         };
         let text = FieldKind::Text { format: None, min_length: None, max_length: None };
-        assert_eq!(steps(&form(vec![field(text)])), None);
+        let names = |fields| -> Vec<String> {
+            let steps = steps(&form(fields)).unwrap();
+            steps.iter().flat_map(|step| &step.choices).map(|choice| choice.option.name.clone()).collect()
+        };
+        assert_eq!(names(vec![field(text.clone())]), ["Decline to answer"]);
+        assert_eq!(names(vec![field(text.clone()), field(FieldKind::Boolean)]), ["Decline to answer"]);
+        // A text that need not be there is left out.
+        let optional = FormField { required: false, ..field(text) };
+        assert_eq!(
+            names(vec![optional.clone(), field(FieldKind::Boolean)]),
+            ["Yes", "No", "Decline to answer"]
+        );
+        assert_eq!(names(vec![optional]), ["Decline to answer"]);
         let kind = form(vec![field(FieldKind::Boolean)]);
         let steps = steps(&kind).unwrap();
         let mut given = Given::default();

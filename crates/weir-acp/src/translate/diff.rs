@@ -3,10 +3,15 @@
 use std::path::Path;
 
 use agent_client_protocol::v1::schema::Diff;
+use serde_json::json;
+
+use super::meta;
 
 /// A place where a file changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Hunk {
+    /// The first line in the old file; absent if the diff does not say.
+    pub(crate) old_line: Option<u32>,
     /// The first line in the new file, counted from one; absent if the diff does not say.
     pub(crate) line: Option<u32>,
     pub(crate) old: String,
@@ -16,7 +21,10 @@ pub(crate) struct Hunk {
 impl Hunk {
     /// The hunk for an editor. A hunk that replaces nothing at the beginning of a file is a new file.
     pub(crate) fn of_file(&self, path: &str, is_new: bool) -> Diff {
-        let diff = Diff::new(Path::new(path), self.new.clone());
+        let mut diff = Diff::new(Path::new(path), self.new.clone());
+        if let (Some(old), Some(new)) = (self.old_line, self.line) {
+            diff = diff.meta(meta("weir", json!({"lines": [old, new]})));
+        }
         if is_new && self.old.is_empty() { diff } else { diff.old_text(self.old.clone()) }
     }
 }
@@ -28,7 +36,12 @@ pub(crate) fn hunks(unified: &str) -> Vec<Hunk> {
     let mut before = ' ';
     for line in unified.lines() {
         if line.starts_with("@@") {
-            hunks.push(Hunk { line: first_new_line(line), ..Hunk::default() });
+            let line = |mark| first_line(line, mark);
+            hunks.push(Hunk {
+                old_line: line('-'),
+                line: line('+').filter(|line| *line > 0),
+                ..Hunk::default()
+            });
             continue;
         }
         let Some(hunk) = hunks.last_mut() else { continue };
@@ -57,10 +70,10 @@ pub(crate) fn hunks(unified: &str) -> Vec<Hunk> {
     hunks
 }
 
-/// `@@ -1,2 +3,4 @@` begins at line 3 of the new file.
-fn first_new_line(header: &str) -> Option<u32> {
-    let new = header.split(' ').find_map(|part| part.strip_prefix('+'))?;
-    new.split(',').next()?.parse().ok().filter(|line| *line > 0)
+/// `@@ -1,2 +3,4 @@` begins at line 1 of the old and at line 3 of the new file.
+fn first_line(header: &str, side: char) -> Option<u32> {
+    let part = header.split(' ').find_map(|part| part.strip_prefix(side))?;
+    part.split(',').next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -74,15 +87,23 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(
             found[0],
-            Hunk { line: Some(1), old: "one\ntwo\nthree\n".into(), new: "one\n2\nthree\n".into() }
+            Hunk {
+                old_line: Some(1),
+                line: Some(1),
+                old: "one\ntwo\nthree\n".into(),
+                new: "one\n2\nthree\n".into()
+            }
         );
-        assert_eq!(found[1], Hunk { line: Some(9), old: "nine\n".into(), new: "nine\nten\n".into() });
+        assert_eq!(
+            found[1],
+            Hunk { old_line: Some(9), line: Some(9), old: "nine\n".into(), new: "nine\nten\n".into() }
+        );
     }
 
     #[test]
     fn a_missing_line_feed_is_missing_on_its_side_only() {
         let found = hunks("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n");
-        assert_eq!(found[0], Hunk { line: Some(1), old: "a".into(), new: "b\n".into() });
+        assert_eq!(found[0], Hunk { old_line: Some(1), line: Some(1), old: "a".into(), new: "b\n".into() });
     }
 
     #[test]
@@ -93,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_new_file_has_no_old_text() {
-        let hunk = Hunk { line: Some(1), old: String::new(), new: "x\n".into() };
+        let hunk = Hunk { line: Some(1), new: "x\n".into(), ..Hunk::default() };
         assert_eq!(hunk.of_file("/a", true).old_text, None);
         assert_eq!(hunk.of_file("/a", false).old_text.as_deref(), Some(""));
     }

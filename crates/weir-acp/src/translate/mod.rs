@@ -34,6 +34,8 @@ pub(crate) struct Features {
     /// The output of commands as terminals that the agent fills. Not a part of the protocol; some editors say that they
     /// can with `terminal_output` in the metadata of their capabilities.
     pub(crate) terminals: bool,
+    /// Version 2 of the protocol: the editor is told of its own prompts, and each text has an id of its own.
+    pub(crate) draft: bool,
 }
 
 impl Features {
@@ -52,6 +54,21 @@ impl Features {
             compaction: session.is_some_and(|session| session.compaction.is_some()),
             children: capabilities.subagents.is_some(),
             terminals: says("terminal_output"),
+            draft: false,
+        }
+    }
+
+    /// What every editor that speaks version 2 can show, with what it says of forms.
+    #[cfg(feature = "draft-v2")]
+    pub(crate) fn of_draft(elicitation: Option<&ElicitationCapabilities>) -> Self {
+        Self {
+            forms: elicitation.is_some_and(ElicitationCapabilities::supports_form),
+            links: elicitation.is_some_and(ElicitationCapabilities::supports_url),
+            notices: true,
+            compaction: true,
+            children: true,
+            terminals: true,
+            draft: true,
         }
     }
 }

@@ -18,7 +18,7 @@ use weir_transcript::{
     Agent, AgentState, BlockState, Change, Entry, EntryBody, EntryId, FileChange, Notice, ToolCall,
     ToolState, UserSource, View,
 };
-use weir_wire::{MessageId, ToolUseId};
+use weir_wire::{ApiMessageId, MessageId, ToolUseId};
 
 use super::children::{Children, Updates};
 use super::status::Status;
@@ -199,24 +199,28 @@ impl Projection {
         let now = match &entry.body {
             EntryBody::User(user) => {
                 let is_ours = user.message.as_ref().is_some_and(|message| own.contains(message));
-                let is_shown = user.source == UserSource::Host && entry.parent.is_none() && !is_ours;
+                let is_theirs = !is_ours || self.features.draft;
+                let is_shown = user.source == UserSource::Host && entry.parent.is_none() && is_theirs;
                 if is_shown && !user.text.is_empty() {
                     let id = user.message.as_ref().map(|message| message.as_str().to_owned());
+                    let id = id.or_else(|| self.features.draft.then(|| own_id(entry.id)));
                     updates.push(SessionUpdate::UserMessageChunk(chunk(&user.text, id)));
                 }
                 Sent::Done
             }
             EntryBody::Text(text) => {
-                let id = text.message.as_ref().map(|message| message.as_str().to_owned());
+                let id = self.message_id(entry, text.message.as_ref());
                 self.said(entry, &text.text, (text.state, false), id, before, updates)
             }
             EntryBody::Thinking(thought) => {
-                let id = thought.message.as_ref().map(|message| message.as_str().to_owned());
+                let id = self.message_id(entry, thought.message.as_ref());
                 self.said(entry, &thought.text, (thought.state, true), id, before, updates)
             }
             EntryBody::Tool(call) => self.called(entry, call, before, updates),
             EntryBody::Notice { notice: Notice::CommandOutput { text } } => {
-                updates.push(SessionUpdate::AgentMessageChunk(chunk(text, None)));
+                // A message of its own: the model's words that follow are not a part of it.
+                let text = format!("{}\n\n", text.trim_end());
+                updates.push(SessionUpdate::AgentMessageChunk(chunk(&text, Some(own_id(entry.id)))));
                 Sent::Done
             }
             EntryBody::Notice { notice } => {
@@ -227,6 +231,14 @@ impl Projection {
         };
         updates.at(None);
         self.sent.insert(entry.id, now);
+    }
+
+    /// The id of a message for the editor. In version 2 what has the same id is one text.
+    fn message_id(&self, entry: &Entry, message: Option<&ApiMessageId>) -> Option<String> {
+        if self.features.draft {
+            return Some(own_id(entry.id));
+        }
+        message.map(|message| message.as_str().to_owned())
     }
 
     /// Tells what is new of a text or a thought.
@@ -365,6 +377,11 @@ impl Projection {
         }
         (content, meta)
     }
+}
+
+/// The id of an entry as a message.
+fn own_id(entry: EntryId) -> String {
+    format!("entry-{}", entry.0)
 }
 
 /// What an editor that joins now is taken to know.

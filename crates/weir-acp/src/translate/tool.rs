@@ -180,9 +180,14 @@ pub(crate) fn text_content(text: impl Into<String>) -> ToolCallContent {
 
 /// A block of code around a text, with a fence that the text does not have.
 pub(crate) fn fenced(text: &str) -> String {
+    fenced_as("", text)
+}
+
+/// The same for a text in this language.
+pub(crate) fn fenced_as(language: &str, text: &str) -> String {
     let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! What a broken or hostile editor sends: a proper error, nothing hangs, nothing is allowed.
 
 use serde_json::{Value, json};
+use weir_host::Host;
 use weir_testkit::{soon, until};
 
+use crate::peer::Peer;
 use crate::place::{Place, end, says, script};
 
 #[tokio::test]
@@ -29,7 +31,19 @@ async fn nothing_works_before_initialize_and_initialize_works_once() {
 async fn malformed_messages_get_errors_and_the_connection_lives() {
     let place = Place::new();
     let host = place.host().await;
-    let mut editor = place.editor(&host).await;
+    malformed_messages(&place, place.editor(&host).await).await;
+    end(&host).await;
+}
+
+#[tokio::test]
+async fn malformed_messages_over_http_get_errors_and_the_connection_lives() {
+    let place = Place::new();
+    let host = place.host().await;
+    malformed_messages(&place, place.editor_over_http(&host).await).await;
+    end(&host).await;
+}
+
+async fn malformed_messages(place: &Place, mut editor: Peer) {
     let session = place.session(&mut editor).await;
     for bytes in [&b"{not json\n"[..], b"[]\n", b"17\n", b"\"text\"\n", b"{}\n", b"\xff\xfe\n"] {
         editor.write(bytes).await;
@@ -67,8 +81,36 @@ async fn malformed_messages_get_errors_and_the_connection_lives() {
     editor.respond(&json!(999), json!({})).await;
     editor.notify("session/cancel", json!({"sessionId": "nobody"})).await;
     editor.notify("session/nonsense", json!({})).await;
+    // Parameters of another shape, and methods and ids of other types: whoever waits gets an answer.
+    for (line, code) in [
+        (r#"{"jsonrpc":"2.0","id":"params","method":"session/new","params":[]}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":"params","method":"session/prompt","params":{"sessionId":7}}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":"params","method":"session/load"}"#, -32602),
+    ] {
+        editor.write(format!("{line}\n").as_bytes()).await;
+        let error = editor.until("an error", |message| message.get("error").is_some()).await;
+        assert_eq!(
+            (&error["id"], &error["error"]["code"]),
+            (&json!("params"), &json!(code)),
+            "{line} {error}"
+        );
+    }
+    let (deep, long) = ("[".repeat(200_000), "x".repeat(1 << 20));
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1.5,"method":7}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":7}"#.to_owned(),
+        r#"{"jsonrpc":"1.0","id":4,"method":"session/list"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":{"a":1},"method":"session/list"}"#.to_owned(),
+        r#"[{"jsonrpc":"2.0","id":9,"method":"session/list"}]"#.to_owned(),
+        format!(r#"{{"jsonrpc":"2.0","id":5,"method":"session/list","params":{deep}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":6,"method":"{long}"}}"#),
+    ] {
+        editor.write(format!("{line}\n").as_bytes()).await;
+        let start: String = line.chars().take(80).collect();
+        let error = editor.until(&start, |message| message.get("error").is_some()).await;
+        assert!(error["error"]["code"].as_i64().unwrap() <= -32600, "{start} {error}");
+    }
     assert_eq!(editor.ask(&session, &says("still here")).await.unwrap()["stopReason"], "end_turn");
-    end(&host).await;
 }
 
 #[tokio::test]
@@ -98,7 +140,17 @@ async fn a_huge_prompt_is_refused_and_the_next_one_works() {
 async fn an_editor_that_never_answers_can_still_cancel_and_leave() {
     let place = Place::new();
     let host = place.host().await;
-    let mut editor = place.editor(&host).await;
+    never_answers(&place, &host, place.editor(&host).await).await;
+}
+
+#[tokio::test]
+async fn an_editor_over_http_that_never_answers_can_still_cancel_and_leave() {
+    let place = Place::new();
+    let host = place.host().await;
+    never_answers(&place, &host, place.editor_over_http(&host).await).await;
+}
+
+async fn never_answers(place: &Place, host: &Host, mut editor: Peer) {
     let session = place.session(&mut editor).await;
     let file = place.directory().join("never.txt");
     let steps = json!([{"tool": "Write", "input": {"file_path": file, "content": "x"}}, {"text": "done"}]);
@@ -113,7 +165,7 @@ async fn an_editor_that_never_answers_can_still_cancel_and_leave() {
     // The request stays for others, and is not allowed.
     let id = session.parse().unwrap();
     assert_eq!(soon(host.open_requests(&id)).await.unwrap().len(), 1);
-    end(&host).await;
+    end(host).await;
     assert!(!file.exists());
     until("the end of all processes", || place.living().is_empty()).await;
 }

@@ -2,29 +2,22 @@
 
 use std::sync::{Arc, Mutex};
 
+use agent_client_protocol::Client;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     ContentBlock, InitializeRequest, NewSessionRequest, PromptRequest, RequestPermissionOutcome,
     RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification,
     SessionUpdate, StopReason, TextContent,
 };
-use agent_client_protocol::{ByteStreams, Client};
 use serde_json::json;
-use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
-use weir_acp::{AcpAgent, Owner};
 use weir_testkit::soon;
 
-use crate::place::{Place, end, offer, script};
+use crate::place::{Place, end, script};
 
 #[tokio::test]
 async fn a_turn_with_a_permission() {
     let place = Place::new();
     let host = place.host().await;
-    let (near, far) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(far);
-    tokio::spawn(AcpAgent::new(host.clone(), Arc::new(Owner::new(offer()))).serve(input, output));
-    let (input, output) = tokio::io::split(near);
-    let transport = ByteStreams::new(output.compat_write(), input.compat());
     let said: Arc<Mutex<Vec<SessionUpdate>>> = Arc::default();
     let heard = Arc::clone(&said);
     let file = place.directory().join("a.txt");
@@ -47,7 +40,7 @@ async fn a_turn_with_a_permission() {
             },
             agent_client_protocol::on_receive_request!(),
         )
-        .connect_with(transport, async |agent| {
+        .connect_with(Place::transport(&host), async |agent| {
             agent.send_request(InitializeRequest::new(ProtocolVersion::V1)).block_task().await?;
             let session = agent.send_request(NewSessionRequest::new(cwd)).block_task().await?;
             let prompt = vec![ContentBlock::Text(TextContent::new(text))];

@@ -9,6 +9,9 @@ mod bad_input;
 mod conformance;
 #[cfg(test)]
 mod crate_client;
+#[cfg(feature = "draft-v2")]
+#[cfg(test)]
+mod draft;
 #[cfg(test)]
 mod peer;
 #[cfg(test)]

@@ -4,8 +4,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_client_protocol::{ByteStreams, Client, ConnectTo};
+use axum::body::Body;
+use axum::http::Request;
 use serde_json::{Value, json};
-use weir_acp::{AcpAgent, Offer, Owner};
+use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
+use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
+use weir_acp::{AcpAgent, Dial, Offer, Owner, Remote};
 use weir_host::{Host, HostOptions, SessionId};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
@@ -84,12 +89,31 @@ impl Place {
 
     /// An editor that has not said anything.
     pub(crate) fn silent_editor(host: &Host) -> Peer {
+        let (input, output) = Self::streams(host);
+        Peer::new(input, output)
+    }
+
+    /// A connection with an agent on this host.
+    fn streams(host: &Host) -> (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>) {
         let agent = AcpAgent::new(host.clone(), Arc::new(Owner::new(offer())));
         let (near, far) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(far);
         tokio::spawn(agent.serve(input, output));
-        let (input, output) = tokio::io::split(near);
-        Peer::new(input, output)
+        tokio::io::split(near)
+    }
+
+    /// The same for the library's own client.
+    pub(crate) fn transport(host: &Host) -> impl ConnectTo<Client> + use<> {
+        let (input, output) = Self::streams(host);
+        ByteStreams::new(output.compat_write(), input.compat())
+    }
+
+    /// An editor by the remote transport, from both ends, that has said hello.
+    pub(crate) async fn editor_over_http(&self, host: &Host) -> Peer {
+        let (input, output) = over_http(host).await.connect();
+        let mut peer = Peer::new(input, output);
+        soon(peer.call("initialize", json!({"protocolVersion": 1}))).await.unwrap();
+        peer
     }
 
     /// A new session.
@@ -98,6 +122,20 @@ impl Place {
             soon(peer.call("session/new", json!({"cwd": self.work(), "mcpServers": []}))).await.unwrap();
         opened["sessionId"].as_str().unwrap().to_owned()
     }
+}
+
+/// The remote transport of a host, as an editor's program reaches it.
+pub(crate) async fn over_http(host: &Host) -> Dial {
+    let remote = Remote::new(AcpAgent::new(host.clone(), Arc::new(Owner::new(offer()))));
+    let answer = move |request: Request<Body>| {
+        let remote = remote.clone();
+        async move { remote.answer(request).await }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let dial = Dial::new(&format!("http://{}", listener.local_addr().unwrap()), None).unwrap();
+    let router = axum::Router::new().fallback(answer);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    dial
 }
 
 pub(crate) fn id_of(session: &str) -> SessionId {

@@ -74,6 +74,20 @@ async fn a_cancelled_prompt_ends_as_cancelled_and_the_next_one_works() {
     editor.notify("$/cancel_request", json!({"requestId": asked})).await;
     assert_eq!(editor.response(asked).await.unwrap()["stopReason"], "cancelled");
     assert_eq!(editor.ask(&session, &says("fine")).await.unwrap()["stopReason"], "end_turn");
+    // Prompts that wait behind the cancelled one do not begin instead of it.
+    let first = editor.prompt(&session, &slow).await;
+    editor.update("agent_message_chunk").await;
+    let others =
+        [editor.prompt(&session, &says("second")).await, editor.prompt(&session, &says("third")).await];
+    editor.call("session/list", json!({})).await.unwrap();
+    editor.updates();
+    editor.notify("session/cancel", json!({"sessionId": session})).await;
+    for asked in [first, others[0], others[1]] {
+        assert_eq!(editor.response(asked).await.unwrap()["stopReason"], "cancelled");
+    }
+    let said = text_of(&editor.updates(), "agent_message_chunk");
+    assert!(!said.contains("second") && !said.contains("third"), "{said}");
+    assert_eq!(editor.ask(&session, &says("fine")).await.unwrap()["stopReason"], "end_turn");
     end(&host).await;
 }
 

@@ -10,7 +10,7 @@ use weir_host::Host;
 use weir_process::Lock;
 
 use super::settings::Settings;
-use super::{Door, extras, with_extras};
+use super::{Door, extras, open_door, with_extras};
 use crate::exit::tell;
 use crate::serve::lock;
 
@@ -88,18 +88,13 @@ impl Backend {
         let Settings { engine, offer, .. } = &self.settings;
         let extras = extras(engine).context("cannot keep the editor's MCP servers")?;
         let host = engine.open_with(with_extras(engine.clone(), extras.clone())).await?;
-        let alone = AcpAgent::new(host.clone(), Arc::new(Owner::new(offer.clone()))).extras(extras.clone());
-        let shared = Arc::new(Owner::new(offer.clone()).among_others());
-        let shared = AcpAgent::new(host.clone(), shared).extras(extras);
-        #[cfg(unix)]
-        let door = Door::open(&engine.data_directory, shared.clone())
-            .inspect_err(|error| {
-                tell(&format!("weir: other editors cannot use these sessions while this one runs: {error}"));
-            })
-            .ok();
-        #[cfg(not(unix))]
-        let door = None;
-        let agent = if door.is_some() { shared } else { alone };
+        let owner = Owner::new(offer.clone());
+        let agent = |owner: Owner| AcpAgent::new(host.clone(), Arc::new(owner)).extras(extras.clone());
+        let door = open_door(&engine.data_directory, agent(owner.clone().among_others()));
+        let agent = agent(match &door {
+            Some(door) => owner.among_editors(door.visitors()),
+            None => owner,
+        });
         Ok(Hosting { agent, host, door, _lock: lock })
     }
 

@@ -4,15 +4,16 @@ mod backend;
 mod door;
 pub(crate) mod settings;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use weir_acp::Extras;
+use weir_acp::{AcpAgent, Extras};
 use weir_host::SessionSettings;
 use weir_session::SessionOptions;
 
 use crate::engine::Engine;
-use crate::exit::Exit;
+use crate::exit::{Exit, tell};
 use crate::opts::AcpOpts;
 use crate::serve::stop_requests;
 use backend::Backend;
@@ -41,6 +42,22 @@ async fn speak(settings: settings::Settings) -> anyhow::Result<Exit> {
     }
     relayed?;
     Ok(Exit::Success)
+}
+
+/// Lets editors of this user into the process that has a data folder. Reports it if that is not possible.
+pub(crate) fn open_door(data: &Path, agent: AcpAgent) -> Option<Door> {
+    #[cfg(unix)]
+    let door = Door::open(data, agent)
+        .inspect_err(|error| {
+            tell(&format!("weir: `weir acp` cannot use the sessions of this process: {error}"));
+        })
+        .ok();
+    #[cfg(not(unix))]
+    let door = {
+        let _ = (data, agent);
+        None
+    };
+    door
 }
 
 /// The folder for what editors bring to sessions.

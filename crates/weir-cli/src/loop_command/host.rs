@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use weir_acp::{AcpAgent, Owner};
 use weir_bridge::channel::Place as ChatPlace;
 use weir_bridge::driver::ExternalAnswer;
 use weir_bridge::loop_chat::{self, LoopChat};
@@ -19,6 +20,7 @@ use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
 use weir_session::PoolOptions;
 
 use super::process::Process;
+use crate::acp::{self, Door};
 use crate::bridge::{Prepared, RunningBridge};
 use crate::engine::Engine;
 use crate::exit::{UsageError, tell};
@@ -40,6 +42,8 @@ pub(super) struct LoopHost {
     /// The answers given there.
     answers: Option<mpsc::UnboundedReceiver<ExternalAnswer>>,
     server: Option<Serving>,
+    /// Where editors of this user come in.
+    editors: Option<Door>,
     _lock: Option<Lock>,
 }
 
@@ -70,7 +74,15 @@ pub(super) async fn open(
         let host = agent.host().clone();
         return Ok((
             agent,
-            LoopHost { host, bridge: None, chat: None, answers: None, server: None, _lock: None },
+            LoopHost {
+                host,
+                bridge: None,
+                chat: None,
+                answers: None,
+                server: None,
+                editors: None,
+                _lock: None,
+            },
         ));
     }
     let data = serve::data_directory(opts.data.clone())?;
@@ -94,8 +106,11 @@ pub(super) async fn open(
     let loop_sessions = sessions.clone();
     let host = engine.open_with(move |settings| loop_sessions.options(settings)).await?;
     let agent = HostAgent::new(host.clone(), sessions, Arc::clone(&process.factory));
+    let settings = ServerSettings { roots: engine.roots.clone(), ..ServerSettings::default() };
+    let owner = Arc::new(Owner::new(acp::settings::offer(&settings)).among_others());
+    let editors = acp::open_door(&data, AcpAgent::new(host.clone(), owner));
     let mut opened =
-        LoopHost { host, bridge: None, chat: None, answers: None, server: None, _lock: Some(lock) };
+        LoopHost { host, bridge: None, chat: None, answers: None, server: None, editors, _lock: Some(lock) };
     if let Some(listen) = opts.listen {
         let address = data.join(serve::ADDRESS_FILE);
         let options = ServeOptions {
@@ -106,7 +121,7 @@ pub(super) async fn open(
             data_directory: data,
             ready_file: opts.ready_file.clone(),
             drain: DRAIN,
-            settings: ServerSettings { roots: engine.roots.clone(), ..ServerSettings::default() },
+            settings,
         };
         opened.serve(options, address).await?;
     }
@@ -168,6 +183,7 @@ impl LoopHost {
 
     /// Ends the chat, the server, the bridge and the host. Viewers are told.
     pub(super) async fn end(self) {
+        drop(self.editors);
         if let Some(chat) = &self.chat {
             chat.end();
         }

@@ -14,7 +14,7 @@ use weir_process::{Lock, LockError};
 use weir_server::{Server, listening_is_remote};
 use weir_store::SqliteStore;
 
-use crate::acp::{self, Door};
+use crate::acp;
 use crate::bridge::{Locked, Prepared};
 use crate::engine::DATABASE;
 use crate::exit::{Exit, tell};
@@ -61,16 +61,11 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     }
     say_where(&server, listens_to_all)?;
     // Editors of this user need no token.
-    #[cfg(unix)]
-    let editors = {
-        let owner = Arc::new(Owner::new(offer).among_others());
-        let opened = Door::open(data, AcpAgent::new(host.clone(), owner).extras(extras));
-        opened.inspect_err(|error| tell(&format!("weir: `weir acp` cannot find this server: {error}"))).ok()
-    };
+    let owner = Arc::new(Owner::new(offer).among_others());
+    let editors = acp::open_door(data, AcpAgent::new(host.clone(), owner).extras(extras));
     // The bridge's sessions run in this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;
     let served = server.run(signals).await;
-    #[cfg(unix)]
     drop(editors);
     if let Some(bridge) = bridge {
         // If it failed, the reason has been reported.

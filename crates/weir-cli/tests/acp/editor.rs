@@ -88,16 +88,38 @@ impl Editor {
     /// Waits for a request of the agent and answers it.
     pub(crate) fn answer(&mut self, method: &str, result: &Value) {
         let asked = self.wait(method, |message| message["method"] == method);
+        self.answer_to(&asked, result);
+    }
+
+    /// Answers this request of the agent.
+    pub(crate) fn answer_to(&mut self, asked: &Value, result: &Value) {
         self.write(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}));
+    }
+
+    /// Says that it does not know what this request of the agent is.
+    pub(crate) fn refuse(&mut self, asked: &Value) {
+        let error = json!({"code": -32601, "message": "Method not found"});
+        self.write(&json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}));
+    }
+
+    /// The texts of all updates of this kind so far.
+    fn texts(&self, kind: &str) -> Vec<String> {
+        let printed = self.running.stdout.so_far();
+        let lines = String::from_utf8_lossy(&printed);
+        let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let updates = messages.map(|mut message| message["params"]["update"].take());
+        let wanted = updates.filter(|update| update["sessionUpdate"] == kind);
+        wanted.filter_map(|update| update["content"]["text"].as_str().map(str::to_owned)).collect()
     }
 
     /// The text of all pieces of the agent's answers so far.
     pub(crate) fn heard(&self) -> String {
-        let printed = self.running.stdout.so_far();
-        let lines = std::str::from_utf8(&printed).unwrap().lines();
-        let updates = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let chunks = updates.filter(|m| m["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
-        chunks.filter_map(|m| m["params"]["update"]["content"]["text"].as_str().map(str::to_owned)).collect()
+        self.texts("agent_message_chunk").concat()
+    }
+
+    /// The prompts of others so far.
+    pub(crate) fn prompts(&self) -> Vec<String> {
+        self.texts("user_message_chunk")
     }
 
     /// Closes the editor and waits for the end of `weir acp`.

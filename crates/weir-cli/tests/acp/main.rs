@@ -13,9 +13,18 @@
 mod clients;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../weir-telegram/tests/telegram/double.rs"]
+#[expect(dead_code, reason = "the tests of the channel use more of it")]
+mod double;
 mod editor;
+#[path = "../../../weir-telegram/tests/telegram/html.rs"]
+mod html;
 mod remote;
+#[path = "../loops/repository.rs"]
+#[expect(dead_code, reason = "the tests of the loop use more of it")]
+mod repository;
 mod sharing;
 #[path = "../serve/support.rs"]
 #[expect(dead_code, reason = "the tests of the server use more of it")]
 mod support;
+mod together;

@@ -123,8 +123,13 @@ fn an_editor_works_with_the_sessions_of_a_server_elsewhere() {
     let _ = served.finish();
     let error = editor.ask(&session, &says("nobody there"));
     assert!(error["error"]["message"].as_str().unwrap().contains("cannot be reached"), "{error}");
+    // It comes back, and the next prompt works.
+    let address = served.client.address.clone();
+    served.restart_with(&["--listen", &address]);
+    assert_eq!(editor.ask(&session, &says("back again"))["result"]["stopReason"], "end_turn");
+    assert!(editor.heard().ends_with("back again"), "{}", editor.heard());
     editor.close().expect(0);
-    served.place.wait_until_empty();
+    served.stop();
 }
 
 #[test]
@@ -160,6 +165,42 @@ fn servers_and_folders_of_the_editor_reach_the_cli() {
     let written = std::fs::read_to_string(&config).unwrap();
     assert!(written.contains("from-the-editor") && written.contains("hidden"), "{written}");
     editor.close().expect(0);
+    place.wait_until_empty();
+}
+
+#[test]
+fn what_an_editor_cannot_show_is_denied_unless_another_one_can() {
+    let place = Place::new();
+    let mut one = Editor::start(&place, &[]);
+    let session = one.session(&place);
+    let write = |name: &str| {
+        let file = place.workspace().join(name);
+        let steps = json!([{"tool": "Write", "input": {"file_path": file, "content": "x"}}, {"text": name}]);
+        format!("@@{steps}")
+    };
+    let shown = |editor: &Editor, name: &str| {
+        editor.wait(name, |message| {
+            message["method"] == "session/request_permission" && message["params"].to_string().contains(name)
+        })
+    };
+    let asked = one.prompt(&session, &write("alone"));
+    let ask = shown(&one, "alone");
+    one.refuse(&ask);
+    assert_eq!(one.response(asked)["result"]["stopReason"], "end_turn");
+    assert!(!place.workspace().join("alone").exists());
+    // The other one may answer what the first cannot show.
+    let mut two = Editor::start(&place, &[]);
+    let load = json!({"sessionId": session, "cwd": place.workspace(), "mcpServers": []});
+    assert!(two.call("session/load", &load)["result"].is_object());
+    let asked = one.prompt(&session, &write("together"));
+    let ask = shown(&one, "together");
+    one.refuse(&ask);
+    let ask = shown(&two, "together");
+    two.answer_to(&ask, &json!({"outcome": {"outcome": "selected", "optionId": "allow"}}));
+    assert_eq!(one.response(asked)["result"]["stopReason"], "end_turn");
+    assert!(place.workspace().join("together").exists());
+    two.close().expect(0);
+    one.close().expect(0);
     place.wait_until_empty();
 }
 

@@ -128,13 +128,13 @@ impl Drop for Served {
 pub(crate) fn arguments(place: &Place, more: &[String]) -> Vec<String> {
     let path = |name: &str| place.path(name).display().to_string();
     let ready = path("ready.json");
-    let mut all: Vec<String> = ["serve", "--listen", "127.0.0.1:0", "--drain", "1s", "--data-dir"]
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+    let mut all: Vec<String> =
+        ["serve", "--drain", "1s", "--data-dir"].into_iter().map(str::to_owned).collect();
     all.extend([path("data"), "--ready-file".to_owned(), ready]);
-    if !more.iter().any(|argument| argument == "--root") {
-        all.extend(["--root".to_owned(), path("workspace")]);
+    for (name, value) in [("--listen", "127.0.0.1:0".to_owned()), ("--root", path("workspace"))] {
+        if !more.iter().any(|argument| argument == name) {
+            all.extend([name.to_owned(), value]);
+        }
     }
     all.extend(more.iter().cloned());
     all

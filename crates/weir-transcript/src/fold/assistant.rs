@@ -20,12 +20,21 @@ struct Whole<'a> {
     error: Option<Box<ApiError>>,
 }
 
+/// The model of lines that the CLI writes itself.
+const SYNTHETIC: &str = "<synthetic>";
+
 impl Fold {
     pub(super) fn assistant(&mut self, line: &AssistantMessage<'_>, sink: &mut Sink<'_>) {
         self.line_time = line.timestamp.and_then(stamp_milliseconds);
         let parent = line.parent_tool_use_id;
         match parent {
-            None => self.ensure_turn(sink),
+            None => {
+                // What the CLI says in the model's place is about a later failure, unless the model's message ends after it.
+                if line.message.model.is_some_and(|model| model.to_str() == SYNTHETIC) {
+                    self.cut_off = None;
+                }
+                self.ensure_turn(sink);
+            }
             Some(parent) => {
                 self.agent_heard_of(&parent.to_id(), line.task_description, line.subagent_type, sink);
             }

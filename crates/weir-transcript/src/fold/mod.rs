@@ -92,6 +92,9 @@ pub struct Fold {
     streams: streams::Streams,
     /// The model's message that the last `assistant` line was a part of.
     last_message: Option<ApiMessageId>,
+    /// How the main agent's last message stopped, if it was cut off or refused.
+    #[serde(default)]
+    cut_off: Option<String>,
     turns: turns::Turns,
     messages: messages::Messages,
     costs: costs::Costs,
@@ -132,6 +135,7 @@ impl Fold {
             hooks: BTreeMap::new(),
             streams: streams::Streams::default(),
             last_message: None,
+            cut_off: None,
             turns: turns::Turns::default(),
             messages: messages::Messages::default(),
             costs: costs::Costs::default(),

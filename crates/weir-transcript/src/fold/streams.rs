@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{
-    ApiMessage, ApiMessageId, BlockStart, ContentBlock, Delta, IdRef, StreamEvent, StreamEventMessage,
-    ToolUseBlock, ToolUseId,
+    ApiMessage, ApiMessageId, BlockStart, ContentBlock, Delta, IdRef, MessageDelta, StreamEvent,
+    StreamEventMessage, ToolUseBlock, ToolUseId,
 };
 
 use super::{Fold, Sink};
@@ -101,6 +101,12 @@ impl Stream {
     }
 }
 
+/// How a message stopped that was cut off or refused.
+fn cut_off(delta: &MessageDelta<'_>) -> Option<String> {
+    let reason = delta.delta.stop_reason.as_ref()?.to_str().into_owned();
+    matches!(reason.as_str(), "max_tokens" | "refusal").then_some(reason)
+}
+
 impl Fold {
     /// Takes a piece of a block that has begun. Most lines are one, so they are looked up only once. Returns whether
     /// it was one.
@@ -123,6 +129,9 @@ impl Fold {
                 self.delta_without_start(message, delta.index, &delta.delta, sink);
             }
             StreamEvent::MessageStart(start) => {
+                if parent.is_none() {
+                    self.cut_off = None;
+                }
                 let id = start.message.id.or(message.api_message_id).map(|id| id.to_id());
                 self.begin_stream(parent, id.clone(), sink);
                 let ApiMessage { model, usage, .. } = &*start.message;
@@ -152,6 +161,9 @@ impl Fold {
                 let said = || message.api_message_id.map(|id| id.to_id());
                 let id = streamed.or_else(said).or_else(|| self.newest_message(parent));
                 self.message_used(id.as_ref(), parent, None, delta.usage.as_ref(), sink);
+                if parent.is_none() {
+                    self.cut_off = cut_off(delta);
+                }
             }
             StreamEvent::MessageStop | StreamEvent::Ping | _ => {}
         }
@@ -165,7 +177,7 @@ impl Fold {
             }
             StreamEvent::BlockStop(stop) => block(stop.index).is_none_or(|block| block.whole),
             // Complete lines do not have the final usage.
-            StreamEvent::MessageDelta(delta) => delta.usage.is_none(),
+            StreamEvent::MessageDelta(delta) => delta.usage.is_none() && cut_off(delta).is_none(),
             StreamEvent::MessageStop | StreamEvent::Ping => true,
             _ => false,
         }

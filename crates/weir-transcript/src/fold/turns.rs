@@ -201,6 +201,9 @@ impl Fold {
         let origin = unasked_origin(line).filter(|_| said.is_empty());
         let mut result = turn_result(line);
         let is_error = result.is_error || result.subtype.starts_with("error");
+        // Old versions report these only as an error of the API.
+        let cut_off = self.cut_off.take().filter(|_| is_error);
+        result.stop_reason = result.stop_reason.or(cut_off);
         if !self.turns.is_running() && said.is_empty() && !is_error {
             // No turn has begun, so this is a second result of a turn that has ended, and answers no message.
             // An error is different: it can be the reason why no turn began.

@@ -55,6 +55,36 @@ fn an_unasked_turn_answers_no_message() {
     assert_eq!(deliveries(&talk)[1].1, MessageState::Answered);
 }
 
+/// As 2.1.9 writes it.
+#[test]
+fn a_result_without_a_reason_has_the_one_with_which_the_models_message_was_cut_off() {
+    let mut talk = TestSession::new();
+    let delta = |reason: &str| {
+        let event = json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 20}});
+        json!({"type": "stream_event", "event": event})
+    };
+    let start = json!({"type": "stream_event", "event": {"type": "message_start", "message": {"id": "m", "content": []}}});
+    let failed = json!({"type": "assistant", "message": {"id": "s", "model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}]}});
+    let result = json!({"type": "result", "subtype": "success", "is_error": true, "result": "API Error", "num_turns": 1});
+    let cases = [
+        (vec![start.clone(), failed.clone(), delta("max_tokens")], Some("max_tokens")),
+        (vec![start.clone(), failed.clone(), delta("refusal")], Some("refusal")),
+        (vec![start.clone(), delta("end_turn")], None),
+        // What came afterwards is why it failed.
+        (vec![start.clone(), delta("max_tokens"), failed], None),
+        (vec![start.clone(), delta("max_tokens"), start, delta("tool_use")], None),
+    ];
+    for (lines, expected) in cases {
+        talk.sends("a", "A").init();
+        for line in &lines {
+            talk.json(line);
+        }
+        talk.json(&result);
+        let turn = talk.view().turns.last().unwrap();
+        assert_eq!(turn.result.as_ref().unwrap().stop_reason.as_deref(), expected, "{lines:?}");
+    }
+}
+
 #[test]
 fn an_empty_result_after_a_resume_answers_no_message() {
     let mut talk = TestSession::new();

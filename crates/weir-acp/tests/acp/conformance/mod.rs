@@ -181,7 +181,7 @@ cases![
         allows_what_is_allowed,
         denies_what_is_denied,
         denies_an_invented_option,
-        denies_a_cancelled_permission,
+        ends_with_a_cancelled_permission,
         denies_if_the_client_cannot_ask,
         cancels_while_it_asks;
     sessions:

@@ -64,27 +64,28 @@ pub(super) async fn allows_what_is_allowed(subject: &impl Subject) -> Checked {
 pub(super) async fn denies_what_is_denied(subject: &impl Subject) -> Checked {
     let mut asked = Asked::open(subject, "denied").await?;
     asked.respond(selected(&asked.option("reject_once"))).await;
-    asked.expect(false).await.map(drop)
+    // The model is told, and says what it makes of it.
+    expect_end(&Ok(asked.expect(false).await?), "end_turn")
 }
 
 pub(super) async fn denies_an_invented_option(subject: &impl Subject) -> Checked {
     let mut asked = Asked::open(subject, "invented").await?;
     asked.respond(selected(&json!("allow-everything"))).await;
-    asked.expect(false).await.map(drop)
+    expect_end(&Ok(asked.expect(false).await?), "end_turn")
 }
 
-pub(super) async fn denies_a_cancelled_permission(subject: &impl Subject) -> Checked {
+pub(super) async fn ends_with_a_cancelled_permission(subject: &impl Subject) -> Checked {
     let mut asked = Asked::open(subject, "closed").await?;
     asked.respond(json!({"outcome": {"outcome": "cancelled"}})).await;
-    asked.expect(false).await.map(drop)
+    // A client answers so when the turn was cancelled.
+    expect_end(&Ok(asked.expect(false).await?), "cancelled")
 }
 
 pub(super) async fn denies_if_the_client_cannot_ask(subject: &impl Subject) -> Checked {
     let mut asked = Asked::open(subject, "unasked").await?;
     asked.client.peer.respond_with_error(&asked.ask["id"], -32601).await;
-    // The agent may take it as the end of the turn or as a denial; it must come to an end.
-    let ended = asked.client.peer.response(asked.prompt).await;
-    expect(!asked.file.exists(), || format!("written, {ended:?}"))
+    // No one has cancelled anything: it is a denial.
+    expect_end(&Ok(asked.expect(false).await?), "end_turn")
 }
 
 pub(super) async fn cancels_while_it_asks(subject: &impl Subject) -> Checked {

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::http::Request;
-use weir_acp::{AcpAgent, Dial, Owner, Remote};
+use weir_acp::{AcpAgent, Dial, Owner};
 use weir_host::{Host, HostOptions};
 use weir_process::Environment;
 use weir_session::SessionOptions;
@@ -16,7 +14,7 @@ use weir_testkit::api::ScriptedApi;
 use weir_testkit::real::RealCli;
 
 use super::*;
-use crate::place::{Place, end, offer};
+use crate::place::{Place, end, offer, over_http};
 
 /// Weir over memory.
 struct Weir {
@@ -47,15 +45,7 @@ struct WeirOverHttp {
 
 impl WeirOverHttp {
     async fn new(weir: Weir) -> Self {
-        let remote = Remote::new(AcpAgent::new(weir.host.clone(), Arc::new(Owner::new(offer()))));
-        let answer = move |request: Request<Body>| {
-            let remote = remote.clone();
-            async move { remote.answer(request).await }
-        };
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let dial = Dial::new(&format!("http://{}", listener.local_addr().unwrap()), None).unwrap();
-        let router = axum::Router::new().fallback(answer);
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let dial = over_http(&weir.host).await;
         Self { weir, dial }
     }
 }
@@ -122,7 +112,6 @@ async fn weir_conforms_over_http() {
 #[tokio::test]
 async fn weir_conforms_on_real_clis() {
     let clis = RealCli::required();
-    let newest = clis.iter().map(|cli| cli.version).max();
     for cli in clis {
         let api = ScriptedApi::start().unwrap();
         let place = weir_testkit::Place::new().unwrap();
@@ -139,10 +128,6 @@ async fn weir_conforms_on_real_clis() {
         options.state_directory = Some(place.root().join("state"));
         let weir = Weir { host: Host::open(options).await.unwrap(), folder: place.directory() };
         assert_eq!(failures(run(&weir).await), [], "{version:?}");
-        if Some(version) == newest {
-            let ended = turns::at_the_limit_of_tokens(&weir).await.unwrap();
-            assert_eq!(expect_end(&ended, "max_tokens"), Ok(()));
-        }
         end(&weir.host).await;
     }
 }
