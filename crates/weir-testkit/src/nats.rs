@@ -38,12 +38,14 @@ pub struct NatsOptions {
     pub max_file: u64,
     /// The folder for the files of the nodes; a temporary one by default.
     pub folder: Option<PathBuf>,
+    /// More lines for the configuration of each node.
+    pub config: String,
 }
 
 impl NatsOptions {
     /// This many nodes with JetStream, where nothing that was acknowledged is lost.
     pub fn nodes(nodes: usize) -> Self {
-        Self { nodes, jetstream: true, synced: true, max_file: 4 << 30, folder: None }
+        Self { nodes, jetstream: true, synced: true, max_file: 4 << 30, folder: None, config: String::new() }
     }
 }
 
@@ -307,6 +309,7 @@ fn configure(options: &NatsOptions, program: &Path, root: &Path) -> io::Result<V
                 routes.join(", ")
             );
         }
+        config += &options.config;
         let path = folder.join("nats.conf");
         std::fs::write(&path, config)?;
         let program = program.to_owned();
