@@ -2,7 +2,7 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo install check test test-all rust-test web web-check web-test openai-test acp-test features-test api api-quick soak bench bench-try lint fmt \
+.PHONY: help demo install check test test-all test-cluster rust-test web web-check web-test openai-test acp-test features-test api api-quick soak bench bench-try lint fmt \
         fmt-check clippy windows doc book pictures deps spelling tree fuzz fuzz-min audit conformance parity dist clean \
         need-cargo need-npm
 
@@ -71,8 +71,8 @@ rust-test: need-cargo
 	cargo test --locked --doc
 
 test-all: export WEIR_LONG_TESTS = 1
-test-all: test ## make test, plus what few changes touch: Matrix with Synapse, clients of OpenAI and of editors, the API document, all scenarios on real CLIs
-	$(MAKE) --no-print-directory openai-test acp-test features-test api-quick
+test-all: test ## make test, plus what few changes touch: Matrix with Synapse, clients of OpenAI and of editors, clusters, the API document, all scenarios on real CLIs
+	$(MAKE) --no-print-directory openai-test acp-test features-test test-cluster api-quick
 	$(MAKE) --no-print-directory conformance VERSIONS="$(OLDER_VERSIONS)"
 
 openai-test: need-cargo need-npm
@@ -95,6 +95,13 @@ features-test: need-cargo
 	cargo test --locked -p weir-matrix --all-features
 	cargo test --locked -p weir-acp --all-features draft
 	cargo test --locked -p weir-cli -p weir-server --all-features --test bridge --test http
+
+# Real NATS servers, which use both cores; one test at a time.
+test-cluster: need-cargo ## the log on a cluster, on real NATS servers that are killed and stopped (WEIR_LONG_TESTS=1: 100 faults)
+	scripts/setup-debian.sh python
+	scripts/setup-nats.sh
+	scripts/setup-tools.sh cargo-nextest
+	$(NEXTEST) run --locked -p weir-jetstream --test-threads 1
 
 api-quick: need-cargo
 	scripts/setup-debian.sh curl python

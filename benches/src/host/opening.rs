@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use weir_host::{Host, SessionId, WatchEvent, WatchQuery};
-use weir_store::{Append, Durability, NewEvent, ReadQuery, SqliteOptions, SqliteStore, Store};
+use weir_store::{Append, Durability, Log, NewEvent, ReadQuery, SqliteOptions, SqliteStore};
 
 use super::served::serve;
 use super::sse::{Client, Place};

@@ -151,7 +151,7 @@ async fn all(store: &dyn Store) -> Result<Vec<StoredSession>, HostError> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use weir_store::{Append, MemoryStore, NewEvent, NewStoredSession, SessionUpdate};
+    use weir_store::{Append, Log, MemoryStore, NewEvent, NewStoredSession, SessionUpdate};
 
     use super::*;
 

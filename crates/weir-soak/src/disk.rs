@@ -12,7 +12,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use weir_store::{
-    Append, Durability, Lookup, NewEvent, NewStoredSession, ReadQuery, SessionId, Space, SqliteOptions,
+    Append, Durability, Log, Lookup, NewEvent, NewStoredSession, ReadQuery, SessionId, Space, SqliteOptions,
     SqliteStore, Store, StoreError,
 };
 use weir_testkit::{Random, small_disk};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use weir_base::time::now_ms;
 use weir_store::{
-    Append, Durability, ListQuery, NewEvent, NewStoredSession, ReadQuery, SearchQuery, SessionId,
+    Append, Durability, ListQuery, Log, NewEvent, NewStoredSession, ReadQuery, SearchQuery, SessionId,
     SqliteOptions, SqliteStore, Store, StoreError,
 };
 

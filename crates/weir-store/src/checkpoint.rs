@@ -38,7 +38,8 @@ impl CheckpointQuery {
         Self { session, version: version.into(), seq_at_most: u64::MAX, mark_at_most: u64::MAX }
     }
 
-    pub(crate) fn matches(&self, checkpoint: &Checkpoint) -> bool {
+    /// Whether this checkpoint is one of those asked for.
+    pub fn matches(&self, checkpoint: &Checkpoint) -> bool {
         checkpoint.version == self.version
             && checkpoint.seq <= self.seq_at_most
             && checkpoint.mark <= self.mark_at_most

@@ -17,16 +17,18 @@ pub struct Check(u32);
 
 impl Check {
     /// A new check, for a store that is being opened.
-    pub(crate) fn random() -> Self {
+    pub fn random() -> Self {
         // The first 32 bits of a random UUID are all random.
         Self(uuid::Uuid::new_v4().as_fields().0)
     }
 
-    pub(crate) fn from_stored(value: i64) -> Option<Self> {
+    /// The check that was stored as this number.
+    pub fn from_stored(value: i64) -> Option<Self> {
         u32::try_from(value).ok().map(Self)
     }
 
-    pub(crate) fn to_stored(self) -> i64 {
+    /// The number to store.
+    pub fn to_stored(self) -> i64 {
         i64::from(self.0)
     }
 }
@@ -67,7 +69,7 @@ impl Cursor {
     }
 
     /// How a viewer with this cursor continues in a log with this epoch and length. `check` is the log's check at the
-    /// cursor's position: [`crate::Store::check_at`]. No cursor is different from a cursor at zero.
+    /// cursor's position: [`crate::Log::check_at`]. No cursor is different from a cursor at zero.
     pub fn resume(cursor: Option<&Self>, epoch: &str, newest: u64, check: Option<Check>) -> Resume {
         let Some(cursor) = cursor else { return Resume::Fresh };
         let is_same_event = cursor.seq == 0 || cursor.check.is_none() || cursor.check == check;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::session::SessionId;
 
-/// Why a request to the store failed. A failed write stores nothing.
+/// Why a request to the store failed. A failed write stores nothing, except with [`StoreError::Indeterminate`].
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -30,6 +30,36 @@ pub enum StoreError {
         expected: u64,
         /// The actual newest event.
         newest: u64,
+    },
+    /// A writer with a higher generation has taken over.
+    #[error("session {session} is written by generation {current} now, and this writer has {generation}")]
+    Fenced {
+        /// The session.
+        session: SessionId,
+        /// The generation of the append.
+        generation: u64,
+        /// The generation of the session.
+        current: u64,
+    },
+    /// The lease has ended, or another holder has it.
+    #[error("lease {name:?} of generation {generation} has ended; acquire it again")]
+    LeaseLost {
+        /// The name of the lease.
+        name: String,
+        /// Its generation.
+        generation: u64,
+    },
+    /// The cluster could not be reached, or refused. Nothing was stored.
+    #[error("the cluster is unavailable ({detail}); nothing was stored")]
+    Unavailable {
+        /// What went wrong.
+        detail: String,
+    },
+    /// The cluster could not be reached, and what was sent may have been stored or may be stored later.
+    #[error("the cluster did not answer ({detail}); read the log to find out whether this was stored")]
+    Indeterminate {
+        /// What went wrong.
+        detail: String,
     },
     /// The request is invalid.
     #[error("{0}")]

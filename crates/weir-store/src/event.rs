@@ -80,6 +80,9 @@ pub struct Append {
     /// Refuse unless this is the number of the newest event. Keeps out a second writer, and anything sent after a
     /// write that failed.
     pub expected_newest: Option<u64>,
+    /// Refuse if an append with a higher generation was stored before, and otherwise from now on those with a lower one.
+    /// Zero on a single machine.
+    pub generation: u64,
     /// Changes to the session's facts, in the same transaction.
     pub update: SessionUpdate,
     /// Whether to write it even if the disk is full, using the reserve. For small events that end something; see
@@ -90,11 +93,18 @@ pub struct Append {
 impl Append {
     /// Only events.
     pub fn new(session: SessionId, events: Vec<NewEvent>) -> Self {
-        Self { session, events, expected_newest: None, update: SessionUpdate::default(), essential: false }
+        Self {
+            session,
+            events,
+            expected_newest: None,
+            generation: 0,
+            update: SessionUpdate::default(),
+            essential: false,
+        }
     }
 
     /// Approximate memory it takes while it waits.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let size = |event: &NewEvent| {
             let labels: usize = event.labels.iter().map(String::len).sum();
             let text = event.search_text.as_ref().map_or(0, String::len);
@@ -103,7 +113,11 @@ impl Append {
         self.events.iter().map(size).sum()
     }
 
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
+    /// Checks what is to be appended.
+    ///
+    /// # Errors
+    /// If an event is too long.
+    pub fn check(&self) -> Result<(), StoreError> {
         match self.events.iter().find(|event| event.payload.len() > MAX_PAYLOAD) {
             Some(event) => Err(StoreError::Invalid(format!(
                 "an event of {} bytes is too long: the limit is {MAX_PAYLOAD}",

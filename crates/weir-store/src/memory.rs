@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event, NewEvent, Placed};
+use crate::lease::{Acquired, Lease, LeaseRequest, LocalLeases, check_name};
+use crate::log::Log;
 use crate::query::{
     Archived, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery, SearchQuery, SessionPage,
     Snippet,
@@ -16,7 +19,7 @@ use crate::reply::Reply;
 use crate::session::{NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use crate::space::{Space, Usage};
 use crate::store::Store;
-use crate::tail::{Tail, TailState, Tails};
+use crate::tail::{Tail, TailState, Tails, Wakes};
 use crate::terms::{Terms, words};
 
 /// A store in memory. It answers immediately.
@@ -28,12 +31,16 @@ pub struct MemoryStore {
     check: Check,
     state: Mutex<State>,
     tails: Tails,
+    leases: LocalLeases,
+    wakes: Wakes,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    sessions: BTreeMap<SessionId, Log>,
+    sessions: BTreeMap<SessionId, SessionLog>,
     revision: u64,
+    /// The generation of the newest lease.
+    leased: u64,
 }
 
 /// An event and the text and labels it is found by.
@@ -55,21 +62,32 @@ impl Kept {
 }
 
 #[derive(Debug)]
-struct Log {
+struct SessionLog {
     facts: StoredSession,
     /// The newest events; all of them without a budget.
     events: VecDeque<Kept>,
     /// The client ids of dropped events. They stay known, so that a repeated event is still recognised.
     dropped_ids: HashMap<String, u64>,
+    /// The highest generation that has written.
+    generation: u64,
+    blobs: HashMap<String, Vec<u8>>,
     /// Oldest first. None is older than the newest dropped event.
     checkpoints: Vec<Checkpoint>,
     /// Approximate memory that the events and checkpoints take.
     size: usize,
 }
 
-impl Log {
+impl SessionLog {
     fn new(facts: StoredSession) -> Self {
-        Self { facts, events: VecDeque::new(), dropped_ids: HashMap::new(), checkpoints: Vec::new(), size: 0 }
+        Self {
+            facts,
+            events: VecDeque::new(),
+            dropped_ids: HashMap::new(),
+            generation: 0,
+            blobs: HashMap::new(),
+            checkpoints: Vec::new(),
+            size: 0,
+        }
     }
 
     /// The newest event that was dropped; zero if none was.
@@ -145,6 +163,8 @@ impl MemoryStore {
             check: Check::random(),
             state: Mutex::default(),
             tails: Tails::new(),
+            leases: LocalLeases::default(),
+            wakes: Wakes::default(),
         }
     }
 
@@ -166,7 +186,7 @@ impl MemoryStore {
 }
 
 impl State {
-    fn log(&self, id: &SessionId) -> Result<&Log, StoreError> {
+    fn log(&self, id: &SessionId) -> Result<&SessionLog, StoreError> {
         self.sessions.get(id).ok_or_else(|| StoreError::NotFound(id.clone()))
     }
 
@@ -193,7 +213,7 @@ impl State {
         }
         self.check_key(&facts)?;
         facts.revision = self.next_revision();
-        self.sessions.insert(facts.id.clone(), Log::new(facts.clone()));
+        self.sessions.insert(facts.id.clone(), SessionLog::new(facts.clone()));
         Ok(facts)
     }
 
@@ -205,6 +225,10 @@ impl State {
     ) -> Result<Appended, StoreError> {
         append.check()?;
         let log = self.log(&append.session)?;
+        let (generation, current) = (append.generation, log.generation);
+        if generation < current {
+            return Err(StoreError::Fenced { session: append.session, generation, current });
+        }
         let mut facts = log.facts.clone();
         let no_update = append.update.is_empty();
         append.update.apply(&mut facts)?;
@@ -235,11 +259,12 @@ impl State {
             fresh.push(Kept { event, text, labels });
         }
         let newest = facts.newest;
-        if no_update && fresh.is_empty() {
-            return Ok(Appended { placed, newest, check });
+        let is_unchanged = no_update && fresh.is_empty();
+        if !is_unchanged {
+            facts.revision = self.next_revision();
         }
-        facts.revision = self.next_revision();
         if let Some(log) = self.sessions.get_mut(&append.session) {
+            log.generation = generation;
             log.facts = facts;
             log.push(fresh);
             budget.into_iter().for_each(|budget| log.shrink(budget));
@@ -253,7 +278,7 @@ impl State {
             place.as_ref().is_some_and(|place| place.to_ascii_lowercase().contains(text))
         };
         let terms = query.text.as_deref().map(Terms::parse);
-        let says = |log: &Log| {
+        let says = |log: &SessionLog| {
             let texts = log.events.iter().filter_map(|kept| kept.text.as_deref());
             terms.as_ref().is_some_and(|terms| texts.into_iter().any(|text| matches(terms, text)))
         };
@@ -348,7 +373,7 @@ fn matches(terms: &Terms, text: &str) -> bool {
         })
 }
 
-impl Store for MemoryStore {
+impl Log for MemoryStore {
     fn epoch(&self) -> &str {
         &self.epoch
     }
@@ -361,26 +386,6 @@ impl Store for MemoryStore {
         Reply::ready(created)
     }
 
-    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
-        let state = self.lock();
-        let all = state.sessions.values().map(|log| &log.facts);
-        let found = match &lookup {
-            Lookup::Id(id) => state.sessions.get(id).map(|log| &log.facts),
-            Lookup::Key(key) => {
-                all.into_iter().find(|facts| !facts.archived && facts.key.as_ref() == Some(key))
-            }
-            Lookup::CliSession(session) => {
-                all.filter(|facts| facts.cli_sessions.contains(session)).max_by_key(|facts| facts.revision)
-            }
-        };
-        Reply::ready(Ok(found.cloned()))
-    }
-
-    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
-        let reply = self.append(Append { update, ..Append::new(id.clone(), Vec::new()) });
-        Reply::ready(reply.wait().and_then(|_| Ok(self.lock().log(&id)?.facts.clone())))
-    }
-
     fn delete(&self, id: SessionId) -> Reply<bool> {
         let mut state = self.lock();
         let existed = state.sessions.remove(&id).is_some();
@@ -391,10 +396,6 @@ impl Store for MemoryStore {
             self.tails.set_revision(revision);
         }
         Reply::ready(Ok(existed))
-    }
-
-    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
-        Reply::ready(Ok(self.lock().list(&query)))
     }
 
     fn append(&self, append: Append) -> Reply<Appended> {
@@ -456,10 +457,6 @@ impl Store for MemoryStore {
         Reply::ready(Ok(newest.or_else(oldest).cloned()))
     }
 
-    fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
-        Reply::ready(Ok(self.lock().search(&query)))
-    }
-
     fn subscribe(&self, session: SessionId) -> Reply<Tail> {
         let tail = self.tails.subscribe(&session);
         let newest = self.lock().log(&session).map(|log| log.facts.newest);
@@ -467,6 +464,90 @@ impl Store for MemoryStore {
             self.tails.set(&session, TailState::Newest(newest));
             tail
         }))
+    }
+
+    fn subscribe_all(&self) -> Reply<Tail> {
+        let tail = self.tails.subscribe_all();
+        self.tails.set_revision(self.lock().revision);
+        Reply::ready(Ok(tail))
+    }
+
+    fn generation(&self, session: SessionId) -> Reply<u64> {
+        Reply::ready(self.lock().log(&session).map(|log| log.generation))
+    }
+
+    fn acquire(&self, request: LeaseRequest) -> Reply<Acquired> {
+        if let Err(invalid) = request.check() {
+            return Reply::ready(Err(invalid));
+        }
+        let mut state = self.lock();
+        state.leased += 1;
+        Reply::ready(Ok(self.leases.acquire(request, state.leased, Instant::now())))
+    }
+
+    fn renew(&self, lease: Lease) -> Reply<Lease> {
+        Reply::ready(self.leases.renew(lease, Instant::now()))
+    }
+
+    fn release(&self, lease: Lease) -> Reply<()> {
+        self.leases.release(&lease);
+        Reply::ready(Ok(()))
+    }
+
+    fn wake(&self, topic: String) -> Reply<()> {
+        Reply::ready(check_name("topic", &topic).map(|()| self.wakes.wake(&topic)))
+    }
+
+    fn listen(&self, topic: String) -> Reply<Tail> {
+        Reply::ready(check_name("topic", &topic).map(|()| self.wakes.listen(&topic)))
+    }
+
+    fn put_blob(&self, session: SessionId, name: String, data: Vec<u8>) -> Reply<()> {
+        if let Err(invalid) = check_name("blob", &name) {
+            return Reply::ready(Err(invalid));
+        }
+        let mut state = self.lock();
+        let Some(log) = state.sessions.get_mut(&session) else {
+            return Reply::ready(Err(StoreError::NotFound(session)));
+        };
+        log.blobs.insert(name, data);
+        Reply::ready(Ok(()))
+    }
+
+    fn blob(&self, session: SessionId, name: String) -> Reply<Option<Vec<u8>>> {
+        Reply::ready(self.lock().log(&session).map(|log| log.blobs.get(&name).cloned()))
+    }
+}
+
+impl Store for MemoryStore {
+    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
+        let state = self.lock();
+        let all = state.sessions.values().map(|log| &log.facts);
+        let found = match &lookup {
+            Lookup::Id(id) => state.sessions.get(id).map(|log| &log.facts),
+            Lookup::Key(key) => {
+                all.into_iter().find(|facts| !facts.archived && facts.key.as_ref() == Some(key))
+            }
+            Lookup::CliSession(session) => {
+                all.filter(|facts| facts.cli_sessions.contains(session)).max_by_key(|facts| facts.revision)
+            }
+        };
+        Reply::ready(Ok(found.cloned()))
+    }
+
+    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
+        // Facts are not fenced.
+        let generation = self.lock().log(&id).map_or(0, |log| log.generation);
+        let reply = self.append(Append { update, generation, ..Append::new(id.clone(), Vec::new()) });
+        Reply::ready(reply.wait().and_then(|_| Ok(self.lock().log(&id)?.facts.clone())))
+    }
+
+    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
+        Reply::ready(Ok(self.lock().list(&query)))
+    }
+
+    fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
+        Reply::ready(Ok(self.lock().search(&query)))
     }
 
     fn space(&self) -> Space {
@@ -477,16 +558,11 @@ impl Store for MemoryStore {
         let used = self.lock().sessions.values().map(|log| log.size as u64).sum();
         Reply::ready(Ok(Usage { used, ..Usage::default() }))
     }
-
-    fn subscribe_all(&self) -> Reply<Tail> {
-        let tail = self.tails.subscribe_all();
-        self.tails.set_revision(self.lock().revision);
-        Reply::ready(Ok(tail))
-    }
 }
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
         self.tails.close();
+        self.wakes.close();
     }
 }

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use crate::error::StoreError;
 use crate::event::Event;
+use crate::log::Log;
 use crate::query::ReadQuery;
 use crate::session::SessionId;
-use crate::store::Store;
 
 /// Why an export failed.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum ExportError {
 /// # Errors
 /// If the log cannot be read or the output cannot be written.
 pub fn export_lines(
-    store: &dyn Store,
+    log: &dyn Log,
     session: &SessionId,
     mut wanted: impl FnMut(&Event) -> bool,
     output: &mut dyn Write,
@@ -35,7 +35,7 @@ pub fn export_lines(
     let mut lines = 0;
     let mut seen = 0;
     loop {
-        let page = store.read(ReadQuery::after(session.clone(), seen)).wait()?;
+        let page = log.read(ReadQuery::after(session.clone(), seen)).wait()?;
         for event in page.events.iter().filter(|event| wanted(event)) {
             output.write_all(&event.payload)?;
             if !event.payload.ends_with(b"\n") {

@@ -110,7 +110,7 @@ pub struct Parent {
 }
 
 /// A session to create.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewStoredSession {
     /// The session's id.
     pub id: SessionId,
@@ -128,7 +128,11 @@ impl NewStoredSession {
         Self { id, at, parent: None, facts: SessionUpdate::default() }
     }
 
-    pub(crate) fn into_stored(self) -> Result<StoredSession, StoreError> {
+    /// The session as it is stored: with an empty log.
+    ///
+    /// # Errors
+    /// If a fact is invalid.
+    pub fn into_stored(self) -> Result<StoredSession, StoreError> {
         let mut session = StoredSession {
             id: self.id,
             key: None,
@@ -153,27 +157,38 @@ impl NewStoredSession {
 }
 
 /// Changes to a session's facts. A field that is `None` stays unchanged.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SessionUpdate {
     /// The time, in milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
     /// A new key, or `Some(None)` to remove it.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub key: Option<Option<String>>,
     /// A new title, or `Some(None)` to remove it.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub title: Option<Option<String>>,
     /// The working directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What it is doing, in the caller's terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// The CLI's id for it from now on. Earlier ones are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cli_session: Option<String>,
     /// What it has cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Whether it is archived.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
     /// Replaces everything the caller stores with it.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub settings: Option<Value>,
 }
 
@@ -207,6 +222,11 @@ impl SessionUpdate {
     }
 }
 
+/// A member that is there was given, even if it is null.
+fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
+}
+
 fn replace<T>(place: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *place = value;
@@ -238,6 +258,25 @@ mod tests {
             update.apply(&mut stored).unwrap();
         }
         assert_eq!(stored.cli_sessions, ["two", "one"]);
+    }
+
+    #[test]
+    fn an_update_says_the_same_as_json() {
+        let some = SessionUpdate {
+            at: Some(1),
+            key: Some(None),
+            title: Some(Some("a".to_owned())),
+            settings: Some(serde_json::Value::Null),
+            archived: Some(false),
+            ..Default::default()
+        };
+        for (update, json) in [
+            (some, r#"{"at":1,"key":null,"title":"a","archived":false,"settings":null}"#),
+            (SessionUpdate::default(), "{}"),
+        ] {
+            assert_eq!(serde_json::to_string(&update).unwrap(), json);
+            assert_eq!(serde_json::from_str::<SessionUpdate>(json).unwrap(), update);
+        }
     }
 
     #[test]

@@ -122,6 +122,15 @@ impl Cell {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Moves the end by one.
+    fn advance(&self) {
+        let end = self.lock().end;
+        if let TailState::Newest(number) = end {
+            // If another thread has moved it meanwhile, its waiters were woken after this call began.
+            self.set(TailState::Newest(number + 1));
+        }
+    }
+
     /// Moves the end, but never backwards.
     fn set(&self, end: TailState) {
         let mut state = self.lock();
@@ -141,15 +150,22 @@ impl Cell {
     }
 }
 
-/// All the tails of a store.
+/// The tails of a log: for those who write one.
 #[derive(Debug)]
-pub(crate) struct Tails {
+pub struct Tails {
     all: Arc<Cell>,
     each: Mutex<HashMap<SessionId, Weak<Cell>>>,
 }
 
+impl Default for Tails {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Tails {
-    pub(crate) fn new() -> Self {
+    /// Tails that no reader follows yet.
+    pub fn new() -> Self {
         Self { all: Arc::new(Cell::new()), each: Mutex::default() }
     }
 
@@ -158,7 +174,7 @@ impl Tails {
     }
 
     /// A tail of one session. Its end is unknown until it is set: query the log after this call, not before.
-    pub(crate) fn subscribe(&self, id: &SessionId) -> Tail {
+    pub fn subscribe(&self, id: &SessionId) -> Tail {
         let mut each = self.each();
         if let Some(cell) = each.get(id).and_then(Weak::upgrade) {
             return Tail { cell };
@@ -169,32 +185,78 @@ impl Tails {
         Tail { cell }
     }
 
-    pub(crate) fn subscribe_all(&self) -> Tail {
+    /// A tail of all sessions.
+    pub fn subscribe_all(&self) -> Tail {
         Tail { cell: Arc::clone(&self.all) }
     }
 
     /// The sessions with subscribers; `None` if there are no subscribers at all.
-    pub(crate) fn followed(&self) -> Option<Vec<SessionId>> {
+    pub fn followed(&self) -> Option<Vec<SessionId>> {
         let each = self.each();
         let ids: Vec<_> =
             each.iter().filter(|(_, cell)| cell.strong_count() > 0).map(|(id, _)| id.clone()).collect();
         (!ids.is_empty() || Arc::strong_count(&self.all) > 1).then_some(ids)
     }
 
-    pub(crate) fn set(&self, id: &SessionId, end: TailState) {
+    /// Tells the readers of a session where its log ends now.
+    pub fn set(&self, id: &SessionId, end: TailState) {
         let cell = self.each().get(id).and_then(Weak::upgrade);
         if let Some(cell) = cell {
             cell.set(end);
         }
     }
 
-    pub(crate) fn set_revision(&self, revision: u64) {
+    /// Tells the readers of all sessions about a change.
+    pub fn set_revision(&self, revision: u64) {
         self.all.set(TailState::Newest(revision));
     }
 
-    pub(crate) fn close(&self) {
+    /// Tells all readers that the log was closed.
+    pub fn close(&self) {
         let cells: Vec<_> = self.each().drain().filter_map(|(_, cell)| cell.upgrade()).collect();
         cells.iter().chain([&self.all]).for_each(|cell| cell.set(TailState::Closed));
+    }
+}
+
+/// Who listens on which topic: for those who write a log.
+#[derive(Debug, Default)]
+pub struct Wakes(Mutex<HashMap<String, Weak<Cell>>>);
+
+impl Wakes {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Weak<Cell>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A tail whose number grows with each wake-up.
+    pub fn listen(&self, topic: &str) -> Tail {
+        let mut topics = self.lock();
+        if let Some(cell) = topics.get(topic).and_then(Weak::upgrade) {
+            return Tail { cell };
+        }
+        topics.retain(|_, cell| cell.strong_count() > 0);
+        let cell = Arc::new(Cell::new());
+        topics.insert(topic.to_owned(), Arc::downgrade(&cell));
+        Tail { cell }
+    }
+
+    /// Wakes those who listen on a topic.
+    pub fn wake(&self, topic: &str) {
+        let cell = self.lock().get(topic).and_then(Weak::upgrade);
+        if let Some(cell) = cell {
+            cell.advance();
+        }
+    }
+
+    /// Wakes everyone: a wake-up may have been missed.
+    pub fn wake_all(&self) {
+        let cells: Vec<_> = self.lock().values().filter_map(Weak::upgrade).collect();
+        cells.iter().for_each(|cell| cell.advance());
+    }
+
+    /// Tells everyone that the log was closed.
+    pub fn close(&self) {
+        let cells: Vec<_> = self.lock().drain().filter_map(|(_, cell)| cell.upgrade()).collect();
+        cells.iter().for_each(|cell| cell.set(TailState::Closed));
     }
 }
 

@@ -1,5 +1,5 @@
 //! Support for tests: places and waiting, the simulated CLI as a process, a scripted Messages API, real CLIs,
-//! scenarios for both, small disks.
+//! scenarios for both, small disks, NATS servers.
 //!
 //! No shipped program depends on it. It is below `weir-session` and `weir-host`, so that their unit tests can use it:
 //! its own small driver judges theirs.
@@ -9,6 +9,8 @@ mod captures;
 mod git;
 pub mod http;
 mod memory_folder;
+#[cfg(unix)]
+pub mod nats;
 mod place;
 mod processes;
 mod random;

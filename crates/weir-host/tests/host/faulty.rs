@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use weir_store::{
-    Append, Appended, Check, Checkpoint, CheckpointQuery, Event, EventPage, Hit, ListQuery, Lookup,
-    NewStoredSession, Promise, ReadQuery, Reply, SearchQuery, SessionId, SessionPage, SessionUpdate, Space,
-    Store, StoreError, StoredSession, Tail, Usage,
+    Acquired, Append, Appended, Check, Checkpoint, CheckpointQuery, Event, EventPage, Hit, Lease,
+    LeaseRequest, ListQuery, Log, Lookup, NewStoredSession, Promise, ReadQuery, Reply, SearchQuery,
+    SessionId, SessionPage, SessionUpdate, Space, Store, StoreError, StoredSession, Tail, Usage,
 };
 
 /// A store whose disk can become full, and whose checkpoints can be made to wait.
@@ -69,7 +69,7 @@ impl Faulty {
     }
 }
 
-impl Store for Faulty {
+impl Log for Faulty {
     fn epoch(&self) -> &str {
         self.inner.epoch()
     }
@@ -78,20 +78,8 @@ impl Store for Faulty {
         self.full().unwrap_or_else(|| self.inner.create(new))
     }
 
-    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
-        self.inner.find(lookup)
-    }
-
-    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
-        self.full().unwrap_or_else(|| self.inner.update(id, update))
-    }
-
     fn delete(&self, id: SessionId) -> Reply<bool> {
         self.inner.delete(id)
-    }
-
-    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
-        self.inner.list(query)
     }
 
     fn append(&self, append: Append) -> Reply<Appended> {
@@ -127,6 +115,60 @@ impl Store for Faulty {
         self.inner.checkpoint(query)
     }
 
+    fn subscribe(&self, session: SessionId) -> Reply<Tail> {
+        self.inner.subscribe(session)
+    }
+
+    fn subscribe_all(&self) -> Reply<Tail> {
+        self.inner.subscribe_all()
+    }
+
+    fn generation(&self, session: SessionId) -> Reply<u64> {
+        self.inner.generation(session)
+    }
+
+    fn acquire(&self, request: LeaseRequest) -> Reply<Acquired> {
+        self.inner.acquire(request)
+    }
+
+    fn renew(&self, lease: Lease) -> Reply<Lease> {
+        self.inner.renew(lease)
+    }
+
+    fn release(&self, lease: Lease) -> Reply<()> {
+        self.inner.release(lease)
+    }
+
+    fn wake(&self, topic: String) -> Reply<()> {
+        self.inner.wake(topic)
+    }
+
+    fn listen(&self, topic: String) -> Reply<Tail> {
+        self.inner.listen(topic)
+    }
+
+    fn put_blob(&self, session: SessionId, name: String, data: Vec<u8>) -> Reply<()> {
+        self.full().unwrap_or_else(|| self.inner.put_blob(session, name, data))
+    }
+
+    fn blob(&self, session: SessionId, name: String) -> Reply<Option<Vec<u8>>> {
+        self.inner.blob(session, name)
+    }
+}
+
+impl Store for Faulty {
+    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
+        self.inner.find(lookup)
+    }
+
+    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
+        self.full().unwrap_or_else(|| self.inner.update(id, update))
+    }
+
+    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
+        self.inner.list(query)
+    }
+
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
         self.inner.search(query)
     }
@@ -137,13 +179,5 @@ impl Store for Faulty {
 
     fn usage(&self) -> Reply<Usage> {
         self.inner.usage()
-    }
-
-    fn subscribe(&self, session: SessionId) -> Reply<Tail> {
-        self.inner.subscribe(session)
-    }
-
-    fn subscribe_all(&self) -> Reply<Tail> {
-        self.inner.subscribe_all()
     }
 }

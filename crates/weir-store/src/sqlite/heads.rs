@@ -29,6 +29,8 @@ pub(super) struct Head {
     pub(super) mark: Option<i64>,
     /// It has texts that are not in the search index, and that is recorded.
     pub(super) has_unindexed: bool,
+    /// The highest generation that has written.
+    pub(super) generation: u64,
 }
 
 /// A state of the file: it changes with every write, of this connection or of another one.
@@ -109,7 +111,7 @@ pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option
                ORDER BY place DESC LIMIT 1), \
              number = (SELECT number FROM behind ORDER BY turn DESC LIMIT 1), \
              (SELECT mark FROM run WHERE conversation = number ORDER BY first DESC LIMIT 1), \
-             EXISTS (SELECT 1 FROM unindexed WHERE conversation = number) \
+             EXISTS (SELECT 1 FROM unindexed WHERE conversation = number), generation \
              FROM conversation WHERE id = ?1",
         )?
         .query_row(params![id, SEQ_BITS], |row| {
@@ -119,6 +121,7 @@ pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option
                 is_last_behind: row.get::<_, Option<bool>>(2)?.unwrap_or(false),
                 mark: row.get(3)?,
                 has_unindexed: row.get(4)?,
+                generation: unsigned(row.get(5)?),
             })
         })
         .optional()

@@ -69,8 +69,12 @@ pub(super) struct Database {
 impl Database {
     pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
         let path = self.path.clone();
+        // What is written is valid text, so what is not was changed since.
+        let is_spoilt =
+            matches!(source, rusqlite::Error::Utf8Error(..) | rusqlite::Error::FromSqlConversionFailure(..));
         match source.sqlite_error_code() {
             _ if self.is_full(&source) => StoreError::Full(path),
+            _ if is_spoilt => StoreError::Damaged { path, detail: source.to_string() },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 StoreError::Locked { path, seconds: LOCK_WAIT.as_secs() }
             }

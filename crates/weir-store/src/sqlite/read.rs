@@ -263,6 +263,20 @@ pub(super) fn check_at(connection: &Connection, id: &SessionId, seq: u64) -> Res
     if (1..=newest).contains(&seq) { Ok(runs::writer_of(connection, number, seq)?) } else { Ok(None) }
 }
 
+pub(super) fn generation(connection: &Connection, id: &SessionId) -> Result<u64, Failure> {
+    let head = heads::head(connection, id.as_str())?;
+    head.map(|head| head.generation).ok_or_else(|| StoreError::NotFound(id.clone()).into())
+}
+
+pub(super) fn blob(connection: &Connection, id: &SessionId, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let Some((number, _)) = head(connection, id)? else {
+        return Err(StoreError::NotFound(id.clone()).into());
+    };
+    let mut statement =
+        connection.prepare_cached("SELECT data FROM blob WHERE conversation = ?1 AND name = ?2")?;
+    Ok(statement.query_row(params![number, name], |row| row.get(0)).optional()?)
+}
+
 pub(super) fn search(connection: &Connection, query: &SearchQuery) -> Result<Vec<Hit>, Failure> {
     let Some(expression) = Terms::parse(&query.text).expression() else { return Ok(Vec::new()) };
     let bounds = match &query.session {

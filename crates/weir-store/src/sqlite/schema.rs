@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
 /// The steps from an empty file to the newest format. A released step is never edited.
-const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, UNINDEXED_AND_LABELS, BEHIND, RUNS, TEXTS];
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, UNINDEXED_AND_LABELS, BEHIND, RUNS, TEXTS, GENERATIONS];
 
 /// The newest format known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -132,6 +132,20 @@ INSERT INTO unindexed SELECT place >> 36, min(place) FROM text GROUP BY place >>
 CREATE VIRTUAL TABLE search USING fts5 (text, content = 'text', content_rowid = 'place',
     tokenize = 'unicode61 remove_diacritics 2', prefix = '3');
 INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
+";
+
+const GENERATIONS: &str = "
+-- The highest generation that has written: a writer with a lower one was replaced. Zero on a single machine.
+ALTER TABLE conversation ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
+-- The generation of the newest lease.
+INSERT INTO meta VALUES ('lease', 0);
+-- Files that belong to a session.
+CREATE TABLE blob (
+    conversation INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (conversation, name)
+) STRICT;
 ";
 
 /// Migrates the file to the newest format. Two processes may do this at the same time.

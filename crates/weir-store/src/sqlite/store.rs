@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use super::checkpointer::Checkpointer;
 use super::disk::{Disk, Spend};
@@ -17,12 +18,14 @@ use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event};
+use crate::lease::{Acquired, Lease, LeaseRequest, LocalLeases, check_name};
+use crate::log::Log;
 use crate::query::{EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery, SessionPage};
 use crate::reply::Reply;
 use crate::session::{NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use crate::space::{Space, Usage};
 use crate::store::Store;
-use crate::tail::{Tail, TailState, Tails};
+use crate::tail::{Tail, TailState, Tails, Wakes};
 
 /// A write without events. It is rare, and may wait for a thread.
 const WITHOUT_EVENTS: Weight = Weight { bytes: 1024, texts: 0, at_once: false, essential: false };
@@ -38,6 +41,9 @@ pub struct SqliteStore {
     path: PathBuf,
     queue: Arc<Queue>,
     tails: Arc<Tails>,
+    /// Between those who use this store in this process. The lock of the data folder keeps other processes out.
+    leases: Arc<LocalLeases>,
+    wakes: Wakes,
     writer: Option<JoinHandle<()>>,
     readers: Option<Readers>,
 }
@@ -75,6 +81,8 @@ impl SqliteStore {
             path: database.path.clone(),
             tails: Arc::clone(queue.tails()),
             queue,
+            leases: Arc::default(),
+            wakes: Wakes::default(),
             writer: Some(thread),
             readers: Some(Readers::new(database, gate, options.readers)),
         })
@@ -115,7 +123,7 @@ impl SqliteStore {
     }
 }
 
-impl Store for SqliteStore {
+impl Log for SqliteStore {
     fn epoch(&self) -> &str {
         &self.epoch
     }
@@ -124,31 +132,8 @@ impl Store for SqliteStore {
         self.queue.send(WITHOUT_EVENTS, move |connection| write::create(connection, &new))
     }
 
-    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
-        let queue = Arc::clone(&self.queue);
-        self.ask(move |connection| {
-            count(&queue, connection)?;
-            Ok(read::find(connection, &lookup)?)
-        })
-    }
-
-    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
-        self.queue.send(ESSENTIAL, move |connection| write::update(connection, &id, &update))
-    }
-
     fn delete(&self, id: SessionId) -> Reply<bool> {
         self.queue.send(ESSENTIAL, move |connection| write::delete(connection, &id))
-    }
-
-    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
-        let queue = Arc::clone(&self.queue);
-        self.ask(move |connection| {
-            count(&queue, connection)?;
-            if query.text.is_some() {
-                catch_up(&queue, connection)?;
-            }
-            Ok(read::list(connection, &query)?)
-        })
     }
 
     fn append(&self, append: Append) -> Reply<Appended> {
@@ -163,12 +148,12 @@ impl Store for SqliteStore {
         self.ask(move |connection| read::events(connection, &query))
     }
 
-    fn by_client(&self, session: SessionId, client_id: String) -> Reply<Option<u64>> {
-        self.ask(move |connection| read::by_client(connection, &session, &client_id))
-    }
-
     fn event(&self, session: SessionId, seq: u64) -> Reply<Option<Event>> {
         self.ask(move |connection| read::event(connection, &session, seq))
+    }
+
+    fn by_client(&self, session: SessionId, client_id: String) -> Reply<Option<u64>> {
+        self.ask(move |connection| read::by_client(connection, &session, &client_id))
     }
 
     fn check_at(&self, session: SessionId, seq: u64) -> Reply<Option<Check>> {
@@ -184,14 +169,6 @@ impl Store for SqliteStore {
         self.ask(move |connection| Ok(read::checkpoint(connection, &query)?))
     }
 
-    fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
-        let queue = Arc::clone(&self.queue);
-        self.ask(move |connection| {
-            catch_up(&queue, connection)?;
-            read::search(connection, &query)
-        })
-    }
-
     fn subscribe(&self, session: SessionId) -> Reply<Tail> {
         let tails = Arc::clone(&self.tails);
         let tail = tails.subscribe(&session);
@@ -205,6 +182,92 @@ impl Store for SqliteStore {
         })
     }
 
+    fn subscribe_all(&self) -> Reply<Tail> {
+        let tails = Arc::clone(&self.tails);
+        let tail = tails.subscribe_all();
+        self.queue.nudge();
+        self.ask(move |connection| {
+            tails.set_revision(read::revision(connection)?);
+            Ok(tail)
+        })
+    }
+
+    fn generation(&self, session: SessionId) -> Reply<u64> {
+        self.ask(move |connection| read::generation(connection, &session))
+    }
+
+    fn acquire(&self, request: LeaseRequest) -> Reply<Acquired> {
+        let (queue, leases) = (Arc::clone(&self.queue), Arc::clone(&self.leases));
+        self.ask(move |_| {
+            request.check()?;
+            if let Some(held) = leases.holder(&request.name, Instant::now()) {
+                return Ok(held);
+            }
+            // Also on a full disk: what is there must still be usable.
+            let generation = queue.send(ESSENTIAL, write::next_lease).wait()?;
+            Ok(leases.acquire(request, generation, Instant::now()))
+        })
+    }
+
+    fn renew(&self, lease: Lease) -> Reply<Lease> {
+        Reply::ready(self.leases.renew(lease, Instant::now()))
+    }
+
+    fn release(&self, lease: Lease) -> Reply<()> {
+        self.leases.release(&lease);
+        Reply::ready(Ok(()))
+    }
+
+    fn wake(&self, topic: String) -> Reply<()> {
+        Reply::ready(check_name("topic", &topic).map(|()| self.wakes.wake(&topic)))
+    }
+
+    fn listen(&self, topic: String) -> Reply<Tail> {
+        Reply::ready(check_name("topic", &topic).map(|()| self.wakes.listen(&topic)))
+    }
+
+    fn put_blob(&self, session: SessionId, name: String, data: Vec<u8>) -> Reply<()> {
+        let weight = Weight { bytes: WITHOUT_EVENTS.bytes + data.len(), ..WITHOUT_EVENTS };
+        self.queue.send(weight, move |connection| write::put_blob(connection, &session, &name, &data))
+    }
+
+    fn blob(&self, session: SessionId, name: String) -> Reply<Option<Vec<u8>>> {
+        self.ask(move |connection| read::blob(connection, &session, &name))
+    }
+}
+
+impl Store for SqliteStore {
+    fn find(&self, lookup: Lookup) -> Reply<Option<StoredSession>> {
+        let queue = Arc::clone(&self.queue);
+        self.ask(move |connection| {
+            count(&queue, connection)?;
+            Ok(read::find(connection, &lookup)?)
+        })
+    }
+
+    fn update(&self, id: SessionId, update: SessionUpdate) -> Reply<StoredSession> {
+        self.queue.send(ESSENTIAL, move |connection| write::update(connection, &id, &update))
+    }
+
+    fn list(&self, query: ListQuery) -> Reply<SessionPage> {
+        let queue = Arc::clone(&self.queue);
+        self.ask(move |connection| {
+            count(&queue, connection)?;
+            if query.text.is_some() {
+                catch_up(&queue, connection)?;
+            }
+            Ok(read::list(connection, &query)?)
+        })
+    }
+
+    fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
+        let queue = Arc::clone(&self.queue);
+        self.ask(move |connection| {
+            catch_up(&queue, connection)?;
+            read::search(connection, &query)
+        })
+    }
+
     fn space(&self) -> Space {
         if let Some(advice) = self.queue.health().complaint() {
             return Space::Unusable { advice };
@@ -215,16 +278,6 @@ impl Store for SqliteStore {
     fn usage(&self) -> Reply<Usage> {
         let queue = Arc::clone(&self.queue);
         self.ask(move |connection| Ok(vacuum::usage(connection, queue.disk(), queue.database())?))
-    }
-
-    fn subscribe_all(&self) -> Reply<Tail> {
-        let tails = Arc::clone(&self.tails);
-        let tail = tails.subscribe_all();
-        self.queue.nudge();
-        self.ask(move |connection| {
-            tails.set_revision(read::revision(connection)?);
-            Ok(tail)
-        })
     }
 }
 
@@ -268,5 +321,6 @@ impl Drop for SqliteStore {
             self.queue.disk().retake();
         }
         self.tails.close();
+        self.wakes.close();
     }
 }

@@ -6,12 +6,13 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use super::heads::{self, Grown, Head, KnownHeads, Stamp};
 use super::index;
 use super::read;
-use super::rows::{find_session, place, seq_of_client, signed};
+use super::rows::{find_session, place, seq_of_client, signed, unsigned};
 use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
 use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, NewEvent, Placed};
+use crate::lease::check_name;
 use crate::session::{NewStoredSession, SessionId, SessionUpdate, StoredSession};
 use crate::tail::TailState;
 
@@ -113,6 +114,10 @@ pub(super) fn append(
         return Err(StoreError::NotFound(id.clone()).into());
     };
     let (number, before) = (head.number, head.newest);
+    let (generation, current) = (append.generation, head.generation);
+    if generation < current {
+        return Err(StoreError::Fenced { session: id.clone(), generation, current }.into());
+    }
     let facts = updated_facts(connection, append)?;
 
     let mut newest = before;
@@ -130,6 +135,11 @@ pub(super) fn append(
         newest += 1;
         insert.event(connection, number, newest, event)?;
         placed.push(Placed { seq: newest, new: true });
+    }
+    if generation > current {
+        connection
+            .prepare_cached("UPDATE conversation SET generation = ?2 WHERE number = ?1")?
+            .execute(params![number, signed(generation)])?;
     }
     if let Some(first) = insert.first_text.filter(|_| !head.has_unindexed) {
         index::fall_behind(connection, number, first)?;
@@ -165,6 +175,7 @@ pub(super) fn append(
             is_last_behind: true,
             mark: Some(check.to_stored()),
             has_unindexed: head.has_unindexed || insert.first_text.is_some(),
+            generation,
         },
     });
     Ok((appended, Some(Notice { session: id.clone(), end: TailState::Newest(newest), revision, grown })))
@@ -191,6 +202,26 @@ pub(super) fn save_checkpoint(connection: &Connection, id: &SessionId, checkpoin
             signed(checkpoint.mark),
             checkpoint.data
         ])?;
+    Ok(((), None))
+}
+
+/// The generation of the next lease: higher than every earlier one of this file.
+pub(super) fn next_lease(connection: &Connection) -> Done<u64> {
+    connection.prepare_cached("UPDATE meta SET value = value + 1 WHERE name = 'lease'")?.execute([])?;
+    let generation = connection
+        .prepare_cached("SELECT value FROM meta WHERE name = 'lease'")?
+        .query_row([], |row| row.get(0).map(unsigned))?;
+    Ok((generation, None))
+}
+
+pub(super) fn put_blob(connection: &Connection, id: &SessionId, name: &str, data: &[u8]) -> Done<()> {
+    check_name("blob", name)?;
+    let Some(head) = heads::head(connection, id.as_str())? else {
+        return Err(StoreError::NotFound(id.clone()).into());
+    };
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO blob (conversation, name, data) VALUES (?1, ?2, ?3)")?
+        .execute(params![head.number, name, data])?;
     Ok(((), None))
 }
 
@@ -335,6 +366,7 @@ pub(super) fn purge(connection: &Connection, number: i64, max_events: usize) -> 
         connection.prepare_cached("DELETE FROM label WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM run WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM checkpoint WHERE conversation = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM blob WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM trash WHERE number = ?1")?.execute([number])?;
     }
     Ok(())

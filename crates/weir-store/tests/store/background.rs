@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weir_store::{Append, Durability, SearchQuery, SqliteOptions, SqliteStore, Store};
+use weir_store::{Append, Durability, Log, SearchQuery, SqliteOptions, SqliteStore, Store};
 
 use crate::support::{create, event, open, open_unsynced, searchable, until, whole_log};
 

@@ -1,6 +1,8 @@
 //! A store in memory with a budget: what it drops, and what stays right without it.
 
-use weir_store::{Append, Checkpoint, CheckpointQuery, EventRange, MemoryStore, NewEvent, ReadQuery, Store};
+use weir_store::{
+    Append, Checkpoint, CheckpointQuery, EventRange, Log, MemoryStore, NewEvent, ReadQuery, Store,
+};
 
 use crate::support::{create, event, id, payloads};
 

@@ -1,6 +1,6 @@
 //! Checkpoints: stored next to a log, selected by event and mark, and expendable.
 
-use weir_store::{Append, Checkpoint, CheckpointQuery, NewEvent, ReadQuery, Store, StoreError};
+use weir_store::{Append, Checkpoint, CheckpointQuery, Log, NewEvent, ReadQuery};
 
 use crate::support::{
     append, create, event, id, on_each, open_unsynced, payloads, turn_into_format, whole_log,
@@ -11,47 +11,13 @@ fn checkpoint(seq: u64, version: &str, mark: u64) -> Checkpoint {
 }
 
 #[test]
-fn the_newest_match_is_found() {
+fn saving_one_changes_nothing_about_the_session() {
     on_each(|store| {
         let one = create(store, "one");
-        let revision = |store: &dyn Store| {
-            store.find(weir_store::Lookup::Id(id("one"))).wait().unwrap().unwrap().revision
-        };
-        let before = revision(store);
-        let find = |query: CheckpointQuery| store.checkpoint(query).wait().unwrap().map(|found| found.seq);
-        let newest = CheckpointQuery::newest(one.clone(), "1");
-        assert_eq!(find(newest.clone()), None);
-        for (seq, mark) in [(10, 1), (30, 25), (20, 8)] {
-            store.save_checkpoint(one.clone(), checkpoint(seq, "1", mark)).wait().unwrap();
-        }
-        assert_eq!(find(newest.clone()), Some(30));
-        assert_eq!(find(CheckpointQuery { seq_at_most: 29, ..newest.clone() }), Some(20));
-        assert_eq!(find(CheckpointQuery { mark_at_most: 24, ..newest.clone() }), Some(20));
-        assert_eq!(find(CheckpointQuery { mark_at_most: 0, ..newest.clone() }), None);
-        assert_eq!(find(CheckpointQuery::newest(one.clone(), "2")), None);
-        assert_eq!(find(CheckpointQuery::newest(id("none"), "1")), None);
-        assert_eq!(revision(store), before, "subscribers are not notified");
-
-        // The same event again, and another version, which replaces all others.
-        let again = Checkpoint { data: b"again".to_vec(), ..checkpoint(30, "1", 25) };
-        store.save_checkpoint(one.clone(), again.clone()).wait().unwrap();
-        assert_eq!(store.checkpoint(newest.clone()).wait().unwrap(), Some(again));
-        store.save_checkpoint(one.clone(), checkpoint(5, "2", 1)).wait().unwrap();
-        assert_eq!(find(newest), None);
-        assert_eq!(find(CheckpointQuery::newest(one, "2")), Some(5));
-        let nowhere = store.save_checkpoint(id("none"), checkpoint(5, "2", 1)).wait();
-        assert!(matches!(nowhere, Err(StoreError::NotFound(_))));
-    });
-}
-
-#[test]
-fn they_are_deleted_with_their_session() {
-    on_each(|store| {
-        let one = create(store, "one");
-        store.save_checkpoint(one.clone(), checkpoint(5, "1", 1)).wait().unwrap();
-        store.delete(one.clone()).wait().unwrap();
-        create(store, "one");
-        assert_eq!(store.checkpoint(CheckpointQuery::newest(one, "1")).wait().unwrap(), None);
+        let revision = || store.find(weir_store::Lookup::Id(id("one"))).wait().unwrap().unwrap().revision;
+        let before = revision();
+        store.save_checkpoint(one.clone(), checkpoint(10, "1", 1)).wait().unwrap();
+        assert_eq!(revision(), before, "subscribers are not notified");
     });
 }
 

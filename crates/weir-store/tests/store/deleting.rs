@@ -1,6 +1,6 @@
 //! Deleted data is gone, and its space is freed.
 
-use weir_store::{Append, Lookup, NewStoredSession, ReadQuery, SearchQuery, Store, StoreError};
+use weir_store::{Append, Log, Lookup, NewStoredSession, ReadQuery, SearchQuery, Store, StoreError};
 
 use crate::support::{append, create, id, on_each, open_unsynced, searchable, until, whole_log};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use weir_store::{Append, SqliteOptions, SqliteStore, Store, StoreError};
+use weir_store::{Append, Log, SqliteOptions, SqliteStore, Store, StoreError};
 
 use crate::support::{create, event, open, until, whole_log};
 

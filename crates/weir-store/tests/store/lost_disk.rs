@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use weir_store::{Append, Lookup, Space, Store, StoreError};
+use weir_store::{Append, Log, Lookup, Space, Store, StoreError};
 
 use crate::support::{append, create, event, id, open_unsynced};
 

@@ -7,6 +7,8 @@ mod budget;
 #[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crash;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use weir_store::{
-    Append, Checkpoint, Cursor, Lookup, Resume, Store, StoreError, back_up, check_file, compact, restore,
+    Append, Checkpoint, Cursor, Log, Lookup, Resume, Store, StoreError, back_up, check_file, compact, restore,
 };
 
 use crate::small_disk::{self, fill};

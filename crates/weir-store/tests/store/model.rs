@@ -83,11 +83,14 @@ fn events() -> impl Strategy<Value = NewEvent> {
 fn appends() -> impl Strategy<Value = Append> {
     let no_update = Just(SessionUpdate::default());
     let update = prop_oneof![3 => no_update, 1 => updates()];
-    (ids(), prop::collection::vec(events(), 0..5), prop::option::weighted(0.2, 0..6_u64), update).prop_map(
-        |(session, events, expected_newest, update)| Append {
+    let generations = prop_oneof![4 => Just(0), 1 => 0..3_u64];
+    let expected = prop::option::weighted(0.2, 0..6_u64);
+    (ids(), prop::collection::vec(events(), 0..5), expected, generations, update).prop_map(
+        |(session, events, expected_newest, generation, update)| Append {
             session,
             events,
             expected_newest,
+            generation,
             update,
             essential: false,
         },

@@ -3,7 +3,7 @@
 use std::fs;
 
 use rusqlite::Connection;
-use weir_store::{Append, SqliteOptions, SqliteStore, Store, StoreError};
+use weir_store::{Append, Log, SqliteOptions, SqliteStore, StoreError};
 
 use crate::support::{append, create, event, open, whole_log};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use weir_store::{Cursor, Resume, SessionId, SqliteStore, Store};
+use weir_store::{Cursor, Log, Resume, SessionId, SqliteStore};
 
 use crate::support::{append, create, id, open_unsynced, turn_into_format, whole_log};
 

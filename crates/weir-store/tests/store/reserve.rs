@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use weir_store::{
-    Append, Durability, ListQuery, Lookup, NewStoredSession, SearchQuery, SessionId, SessionUpdate, Space,
-    SqliteOptions, SqliteStore, Store, StoreError,
+    Append, Durability, ListQuery, Log, Lookup, NewStoredSession, SearchQuery, SessionId, SessionUpdate,
+    Space, SqliteOptions, SqliteStore, Store, StoreError,
 };
 
 use crate::small_disk::{self, available, empty, fill};

@@ -1,6 +1,6 @@
 //! Full-text search.
 
-use weir_store::{Append, ListQuery, SearchQuery, SessionUpdate, Store, check_file};
+use weir_store::{Append, ListQuery, Log, SearchQuery, SessionUpdate, Store, check_file};
 
 use crate::support::{create, id, on_each, open_unsynced, searchable, turn_into_format, until};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weir_store::{Append, SqliteOptions, SqliteStore, Store, TailState};
+use weir_store::{Append, Log, SqliteOptions, SqliteStore, TailState};
 
 use crate::support::{DEADLINE, append, create, event, open, whole_log};
 

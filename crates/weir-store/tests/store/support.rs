@@ -95,7 +95,11 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// The step back from each format to the one before, newest first.
-const STEPS_BACK: [(i64, &str); 5] = [
+const STEPS_BACK: [(i64, &str); 6] = [
+    (
+        6,
+        "DROP TABLE blob; DELETE FROM meta WHERE name = 'lease'; ALTER TABLE conversation DROP COLUMN generation;",
+    ),
     (
         5,
         "CREATE TEMP TABLE copy AS SELECT place, text, place >> 36 IN (SELECT conversation FROM unindexed WHERE first <= place) AS waits FROM text; \

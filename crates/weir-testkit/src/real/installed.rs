@@ -124,8 +124,8 @@ fn parse_versions(text: &str) -> Result<Vec<Version>, RealCliError> {
     text.split([',', ' ', '\n']).filter(|word| !word.is_empty()).map(parse_version).collect()
 }
 
-/// The same folder as in `scripts/setup-real-cli.sh`.
-fn cache() -> Option<PathBuf> {
+/// The same folder as in `scripts/common.sh`.
+pub(crate) fn cache() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("WEIR_CACHE")
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("weir")))

@@ -11,4 +11,5 @@ mod installed;
 pub use driver::{Driver, DriverError, Happening, Launch, Received, Responder, Response};
 pub use exit::Exit;
 pub use flags::{FLAGS, Flag, check_flags};
+pub(crate) use installed::cache;
 pub use installed::{RealCli, RealCliError, Version, parse_version};

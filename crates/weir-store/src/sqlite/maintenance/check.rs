@@ -96,6 +96,8 @@ const RULES: &[&str] = &[
     "SELECT 'a writer of ' || id || ' began at event ' || first || ', which is missing' FROM run \
      JOIN conversation ON conversation.number = run.conversation \
      WHERE NOT EXISTS (SELECT 1 FROM event WHERE place = (conversation.number << 36) | first)",
+    "SELECT 'the file ' || quote(name) || ' belongs to no session (' || conversation || ')' FROM blob \
+     WHERE conversation NOT IN (SELECT number FROM conversation UNION ALL SELECT number FROM trash)",
     "SELECT 'the log has no epoch' WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = 'epoch')",
 ];
 
