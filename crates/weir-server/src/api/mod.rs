@@ -11,6 +11,7 @@ mod folders;
 mod health;
 mod history;
 mod keys;
+mod loops;
 mod message_stream;
 mod messages;
 mod past;

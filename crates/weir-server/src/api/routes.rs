@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, events, folders, health, history, keys, messages, past, reviews, sessions,
-    tokens, worktrees,
+    asks, client_tools, control, events, folders, health, history, keys, loops, messages, past, reviews,
+    sessions, tokens, worktrees,
 };
 use crate::auth::Role;
 use crate::docs;
@@ -172,6 +172,9 @@ fn viewer() -> OpenApiRouter<App> {
         .routes(routes!(history::tool_output))
         .routes(routes!(history::tool_image))
         .routes(routes!(history::message_image))
+        .routes(routes!(loops::loop_show))
+        .routes(routes!(loops::loop_tasks))
+        .routes(routes!(loops::loop_report))
 }
 
 fn stop() -> OpenApiRouter<App> {
@@ -186,6 +189,7 @@ fn approver() -> OpenApiRouter<App> {
         .routes(routes!(asks::preview))
         .routes(routes!(asks::question))
         .routes(routes!(asks::elicitation))
+        .routes(routes!(loops::loop_answer))
 }
 
 fn send() -> OpenApiRouter<App> {
@@ -215,6 +219,9 @@ fn driver() -> OpenApiRouter<App> {
         .routes(routes!(folders::trust, folders::distrust))
         .routes(routes!(folders::browse))
         .routes(routes!(worktrees::worktrees))
+        .routes(routes!(loops::loop_pause))
+        .routes(routes!(loops::loop_skip))
+        .routes(routes!(loops::loop_retry))
 }
 
 /// Work with git takes as long as the repository is large.

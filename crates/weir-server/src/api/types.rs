@@ -5,6 +5,7 @@
 
 mod decisions;
 mod history;
+mod loops;
 mod messages;
 mod reviews;
 mod server;
@@ -13,6 +14,7 @@ mod worktrees;
 
 pub(crate) use decisions::*;
 pub(crate) use history::*;
+pub use loops::*;
 pub(crate) use messages::*;
 pub(crate) use reviews::*;
 pub(crate) use server::*;

@@ -39,6 +39,7 @@ use crate::problem::Details;
         types::ByeEvent,
         types::SessionsEvent,
         types::RemovedEvent,
+        types::LoopReportForm,
     )),
     security(("token" = [])),
     tags(
@@ -49,6 +50,7 @@ use crate::problem::Details;
         (name = "control", description = "Immediate control of a session"),
         (name = "folders", description = "Trust in folders, and git worktrees"),
         (name = "review", description = "Changes of a session's folder, reverts and commits"),
+        (name = "loop", description = "The unattended loop that runs in the server's process"),
         (name = "events", description = "Streams of server-sent events"),
         (name = "history", description = "Transcript, log and exports"),
         (name = "tokens", description = "Tokens, share links and the audit log"),
