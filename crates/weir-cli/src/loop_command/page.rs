@@ -46,7 +46,7 @@ impl LoopPage {
         folders: Folders,
         secrets: Secrets,
         gates: Vec<String>,
-        loops: Loops,
+        loops: &Loops,
     ) -> Arc<Self> {
         let page =
             Self { mirror, live: Mutex::default(), handles, folders, secrets, gates, loops: loops.clone() };

@@ -124,7 +124,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     let runner = Runner::new(options, opened.state, watcher);
     let handles = runner.handles();
     if let Some(loops) = host.loops() {
-        let shown = LoopPage::new(mirror, handles.clone(), folders.clone(), secrets.clone(), gates, loops);
+        let shown = LoopPage::new(mirror, handles.clone(), folders.clone(), secrets.clone(), gates, &loops);
         // Set once: here.
         let _ = page.set(shown);
     }
