@@ -120,6 +120,25 @@ pub enum LoopEvent {
     },
     /// A wait is over.
     WaitEnded,
+    /// A person has paused the run: what is in progress is judged, and no session begins.
+    Paused {
+        /// Who has paused it.
+        by: String,
+    },
+    /// Sessions begin again.
+    Unpaused {
+        /// Who has ended the pause.
+        by: String,
+    },
+    /// A gate begins, or has ended.
+    Gate {
+        /// The task.
+        task: TaskId,
+        /// The gate.
+        gate: String,
+        /// The result; `None` while it runs.
+        result: Option<GateResult>,
+    },
     /// A question waits for a person.
     Asked(OpenQuestion),
     /// A question was answered or withdrawn.

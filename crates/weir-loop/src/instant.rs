@@ -6,7 +6,7 @@
 #[cfg(not(test))]
 pub(crate) use plain::{begin, reached};
 #[cfg(test)]
-pub(crate) use tested::{begin, count, kill_after, meanwhile, reached, revive, was_too_late};
+pub(crate) use tested::{begin, kill_after, meanwhile, reached, revive, was_too_late, watch};
 
 #[cfg(not(test))]
 mod plain {
@@ -30,8 +30,12 @@ mod tested {
     /// What is done after this many changes, until it says that it was done.
     type Meanwhile = (usize, Box<dyn FnMut() -> bool>);
 
+    /// Looks at the disk after each change: its number, and what it was.
+    type Watch = Box<dyn FnMut(usize, &str)>;
+
     // Each test runs on one thread, so tests do not affect each other.
     thread_local! {
+        static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
         static COUNT: Cell<usize> = const { Cell::new(0) };
         static KILL_AFTER: Cell<Option<usize>> = const { Cell::new(None) };
         static DEAD: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -56,16 +60,18 @@ mod tested {
         MEANWHILE.take().is_some()
     }
 
+    /// Has each change looked at, until the next [`revive`].
+    pub(crate) fn watch(look: impl FnMut(usize, &str) + 'static) {
+        revive();
+        WATCH.set(Some(Box::new(look)));
+    }
+
     /// Returns the last change before the kill, if there was one. The runs that follow are not killed.
     pub(crate) fn revive() -> Option<String> {
         COUNT.set(0);
         KILL_AFTER.set(None);
+        WATCH.set(None);
         DEAD.take()
-    }
-
-    /// Number of changes so far.
-    pub(crate) fn count() -> usize {
-        COUNT.get()
     }
 
     /// Keeps a killed run from doing anything more, even in parts that have not noticed the kill.
@@ -79,6 +85,10 @@ mod tested {
         begin();
         let count = COUNT.get() + 1;
         COUNT.set(count);
+        if let Some(mut look) = WATCH.take() {
+            look(count, what);
+            WATCH.set(Some(look));
+        }
         if let Some((number, mut what)) = MEANWHILE.take()
             && !(count >= number && what())
         {

@@ -13,6 +13,7 @@ mod docs;
 mod editors;
 mod extract;
 mod guard;
+mod loops;
 mod metrics;
 mod openai;
 mod page;
@@ -26,6 +27,10 @@ mod telemetry;
 mod tools;
 
 pub use api::app;
+pub use api::types::{
+    LoopCounts, LoopGate, LoopGateState, LoopLimit, LoopQuestion, LoopQuestionPart, LoopReportForm,
+    LoopStatus, LoopTask, LoopTaskList, LoopTaskState, LoopView,
+};
 pub use audit::{Audit, AuditEntry};
 pub use auth::{
     Buckets, NewToken, Principal, Rate, Role, Secret, SecretHash, Standing, Token, TokenFileError, TokenInfo,
@@ -33,6 +38,7 @@ pub use auth::{
 };
 pub use docs::openapi;
 pub use guard::{Places, Refusal, RequestOrigin, judge};
+pub use loops::{LoopOrder, LoopPort, Loops, Ordered};
 pub use openai::Histories;
 pub use page::is_built as page_is_built;
 pub use problem::Problem;

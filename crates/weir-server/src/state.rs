@@ -9,6 +9,7 @@ use crate::audit::Audit;
 use crate::auth::{Buckets, Budgets, Tokens};
 use crate::editors::Holders;
 use crate::guard::Places;
+use crate::loops::Loops;
 use crate::metrics::Metrics;
 use crate::openai::{Front, Histories};
 use crate::policy::ClientPolicy;
@@ -74,6 +75,7 @@ struct Inner {
     streams: Streams,
     front: Front,
     editors: Holders,
+    loops: Loops,
 }
 
 impl App {
@@ -93,6 +95,7 @@ impl App {
                 streams: Streams::default(),
                 front: Front::new(histories),
                 editors: Holders::default(),
+                loops: Loops::default(),
             }),
         }
     }
@@ -164,6 +167,11 @@ impl App {
     /// Editors that came over HTTP.
     pub(crate) fn editors(&self) -> &Holders {
         &self.inner.editors
+    }
+
+    /// The loop that runs in this process.
+    pub fn loops(&self) -> &Loops {
+        &self.inner.loops
     }
 
     /// State shared by requests of OpenAI's clients.

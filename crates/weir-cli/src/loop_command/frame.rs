@@ -38,6 +38,10 @@ impl Frame<'_> {
                 one_line(&wait.reason, self.width / 2)
             )));
         }
+        if let Some(paused) = run.paused.as_ref().filter(|_| run.end().is_none()) {
+            let text = format!("paused by {}: no session begins until `weir loop unpause`", paused.by);
+            foot.push(self.style.careful(&one_line(&text, self.width)));
+        }
         let mut asked = run
             .questions
             .iter()
@@ -131,7 +135,18 @@ impl Frame<'_> {
         if self.run.wait.is_some() && matches!(step, Step::Restoring { .. }) {
             return "waiting".to_owned();
         }
-        let Step::Agent { number, .. } = step else { return step.words().to_owned() };
+        let number = match step {
+            Step::Agent { number, .. } => number,
+            Step::GatesBefore { .. } | Step::GatesAfter { .. } => {
+                let gate = self.activities.get(record.task.id.as_str());
+                return gate
+                    .map_or(step.words().to_owned(), |(gate, _)| format!("{} · {gate}", step.words()));
+            }
+            _ if self.run.paused.is_some() && matches!(step, Step::Restoring { .. }) => {
+                return "paused".to_owned();
+            }
+            _ => return step.words().to_owned(),
+        };
         match self.activities.get(record.task.id.as_str()) {
             Some((text, since)) => {
                 let time = u64::try_from(self.now - since).unwrap_or(0);
@@ -156,7 +171,7 @@ impl Frame<'_> {
 
     /// The limits of the run as bars.
     fn bars(&self) -> Vec<String> {
-        let mut budget = self.run.budget();
+        let mut budget = self.run.counted_budget();
         budget.active_ms += self.since_written();
         let bar = |(limit, used, max): (&Limit<Limits>, Amount, Amount)| {
             let part = max.part(used);

@@ -16,7 +16,7 @@ use weir_host::Host;
 use weir_loop::agent::{HostAgent, LoopSessions};
 use weir_loop::shell::{Folders, Handles};
 use weir_process::Lock;
-use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
+use weir_server::{Loops, ServeOptions, Server, ServerSettings, listening_is_remote};
 use weir_session::PoolOptions;
 
 use super::process::Process;
@@ -53,6 +53,8 @@ struct Serving {
     task: JoinHandle<Result<(), weir_server::ServeError>>,
     /// The file with its address.
     address: PathBuf,
+    /// Where the page shows the loop.
+    loops: Loops,
 }
 
 /// Opens the host: in memory if no one but the loop uses it. Starts the server and the bridge if requested.
@@ -170,8 +172,14 @@ impl LoopHost {
             .with_context(|| format!("cannot write {}", address.display()))?;
         serve::say_where(&server, false)?;
         let (stop, stopped) = mpsc::channel(1);
-        self.server = Some(Serving { stop, task: tokio::spawn(server.run(stopped)), address });
+        let loops = server.app().loops().clone();
+        self.server = Some(Serving { stop, task: tokio::spawn(server.run(stopped)), address, loops });
         Ok(())
+    }
+
+    /// Where the page shows the loop, if there is a page.
+    pub(super) fn loops(&self) -> Option<Loops> {
+        self.server.as_ref().map(|serving| serving.loops.clone())
     }
 
     /// Gives the answers from the chat to the run.
@@ -189,7 +197,7 @@ impl LoopHost {
         }
         match self.server {
             None => self.host.shut_down(DRAIN).await,
-            Some(Serving { stop, task, address }) => {
+            Some(Serving { stop, task, address, .. }) => {
                 drop(stop);
                 let failure = match task.await {
                     Ok(served) => served.err().map(|error| error.to_string()),

@@ -77,6 +77,11 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
         LoopEvent::Waiting { until, reason } => {
             format!("{} waiting until {}: {reason}", style.careful("…"), Utc::from_ms(*until).rfc3339())
         }
+        LoopEvent::Paused { by } => format!(
+            "{} paused by {by}: what is in progress is judged, and no session begins until `weir loop unpause`",
+            style.careful("‖")
+        ),
+        LoopEvent::Unpaused { by } => format!("the pause was ended by {by}"),
         LoopEvent::WaitEnded => "the wait is over".to_owned(),
         LoopEvent::Asked(question) => open_question(question, style),
         LoopEvent::AskEnded { id, by: Some(by) } => format!("question {id} was answered by {by}"),

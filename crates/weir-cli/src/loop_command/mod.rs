@@ -10,6 +10,7 @@ mod init;
 mod inside;
 mod lines;
 mod merge;
+mod page;
 mod person;
 mod plan;
 mod process;
@@ -44,8 +45,13 @@ pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
         }
         LoopCommand::Skip { place, task } => person::skip(&Place::open(&place)?, &task),
         LoopCommand::Retry { place, task } => person::retry(&Place::open(&place)?, &task),
+        LoopCommand::Pause { place } => person::pause(&Place::open(&place)?),
+        LoopCommand::Unpause { place } => person::unpause(&Place::open(&place)?),
         LoopCommand::Merge { place } => merge::run(Place::open(&place)?),
-        LoopCommand::PullRequest { place, task, json } => {
+        LoopCommand::PullRequest { place, each: true, json, .. } => {
+            report::pull_requests(&Place::open(&place)?, json)
+        }
+        LoopCommand::PullRequest { place, task, json, .. } => {
             report::pull_request(&Place::open(&place)?, task.as_deref(), json)
         }
         LoopCommand::Report { place, html, json, schema, run } => {
@@ -65,9 +71,11 @@ pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
 fn steers(command: &LoopCommand) -> Option<&LoopPlaceOpts> {
     match command {
         LoopCommand::Answer { place, answers, .. } if !answers.is_empty() => Some(place),
-        LoopCommand::Skip { place, .. } | LoopCommand::Retry { place, .. } | LoopCommand::Merge { place } => {
-            Some(place)
-        }
+        LoopCommand::Skip { place, .. }
+        | LoopCommand::Retry { place, .. }
+        | LoopCommand::Pause { place }
+        | LoopCommand::Unpause { place }
+        | LoopCommand::Merge { place } => Some(place),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use weir_loop::shell::{Delivered, Mail, PersonError, tell};
+use weir_loop::shell::{Delivered, PersonCommand, PersonError, tell};
 use weir_loop::state::load;
 use weir_loop::tasks::TaskId;
 
@@ -15,20 +15,36 @@ pub(super) fn answer(place: &Place, question: Option<String>, answers: Vec<Strin
     if answers.is_empty() {
         return list(place);
     }
-    let by = std::env::var("USER").unwrap_or_else(|_| "a user at a terminal".to_owned());
-    deliver(place, &Mail::Answer { question, answers, by }, "answer given")
+    deliver(place, &PersonCommand::Answer { question, answers, by: person() }, "answer given")
+}
+
+/// Who is at this terminal.
+fn person() -> String {
+    std::env::var("USER").unwrap_or_else(|_| "a user at a terminal".to_owned())
+}
+
+pub(super) fn pause(place: &Place) -> anyhow::Result<Exit> {
+    deliver(
+        place,
+        &PersonCommand::Pause { by: person() },
+        "paused: no session begins until `weir loop unpause`",
+    )
+}
+
+pub(super) fn unpause(place: &Place) -> anyhow::Result<Exit> {
+    deliver(place, &PersonCommand::Unpause { by: person() }, "the pause is over")
 }
 
 pub(super) fn skip(place: &Place, task: &str) -> anyhow::Result<Exit> {
-    deliver(place, &Mail::Skip { task: TaskId::new(task) }, "task skipped")
+    deliver(place, &PersonCommand::Skip { task: TaskId::new(task) }, "task skipped")
 }
 
 pub(super) fn retry(place: &Place, task: &str) -> anyhow::Result<Exit> {
-    deliver(place, &Mail::Retry { task: TaskId::new(task) }, "the task will be retried")
+    deliver(place, &PersonCommand::Retry { task: TaskId::new(task) }, "the task will be retried")
 }
 
-fn deliver(place: &Place, mail: &Mail, done: &str) -> anyhow::Result<Exit> {
-    let delivered = match tell(&place.folders, mail) {
+fn deliver(place: &Place, command: &PersonCommand, done: &str) -> anyhow::Result<Exit> {
+    let delivered = match tell(&place.folders, command) {
         Ok(delivered) => delivered,
         Err(error @ (PersonError::NoRun | PersonError::NoTask(_) | PersonError::NotNow(_))) => {
             return Err(UsageError(error.to_string()).into());
@@ -36,7 +52,7 @@ fn deliver(place: &Place, mail: &Mail, done: &str) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     let text = match delivered {
-        Delivered::ToTheRun => format!("{done}; the running loop has been notified"),
+        Delivered::ToTheRun => format!("{done}; the running loop has it"),
         Delivered::ToTheState => {
             format!("{done}; no loop is running here, so it takes effect with `weir loop run`")
         }

@@ -3,7 +3,9 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use weir_loop::report::{html, markdown, pull_request as pull_request_of, report};
+use weir_loop::report::{
+    html, markdown, pull_request as pull_request_of, pull_requests as pull_requests_of, report,
+};
 use weir_loop::shell::{Folders, write_reports};
 use weir_loop::state::{RunState, load, load_archived};
 use weir_loop::tasks::TaskId;
@@ -59,6 +61,27 @@ pub(super) fn pull_request(place: &Place, task: Option<&str>, as_json: bool) -> 
     match as_json {
         true => writeln!(out, "{}", serde_json::to_string_pretty(&request)?)?,
         false => writeln!(out, "{}\n\n{}", request.title, request.body.trim_end())?,
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints a text for a pull request for each task that is done.
+pub(super) fn pull_requests(place: &Place, as_json: bool) -> anyhow::Result<Exit> {
+    let requests = pull_requests_of(&find(&place.folders, None)?);
+    if requests.is_empty() {
+        return Err(
+            UsageError("no task of the run is done, so there is nothing to request".to_owned()).into()
+        );
+    }
+    let mut out = std::io::stdout().lock();
+    if as_json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&requests)?)?;
+        return Ok(Exit::Success);
+    }
+    for request in &requests {
+        let branch = request.branch.as_deref().unwrap_or(&request.commit);
+        let base = request.base.as_deref().unwrap_or("HEAD");
+        writeln!(out, "# {}\n\n{branch} into {base}\n\n{}\n", request.title, request.body.trim_end())?;
     }
     Ok(Exit::Success)
 }

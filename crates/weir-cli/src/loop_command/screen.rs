@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use weir_base::file::Replace;
 use weir_base::time::now_ms;
 use weir_loop::event::LoopEvent;
-use weir_loop::state::RunState;
+use weir_loop::state::Mirror;
+use weir_loop::tasks::TaskId;
 use weir_process::Secrets;
 
 use super::frame::{Activities, Frame};
@@ -41,6 +42,9 @@ impl Form {
     }
 }
 
+/// The state of the run, for those who show it.
+pub(super) type SharedMirror = Arc<Mutex<Mirror>>;
+
 /// Shows a run. Clones show the same one.
 #[derive(Clone)]
 pub(super) struct Screen(Arc<Mutex<Inner>>);
@@ -49,7 +53,9 @@ struct Inner {
     form: Form,
     style: Style,
     secrets: Secrets,
-    run: Option<RunState>,
+    mirror: SharedMirror,
+    /// Whether the run is over: nothing is painted any more.
+    is_over: bool,
     activities: Activities,
     /// The frame on the terminal: the number of columns of each line.
     painted: Vec<usize>,
@@ -60,12 +66,13 @@ struct Inner {
 }
 
 impl Screen {
-    pub(super) fn new(form: Form, secrets: Secrets, activity_file: PathBuf) -> Self {
+    pub(super) fn new(form: Form, secrets: Secrets, activity_file: PathBuf, mirror: SharedMirror) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             form,
             style: Style::for_stdout(),
             secrets,
-            run: None,
+            mirror,
+            is_over: false,
             activities: Activities::new(),
             painted: Vec::new(),
             activity_file,
@@ -79,8 +86,8 @@ impl Screen {
     }
 
     /// Shows an event of the run.
-    pub(super) fn event(&self, event: &LoopEvent, run: &RunState) {
-        self.lock().event(event, run);
+    pub(super) fn event(&self, event: &LoopEvent) {
+        self.lock().event(event);
     }
 
     /// Shows a message.
@@ -108,29 +115,22 @@ impl Screen {
         inner.activities.clear();
         inner.paint();
         inner.painted.clear();
-        inner.run = None;
+        inner.is_over = true;
         let _ = std::fs::remove_file(&inner.activity_file);
     }
 }
 
 impl Inner {
-    fn event(&mut self, event: &LoopEvent, run: &RunState) {
-        if let LoopEvent::Activity { task, text } = event {
-            let text = self.secrets.mask(text).into_owned();
-            let is_new = self.activities.get(task.as_str()).is_none_or(|(before, _)| *before != text);
-            if is_new {
-                self.activities.insert(task.to_string(), (text, now_ms()));
-            }
-            self.write_down();
-        } else {
-            if let LoopEvent::AttemptEnded { task, .. } = event {
+    fn event(&mut self, event: &LoopEvent) {
+        match event {
+            LoopEvent::Activity { task, text } => self.note(task, text),
+            LoopEvent::Gate { task, gate, result: None } => self.note(task, gate),
+            LoopEvent::Gates { task, .. } | LoopEvent::AttemptEnded { task, .. } => {
                 self.activities.remove(task.as_str());
                 self.written_down = None;
                 self.write_down();
             }
-            if self.form == Form::Live {
-                self.run = Some(run.clone());
-            }
+            _ => {}
         }
         match self.form {
             Form::Json => {
@@ -146,6 +146,16 @@ impl Inner {
         }
     }
 
+    /// Notes what is being done for a task.
+    fn note(&mut self, task: &TaskId, text: &str) {
+        let text = self.secrets.mask(text).into_owned();
+        let is_new = self.activities.get(task.as_str()).is_none_or(|(before, _)| *before != text);
+        if is_new {
+            self.activities.insert(task.to_string(), (text, now_ms()));
+        }
+        self.write_down();
+    }
+
     /// Prints a line above the frame.
     fn print(&mut self, text: &str) {
         let clear = self.clear();
@@ -159,7 +169,12 @@ impl Inner {
     }
 
     fn paint(&mut self) {
-        let Some(run) = self.run.as_ref().filter(|_| self.form == Form::Live) else { return };
+        if self.form != Form::Live || self.is_over {
+            return;
+        }
+        let mirror = Arc::clone(&self.mirror);
+        let mirror = mirror.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(run) = mirror.run() else { return };
         let (width, height) = size();
         let frame =
             Frame { run, activities: &self.activities, now: now_ms(), width, height, style: self.style };

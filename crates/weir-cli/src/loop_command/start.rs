@@ -1,18 +1,19 @@
 //! `weir loop run`.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use weir_loop::forecast::forecast;
 use weir_loop::machine::Wanted;
 use weir_loop::shell::{
-    Folders, Handles, LoopOptions, Messenger, Messengers, OpenOptions, Runner, fetch_tasks, open,
+    Folders, Follower, Handles, LoopOptions, Messenger, Messengers, OpenOptions, Runner, fetch_tasks, open,
 };
 use weir_loop::state::{RunEnd, RunState, TaskState};
 use weir_loop::tasks::TaskId;
 
+use super::page::LoopPage;
 use super::process::Process;
-use super::screen::{Form, Screen};
+use super::screen::{Form, Screen, SharedMirror};
 use super::webhook::Webhook;
 use super::{Place, background, container, dry_run, host};
 
@@ -71,22 +72,38 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     let chat = place.file.config.notify.chat.as_deref();
     let (agent, mut host) = host::open(&opts.listen, &place.folders, &process, parallel, chat).await?;
     let form = Form::choose(opts.json, opts.plain);
-    let screen = Screen::new(form, secrets.clone(), place.folders.activity_file());
+    let mirror = SharedMirror::default();
+    let screen = Screen::new(form, secrets.clone(), place.folders.activity_file(), Arc::clone(&mirror));
     for note in &opened.notes {
         screen.say(&format!("weir: {note}"));
     }
     screen.say(&forecast_line(&place.folders, &opened.state));
     let chat = host.chat.clone();
+    // Known once the run has handles, which it has before it begins.
+    let page = Arc::new(OnceLock::<Arc<LoopPage>>::new());
     let watcher = {
-        let (screen, chat) = (screen.clone(), chat.clone());
-        Box::new(move |event: &_, run: &_| {
-            screen.event(event, run);
+        let (screen, chat, page) = (screen.clone(), chat.clone(), Arc::clone(&page));
+        Box::new(move |event: &_, _: &_| {
+            screen.event(event);
             if let Some(chat) = &chat {
                 chat.event(event);
+            }
+            if let Some(page) = page.get() {
+                page.event(event);
+            }
+        })
+    };
+    let follower: Follower = {
+        let (mirror, page) = (Arc::clone(&mirror), Arc::clone(&page));
+        Box::new(move |run, changed| {
+            mirror.lock().unwrap_or_else(PoisonError::into_inner).update(run, changed);
+            if let Some(page) = page.get() {
+                page.changed();
             }
         })
     };
     let folders = place.folders.clone();
+    let gates = place.file.config.gates.iter().map(|gate| gate.name.clone()).collect();
     let webhook = Webhook::new(&place.file.config.notify);
     let messengers = Messengers {
         webhook: webhook.map(|webhook| Arc::new(webhook) as Arc<dyn Messenger>),
@@ -102,9 +119,15 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         wanted,
         skip_permissions: opts.dangerously_skip_permissions,
         messengers,
+        follower: Some(follower),
     };
     let runner = Runner::new(options, opened.state, watcher);
     let handles = runner.handles();
+    if let Some(loops) = host.loops() {
+        let shown = LoopPage::new(mirror, handles.clone(), folders.clone(), secrets.clone(), gates, &loops);
+        // Set once: here.
+        let _ = page.set(shown);
+    }
     host.connect(handles.clone());
     let done = tokio::select! {
         done = runner.run() => done,
@@ -146,7 +169,7 @@ async fn interrupt(mut signals: Signals, handles: Handles, screen: Screen) -> In
 
 fn exit(end: &RunEnd, run: &RunState) -> Exit {
     match end {
-        RunEnd::Completed => Exit::Success,
+        RunEnd::Completed | RunEnd::OnBranches => Exit::Success,
         RunEnd::Enough if run.count(TaskState::Failed) == 0 => Exit::Success,
         RunEnd::Limit { .. } | RunEnd::TimeIsUp { .. } => Exit::BudgetExhausted,
         RunEnd::Denied { .. } => Exit::PermissionDenied,

@@ -1,7 +1,7 @@
 //! The limits of a run on the command line: a flag for each row of the loop's table that has one.
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use weir_loop::limits::{Limit, LimitTable as _, Limits};
+use weir_loop::limits::{Limit, LimitTable as _, Limits, Unit};
 
 /// The limits that were given, in the order of the table.
 #[derive(Debug, Default)]
@@ -37,7 +37,10 @@ impl Args for LoopLimitOpts {
     fn augment_args(command: Command) -> Command {
         command.args(flags().map(|(limit, flag)| {
             let about = limit.about.trim().trim_end_matches('.');
-            let help = format!("Maximum {} of the run. {about}", limit.name);
+            let help = match limit.unit {
+                Unit::Period => about.to_owned(),
+                _ => format!("Maximum {} of the run. {about}", limit.name),
+            };
             Arg::new(flag)
                 .long(flag)
                 .value_name(limit.unit.placeholder())

@@ -73,6 +73,16 @@ pub(crate) enum LoopCommand {
         /// The task
         task: String,
     },
+    /// Pauses the run: what is in progress is judged, and no session begins until `weir loop unpause`
+    Pause {
+        #[command(flatten)]
+        place: LoopPlaceOpts,
+    },
+    /// Ends a pause
+    Unpause {
+        #[command(flatten)]
+        place: LoopPlaceOpts,
+    },
     /// Brings the commits of a run to your branch, if they wait because of your own edits or commits
     Merge {
         #[command(flatten)]
@@ -85,6 +95,10 @@ pub(crate) enum LoopCommand {
 
         /// The task; all tasks that are done by default
         task: Option<String>,
+
+        /// One for each task that is done
+        #[arg(long, conflicts_with = "task")]
+        each: bool,
 
         /// Print title, text, branch and commit as JSON
         #[arg(long)]

@@ -1,6 +1,6 @@
 //! The approvals: where a session leaves the requests that only a person can decide.
 //!
-//! The session waits. The other end of the channel (the loop, for a mailbox, a page or a chat) replies. Without a reply
+//! The session waits. The other end of the channel (the loop, for a terminal, a page or a chat) replies. Without a reply
 //! in time, or if the policy is not to wait, the request is denied.
 
 use std::borrow::Cow;

@@ -67,7 +67,9 @@ fn limits<L: LimitTable>(limits: &L, add: &mut impl FnMut(Level, &str, String)) 
         if is_wrong {
             let message = match limit.unit {
                 Unit::Dollars => "limits cannot be disabled: give an amount above zero",
-                Unit::Count(_) | Unit::Time => "limits cannot be disabled: give a number above zero",
+                Unit::Count(_) | Unit::Time | Unit::Period => {
+                    "limits cannot be disabled: give a number above zero"
+                }
                 Unit::Share(_) => "must be a fraction above 0 and up to 1",
             };
             add(Level::Error, &limit.place(), message.to_owned());

@@ -72,7 +72,7 @@ pub struct Config {
     pub rate_limit: RateLimitPolicy,
     /// How long prompts may be.
     pub prompt: PromptLimits,
-    /// How the work of failed tasks is kept.
+    /// What goes to which branch.
     pub git: GitPolicy,
     /// Who is notified.
     pub notify: Notify,
@@ -293,12 +293,26 @@ impl Default for PromptLimits {
     }
 }
 
-/// How the work of failed tasks is kept.
+/// What goes to which branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GitPolicy {
     /// Where the work of a failed task goes.
     pub keep_failed: KeepFailed,
+    /// Where the commits of tasks that are done go.
+    pub results: Results,
+}
+
+/// Where the commits of tasks that are done go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Results {
+    /// To the branch that was checked out when the run began.
+    #[default]
+    Branch,
+    /// To a branch `weir/task/<run>/<task>` for each task, which has the commits of the tasks before it as well. The branch
+    /// that is checked out stays where it is, until you merge them.
+    Branches,
 }
 
 /// Where the work of a failed task goes.

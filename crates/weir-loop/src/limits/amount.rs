@@ -16,6 +16,8 @@ pub enum Unit {
     Count(&'static str),
     /// Milliseconds of work.
     Time,
+    /// Milliseconds that count backwards from now.
+    Period,
     /// A share of something: 1 is all of it.
     Share(&'static str),
 }
@@ -38,14 +40,14 @@ impl Unit {
         let read = match self {
             Self::Dollars => text.trim_start_matches('$').parse().ok(),
             Self::Count(_) => text.parse::<u64>().ok().map(|count| count as f64),
-            Self::Time => text.parse::<Time>().ok().map(|time| time.as_millis() as f64),
+            Self::Time | Self::Period => text.parse::<Time>().ok().map(|time| time.as_millis() as f64),
             Self::Share(_) => text.parse().ok(),
         };
         read.filter(|value| self.allows(*value)).ok_or_else(|| {
             let example = match self {
                 Self::Dollars => "an amount above zero, such as 0.50",
                 Self::Count(_) => "a number above zero",
-                Self::Time => "a duration, such as 90s, 15m or 1h30m",
+                Self::Time | Self::Period => "a duration, such as 90s, 15m or 1h30m",
                 Self::Share(_) => "a fraction above 0 and up to 1",
             };
             format!("expected {example}")
@@ -63,7 +65,7 @@ impl Unit {
         match self {
             Self::Dollars => "USD",
             Self::Count(_) => "N",
-            Self::Time => "TIME",
+            Self::Time | Self::Period => "TIME",
             Self::Share(_) => "FRACTION",
         }
     }
@@ -75,7 +77,7 @@ impl fmt::Display for Amount {
         match self.unit {
             Unit::Dollars => f.write_str(&dollars(self.value)),
             Unit::Count(_) => f.write_str(&grouped(self.value as u64)),
-            Unit::Time => f.write_str(&duration_text(self.value as u64)),
+            Unit::Time | Unit::Period => f.write_str(&duration_text(self.value as u64)),
             Unit::Share(_) => write!(f, "{:.0} %", self.value * 100.0),
         }
     }
@@ -87,6 +89,7 @@ impl Amount {
         match self.unit {
             Unit::Dollars => self.to_string(),
             Unit::Time => format!("{self} working time"),
+            Unit::Period => format!("counted over all runs of the last {self}"),
             Unit::Count(what) | Unit::Share(what) => format!("{self} {what}"),
         }
     }

@@ -218,6 +218,10 @@ limits! {
         /// for the next window.
         plan_utilization: f64 = 0.95,
             { "account's window", Unit::Share("of the account's window") }
+        /// The time over which dollars, iterations, tokens and time at work are counted, over all runs of this workspace.
+        /// Without it each run counts by itself.
+        period: Option<Time> = None,
+            { "period", Unit::Period, flag "limit-period" }
     }
 }
 

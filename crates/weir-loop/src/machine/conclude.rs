@@ -67,7 +67,7 @@ impl Machine {
                     break;
                 }
                 // A parked task does not hold up the others.
-                Some(Step::Restoring { .. }) if self.state.wait.is_some() => {}
+                Some(Step::Restoring { .. }) if self.is_held() => {}
                 // A task earlier in the list, or one being merged: wait for it.
                 _ => return,
             }
@@ -103,8 +103,9 @@ impl Machine {
         self.act(Action::Prepare(id.clone()));
     }
 
-    pub(super) fn advanced(&mut self, now: i64, id: &TaskId, ticked: bool) {
-        let Some(Step::Advancing { commit, .. }) = self.record(id).and_then(|record| record.step.clone())
+    pub(super) fn advanced(&mut self, now: i64, id: &TaskId, ticked: bool, branch: Option<String>) {
+        let Some(Step::Advancing { commit, parent, .. }) =
+            self.record(id).and_then(|record| record.step.clone())
         else {
             return;
         };
@@ -123,6 +124,8 @@ impl Machine {
         record.is_requeued = false;
         if let Some(receipt) = &mut record.receipt {
             receipt.commit.clone_from(&commit);
+            receipt.parent = parent;
+            receipt.branch = branch;
         }
         let cost_usd = record.receipt.as_ref().and_then(|receipt| receipt.cost_usd);
         let checked = !record.is_done_unchecked();
@@ -275,6 +278,8 @@ fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[Gate
     models.dedup();
     Receipt {
         commit: String::new(),
+        parent: String::new(),
+        branch: None,
         cost_usd: known.then(|| record.cost_usd()),
         tokens: record.tokens(),
         duration_ms: record.took_ms(),

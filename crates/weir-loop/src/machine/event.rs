@@ -107,6 +107,8 @@ pub enum Event {
         line: Option<Line>,
         /// Whether the box of the task is checked in the person's list.
         ticked: bool,
+        /// The branch of its own that the task has, if each has one.
+        branch: Option<String>,
         /// What a person should know.
         notes: Vec<String>,
     },
@@ -142,6 +144,16 @@ pub enum Event {
     Skip(TaskId),
     /// A person wants a task retried.
     Retry(TaskId),
+    /// A person wants no more sessions to begin.
+    Pause {
+        /// Who wants it.
+        by: String,
+    },
+    /// A person wants sessions to begin again.
+    Unpause {
+        /// Who wants it.
+        by: String,
+    },
     /// The time of the run is to be saved.
     Clock,
     /// The machine was asleep for this many milliseconds, which do not count as time at work.

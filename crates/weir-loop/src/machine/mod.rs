@@ -7,6 +7,7 @@
 mod action;
 mod conclude;
 mod event;
+mod pause;
 mod resume;
 mod review;
 mod schedule;
@@ -139,7 +140,7 @@ impl Machine {
             event if !self.finished => self.dispatch(now, event),
             _ => {}
         }
-        if self.stopping == Some(RunEnd::Interrupted) {
+        if self.stopping == Some(RunEnd::Interrupted) || (self.stopping.is_some() && self.is_resting()) {
             self.finish_if_idle(now);
         }
         self.state.updated_at = now;
@@ -169,9 +170,9 @@ impl Machine {
             Event::Inspected { task, work } => self.inspected(now, &task, work),
             Event::CommitMade { task, commit, parent } => self.commit_made(&task, commit, parent),
             Event::NotMerged { task, why, output } => self.not_merged(&task, &why, output),
-            Event::Advanced { task, line, ticked, notes } => {
+            Event::Advanced { task, line, ticked, branch, notes } => {
                 self.move_line(line, notes);
-                self.advanced(now, &task, ticked);
+                self.advanced(now, &task, ticked, branch);
             }
             Event::Shelved { task, kept } => self.shelved(&task, kept),
             Event::Cleared { task } => self.cleared(now, &task),
@@ -180,6 +181,8 @@ impl Machine {
             Event::Notified { .. } => {}
             Event::Skip(task) => self.skip(now, &task),
             Event::Retry(task) => self.retry(now, &task),
+            Event::Pause { by } => self.pause(now, by),
+            Event::Unpause { by } => self.unpause(now, by),
             Event::Clock => {
                 let active: Vec<TaskId> = self.active().map(|record| record.task.id.clone()).collect();
                 active.iter().for_each(|id| self.changed.add(id));
@@ -213,6 +216,7 @@ impl Machine {
     fn count_time(&mut self, now: i64) {
         if let Some(before) = self.last_seen
             && self.state.wait.is_none()
+            && !self.is_resting()
         {
             let elapsed = u64::try_from(now - before).unwrap_or(0);
             let RunState { tasks, questions, active_ms, .. } = &mut self.state;
@@ -285,6 +289,9 @@ impl Machine {
             return;
         }
         self.finished = true;
+        if !end.can_resume() {
+            self.state.paused = None;
+        }
         self.state.status = RunStatus::Ended { end: end.clone(), at: now };
         self.state.is_unreported = true;
         self.state.halting = None;

@@ -55,7 +55,7 @@ impl Machine {
         if let Some(limit) = self.state.limit_reached() {
             self.stop(crate::state::RunEnd::Limit { limit });
         }
-        let is_waiting = self.state.wait.is_some() || self.stopping.is_some();
+        let is_waiting = self.is_held() || self.stopping.is_some();
         if let Some(Step::Restoring { tree, .. }) = self.record(id).and_then(|record| record.step.clone())
             && !is_waiting
         {
@@ -108,7 +108,7 @@ impl Machine {
             self.wait_for_limit(now, run, reason);
         }
         let is_interrupted = self.stopping.is_some();
-        if self.state.wait.is_none() && !is_interrupted {
+        if !self.is_held() && !is_interrupted {
             self.put_back(id);
         }
         self.schedule(now);
@@ -136,7 +136,10 @@ impl Machine {
         if self.is_unwanted(id) {
             return self.leave_out(id);
         }
-        self.begin_session(id, number, tree, retried, true);
+        // A session is repeated only if one was cut off; otherwise the run was paused before it began.
+        let again =
+            self.record(id).and_then(|record| record.attempts.last()).is_some_and(|last| !last.counted);
+        self.begin_session(id, number, tree, retried, again);
     }
 
     pub(super) fn asked(&mut self, question: crate::state::OpenQuestion) {

@@ -30,12 +30,12 @@ impl Machine {
         if let Some(limit) = self.state.limit_reached() {
             self.stop(RunEnd::Limit { limit });
         }
-        if self.state.wait.is_some() || self.stopping.is_some() {
+        if self.is_held() || self.stopping.is_some() {
             return;
         }
         let new_id = (self.new_id)();
         let (run, task) = (self.state.limits.clone(), self.limits_of(id));
-        let budget = self.state.budget();
+        let budget = self.state.counted_budget();
         let Some(record) = self.record_mut(id) else { return };
         let left = (task.cost_usd - record.cost_usd()).min(run.cost_usd - budget.cost_usd);
         let Some(Step::Reviewing { session_id, .. }) = &mut record.step else { return };

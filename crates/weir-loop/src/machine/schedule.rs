@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Action, LastCheck, Machine};
-use crate::config::NotifyOn;
+use crate::config::{NotifyOn, Results};
 use crate::event::LoopEvent;
-use crate::state::{RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
+use crate::state::{Paused, RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
 use crate::tasks::{Readiness, Task, TaskId, readiness};
 
 impl Machine {
@@ -39,7 +39,7 @@ impl Machine {
             done: self.state.count(TaskState::Done),
             limits: self.state.limits.clone(),
             task_limits: self.state.task_limits.clone(),
-            budget: self.state.budget(),
+            budget: self.state.counted_budget(),
         };
         self.tell(event);
         // Questions are asked again, with new notifications.
@@ -52,6 +52,9 @@ impl Machine {
         {
             self.state.wait =
                 Some(Wait { until: at, since: now, reason: "the time to start (--start-at)".to_owned() });
+        }
+        if let Some(Paused { by, .. }) = self.state.paused.clone() {
+            self.tell(LoopEvent::Paused { by });
         }
         if let Some(Wait { until, reason, .. }) = self.state.wait.clone() {
             self.tell(LoopEvent::Waiting { until, reason });
@@ -153,7 +156,7 @@ impl Machine {
                 self.stop(RunEnd::Enough);
                 break;
             }
-            let Some(id) = self.next_ready() else { break };
+            let Some(id) = self.next_ready().filter(|_| self.state.paused.is_none()) else { break };
             if let Some(limit) = self.state.limit_reached() {
                 self.stop(RunEnd::Limit { limit });
                 break;
@@ -273,6 +276,9 @@ impl Machine {
         if is_waiting || self.list_requested || self.active().next().is_some() {
             return;
         }
+        if self.state.paused.is_some() && self.next_ready().is_some() {
+            return;
+        }
         if self.begin_last_check() {
             return;
         }
@@ -285,7 +291,16 @@ impl Machine {
         }
         let open = self.state.tasks.iter().filter(|record| !record.task.done);
         let open: Vec<TaskId> = open.map(|record| record.task.id.clone()).collect();
-        self.finish(now, if open.is_empty() { RunEnd::Completed } else { RunEnd::BoxesOpen { tasks: open } });
+        let waits = self.state.line.as_ref().is_some_and(|line| line.tip != line.published);
+        self.finish(
+            now,
+            match open.is_empty() {
+                true => RunEnd::Completed,
+                // Their boxes are checked there.
+                false if waits && self.config.git.results == Results::Branches => RunEnd::OnBranches,
+                false => RunEnd::BoxesOpen { tasks: open },
+            },
+        );
     }
 
     /// Begins the check of the last commit, if it can differ from the check of the last task: caches were kept, or tasks
@@ -315,7 +330,7 @@ impl Machine {
     pub(super) fn is_parked(&self, record: &TaskRecord) -> bool {
         match record.step {
             Some(Step::Restoring { .. } | Step::Reviewing { session_id: None, .. }) => {
-                self.state.wait.is_some() || self.stopping.is_some()
+                self.is_held() || self.stopping.is_some()
             }
             // An interrupt does not wait for gates; they run again with the next start.
             Some(

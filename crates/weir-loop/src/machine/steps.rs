@@ -48,9 +48,13 @@ impl Machine {
         retried: bool,
         again: bool,
     ) {
+        if self.state.paused.is_some() {
+            // It begins when a person allows it.
+            return self.set_step(id, Step::Restoring { number, tree, retried });
+        }
         let session_id = (self.new_id)();
         let (run, task) = (self.state.limits.clone(), self.limits_of(id));
-        let budget = self.state.budget();
+        let budget = self.state.counted_budget();
         let Some(record) = self.record_mut(id) else { return };
         record.step = Some(Step::Agent { number, session_id: session_id.clone(), tree, retried });
         // The last attempt that counts says what was wrong; a session that was cut off does not.

@@ -34,7 +34,10 @@ pre { background: var(--soft); padding: .8rem; border-radius: 6px; overflow-x: a
 svg { width: 100%; min-width: 56rem; height: auto; font: 12px system-ui, sans-serif; fill: currentColor; }
 svg .label { text-anchor: end; } svg .head { font-weight: 600; opacity: .7; }
 svg .done rect { fill: var(--good); } svg .failed rect { fill: var(--bad); } svg .open rect { fill: var(--open); }
-@media (max-width: 40rem) { body { margin: 1rem auto; } .totals { display: grid; grid-template-columns: 1fr 1fr; gap: .6rem; } .totals div { min-width: 0; } }
+@media (max-width: 40rem) { body { margin: 1rem auto; } .totals { display: grid; grid-template-columns: 1fr 1fr; gap: .6rem; } .totals div { min-width: 0; }
+  .wide { display: none; } thead { display: none; } table, tbody, tr, td { display: block; } tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  td { padding: 0; border: 0; } td:first-child { min-width: 0; font-weight: 600; overflow-wrap: anywhere; }
+  td.number, td.tight { display: inline; margin-right: .6rem; font-size: .9em; opacity: .85; } td.count:not(:empty)::after { content: \"×\"; } }
 ";
 
 /// The report of a run as one HTML file.
@@ -85,7 +88,11 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
         writeln!(out, "</ul></section>")?;
     }
     totals(run, out)?;
-    writeln!(out, "<h2>Cost and time</h2><div class=\"scroll\">{}</div>", chart(run))?;
+    writeln!(
+        out,
+        "<section class=\"wide\"><h2>Cost and time</h2><div class=\"scroll\">{}</div></section>",
+        chart(run)
+    )?;
     writeln!(
         out,
         "<h2>Tasks</h2><div class=\"scroll\"><table><thead><tr><th>Task</th><th>Outcome</th><th class=\"number\">Sessions</th>\
@@ -113,7 +120,7 @@ fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
 
 fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
     writeln!(out, "<div class=\"totals\">")?;
-    for (limit, used, max) in run.limits.usage(&run.budget()) {
+    for (limit, used, max) in run.limits.usage(&run.counted_budget()) {
         let more = if limit.unit == Unit::Dollars { cost_notes(run) } else { String::new() };
         let percent = max.part(used) * 100.0;
         writeln!(
@@ -143,7 +150,7 @@ fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
     let attempts = if record.attempts.is_empty() { String::new() } else { record.attempts.len().to_string() };
     writeln!(
         out,
-        "<tr><td>{}</td><td class=\"state {}\">{}</td><td class=\"number\">{attempts}</td><td class=\"number\">{}</td>\
+        "<tr><td>{}</td><td class=\"state {}\">{}</td><td class=\"number count\">{attempts}</td><td class=\"number\">{}</td>\
          <td class=\"number\">{time}</td><td class=\"tight\">{}</td><td class=\"tight\"><code>{}</code></td></tr>",
         escape(&record.task.title),
         class(record),
@@ -209,12 +216,12 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
 fn receipt(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     let Some(receipt) = &record.receipt else { return Ok(()) };
     let (files, added, removed) = receipt.diff;
-    let branch = run.line.as_ref().and_then(|line| line.branch.as_deref()).unwrap_or("a detached HEAD");
+    let branch = run.branch_of(receipt).unwrap_or_else(|| "a detached HEAD".to_owned());
     writeln!(
         out,
         "<p>Commit <code>{}</code> on <code>{}</code>: {}, +{added} −{removed}. Models: {}.</p>",
         escape(receipt.commit.get(..10).unwrap_or_default()),
-        escape(branch.trim_start_matches("refs/heads/")),
+        escape(&branch),
         weir_base::text::plural(files, "file"),
         escape(&receipt.models.join(", ")),
     )?;

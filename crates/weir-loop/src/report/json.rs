@@ -60,6 +60,8 @@ pub struct TaskReport {
     pub is_checked: bool,
     /// The commit.
     pub commit: Option<String>,
+    /// The branch that has it.
+    pub branch: Option<String>,
     /// Where the work is, if the task was given up.
     pub kept: Option<String>,
     /// The gates that passed.
@@ -151,11 +153,11 @@ pub fn report(run: &RunState) -> LoopReport {
         iterations: budget.iterations,
         tokens: budget.tokens,
         active_ms: budget.active_ms,
-        tasks: run.tasks.iter().map(|record| task(record, state_words(run, record, &blocked))).collect(),
+        tasks: run.tasks.iter().map(|record| task(run, record, state_words(run, record, &blocked))).collect(),
     }
 }
 
-fn task(record: &TaskRecord, state: String) -> TaskReport {
+fn task(run: &RunState, record: &TaskRecord, state: String) -> TaskReport {
     let receipt = record.receipt.as_deref();
     let mut models: Vec<String> =
         record.attempts.iter().flat_map(|attempt| &attempt.models).map(|model| model.model.clone()).collect();
@@ -177,6 +179,7 @@ fn task(record: &TaskRecord, state: String) -> TaskReport {
         is_done: record.state == TaskState::Done,
         is_checked: receipt.is_some_and(|receipt| !receipt.gates.is_empty()),
         commit: receipt.map(|receipt| receipt.commit.clone()),
+        branch: receipt.and_then(|receipt| run.branch_of(receipt)),
         kept: record.kept.clone(),
         gates: gates.collect(),
         review: receipt.and_then(|receipt| receipt.review.as_ref()).map(|review| review.approves),

@@ -52,7 +52,7 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
         run.count(TaskState::Pending) + run.count(TaskState::Active),
     )?;
     writeln!(out, "| | spent | limit |\n|---|---:|---:|")?;
-    for (limit, used, max) in run.limits.usage(&run.budget()) {
+    for (limit, used, max) in run.limits.usage(&run.counted_budget()) {
         let more = if limit.unit == Unit::Dollars { cost_notes(run) } else { String::new() };
         writeln!(out, "| {} | {used}{more} | {max} |", limit.name)?;
     }
@@ -136,12 +136,12 @@ fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::R
 fn receipt(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     let Some(receipt) = &record.receipt else { return Ok(()) };
     let (files, added, removed) = receipt.diff;
-    let branch = run.line.as_ref().and_then(|line| line.branch.as_deref()).unwrap_or("a detached HEAD");
+    let branch = run.branch_of(receipt).unwrap_or_else(|| "a detached HEAD".to_owned());
     let commit = receipt.commit.get(..10).unwrap_or_default();
     writeln!(
         out,
         "Commit `{commit}` on `{}`: {}, +{added} -{removed}. Models: {}.",
-        branch.trim_start_matches("refs/heads/"),
+        cell(&branch),
         weir_base::text::plural(files, "file"),
         cell(&receipt.models.join(", ")),
     )?;

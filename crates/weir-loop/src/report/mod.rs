@@ -13,7 +13,7 @@ pub use html::{html, html_parts};
 pub use json::{LoopReport, TaskReport, report, schema};
 pub use markdown::{markdown, markdown_parts};
 pub use needs::needs_you;
-pub use pull_request::{PullRequest, pull_request};
+pub use pull_request::{PullRequest, pull_request, pull_requests};
 use weir_base::money;
 use weir_base::time::Utc;
 
@@ -54,6 +54,11 @@ pub fn end_words(end: &RunEnd) -> String {
                  wait, `weir loop retry TASK` does a task again.",
                 if tasks.len() == 1 { "a box is".to_owned() } else { format!("{} boxes are", tasks.len()) }
             )
+        }
+        RunEnd::OnBranches => {
+            "All tasks are done, each on a branch of its own. `weir loop pull-request --each` prints the \
+             texts for pull requests, `weir loop merge` merges them all here."
+                .to_owned()
         }
         RunEnd::TimeIsUp { at } => {
             format!(
@@ -242,6 +247,8 @@ mod tests {
             attempt(2, Outcome::Done, Some(0.03), None),
         ];
         run.tasks[0].receipt = Some(Box::new(Receipt {
+            parent: String::new(),
+            branch: None,
             commit: "0123456789abcdef".into(),
             cost_usd: Some(0.05),
             tokens: 2400,

@@ -9,8 +9,9 @@ use super::end_words;
 /// change the checks.
 pub fn needs_you(run: &RunState) -> Vec<String> {
     let mut all: Vec<String> = run.questions.iter().map(question).collect();
-    let is_about_the_run =
-        |end: &&RunEnd| !matches!(end, RunEnd::Completed | RunEnd::Unfinished | RunEnd::Enough);
+    let is_about_the_run = |end: &&RunEnd| {
+        !matches!(end, RunEnd::Completed | RunEnd::OnBranches | RunEnd::Unfinished | RunEnd::Enough)
+    };
     all.extend(run.end().filter(is_about_the_run).map(end_words));
     if let Some(why) = run.line.as_ref().and_then(|line| line.waits.as_ref()) {
         all.push(format!(

@@ -7,9 +7,8 @@ use weir_base::money;
 use weir_base::text::plural;
 use weir_base::time::duration_text;
 
-use crate::state::{Receipt, RunState, TaskRecord};
-
 use super::part;
+use crate::state::{Receipt, RunState, TaskRecord};
 
 /// A pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +19,9 @@ pub struct PullRequest {
     pub body: String,
     /// The branch that has the commits, without `refs/heads/`. Absent for a run without a branch.
     pub branch: Option<String>,
+    /// The branch to merge them into: for a task with a branch of its own, that of the task before it, or else the branch
+    /// that the run began on.
+    pub base: Option<String>,
     /// The last commit.
     pub commit: String,
 }
@@ -36,16 +38,38 @@ pub fn pull_request(run: &RunState, task: Option<&str>) -> Option<PullRequest> {
         more => format!("{} and {}", first.task.title, plural(more as u64 - 1, "more task")),
     };
     let line = run.line.as_ref();
-    let waits = line.is_some_and(|line| line.waits.is_some());
-    let branch = match waits {
-        true => Some(format!("weir/run/{}", run.run_id.get(..8).unwrap_or(&run.run_id))),
-        false => line
-            .and_then(|line| line.branch.as_deref())
-            .map(|name| name.trim_start_matches("refs/heads/").to_owned()),
-    };
+    let own = line.and_then(|line| line.branch.as_deref());
+    let own = own.map(|name| name.trim_start_matches("refs/heads/").to_owned());
+    let all = run.branch_of_all();
     let last = done.last().map(|(_, receipt)| receipt.commit.clone()).unwrap_or_default();
-    let commit = if task.is_some() { last } else { line.map_or(last, |line| line.tip.clone()) };
-    Some(PullRequest { title, body: part(|out| body(&done, out)), branch, commit })
+    let body = part(|out| body(&done, out));
+    let one = done.first().map(|(_, receipt)| *receipt).filter(|_| task.is_some());
+    Some(match one {
+        Some(receipt) => PullRequest {
+            title,
+            body,
+            branch: run.branch_of(receipt),
+            base: base(run, receipt).or(own),
+            commit: last,
+        },
+        None => {
+            let commit = line.map_or(last, |line| line.tip.clone());
+            PullRequest { title, body, branch: all, base: own, commit }
+        }
+    })
+}
+
+/// A pull request for each task that is done.
+pub fn pull_requests(run: &RunState) -> Vec<PullRequest> {
+    let done = run.tasks.iter().filter(|record| record.receipt.is_some());
+    done.filter_map(|record| pull_request(run, Some(record.task.id.as_str()))).collect()
+}
+
+/// The branch of the task that this one is based on.
+fn base(run: &RunState, receipt: &Receipt) -> Option<String> {
+    let receipts = run.tasks.iter().filter_map(|record| record.receipt.as_deref());
+    let mut before = receipts.filter(|before| before.commit == receipt.parent);
+    before.next().and_then(|before| before.branch.clone())
 }
 
 fn body(done: &[(&TaskRecord, &Receipt)], out: &mut String) -> std::fmt::Result {

@@ -1,9 +1,10 @@
 //! What the actions of a run share.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, mpsc};
 use weir_process::{Sandbox, Secrets};
 
 use super::folders::Folders;
@@ -13,10 +14,14 @@ use super::places::{Places, SetupDone};
 use super::protected::protection_at;
 use super::tasks::ListFile;
 use crate::agent::Agent;
-use crate::config::Config;
+use crate::config::{Config, Results};
+use crate::event::LoopEvent;
 use crate::protection::Protection;
-use crate::state::TaskRecord;
+use crate::state::{TaskRecord, run_branch};
 use crate::tasks::TaskId;
+
+/// How many trees are remembered.
+const MAX_TICKED: usize = 64;
 
 /// What the actions of a run share. Nothing in it changes, apart from what is known about the list and the places.
 pub(super) struct Context {
@@ -40,8 +45,12 @@ pub(super) struct Context {
     pub(super) is_parallel: bool,
     /// Known once the run has begun.
     pub(super) ready: OnceCell<Ready>,
+    /// What happens while an action is performed, for viewers.
+    pub(super) live: mpsc::UnboundedSender<LoopEvent>,
     /// The setup that has run in each place.
     pub(super) setup: Mutex<SetupDone>,
+    /// For each task, the tree of its work, and the same one with its box checked.
+    pub(super) ticked: Mutex<BTreeMap<TaskId, (String, String)>>,
 }
 
 /// What is found out once in a run.
@@ -90,6 +99,12 @@ impl Context {
         format!("weir/{}/{task}", self.short_run())
     }
 
+    /// The branch of a task that is done, if each has one.
+    pub(super) fn task_branch(&self, task: &TaskId) -> Option<String> {
+        let has_one = self.config.git.results == Results::Branches;
+        has_one.then(|| format!("weir/task/{}/{task}", self.short_run()))
+    }
+
     /// The branch of a task that was given up after this many attempts.
     pub(super) fn failed_branch(&self, task: &TaskId, attempts: usize) -> String {
         format!("weir/failed/{}/{task}-{attempts}", self.short_run())
@@ -108,6 +123,22 @@ impl Context {
     /// The files that no task may change unless it is allowed to.
     pub(super) async fn protection_of_all(&self) -> Result<&Protection, GitError> {
         Ok(&self.ready().await?.protection)
+    }
+
+    /// A tree with the box of a task checked, if it was made already.
+    pub(super) fn known_ticked(&self, task: &TaskId, tree: &str) -> Option<String> {
+        let known = self.ticked.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(task).filter(|(from, _)| from == tree).map(|(_, made)| made.clone())
+    }
+
+    /// Notes a tree with the box of a task checked.
+    pub(super) fn note_ticked(&self, task: &TaskId, tree: &str, made: &str) {
+        let mut known = self.ticked.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of the tasks at work only: a list of thousands must not stay in memory.
+        if known.len() > MAX_TICKED {
+            known.clear();
+        }
+        known.insert(task.clone(), (tree.to_owned(), made.to_owned()));
     }
 
     /// Has the setup run again in every place.
@@ -129,11 +160,6 @@ impl Context {
 /// The number of a task's place.
 pub(super) fn slot(record: &TaskRecord) -> u32 {
     record.slot.unwrap_or(1)
-}
-
-/// The branch with the commits of a run that the person's branch does not have.
-pub(super) fn run_branch(run_id: &str) -> String {
-    format!("weir/run/{}", run_id.get(..8).unwrap_or(run_id))
 }
 
 /// The tree of a person.

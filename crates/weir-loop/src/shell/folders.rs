@@ -68,11 +68,6 @@ impl Folders {
         self.root.join("runs")
     }
 
-    /// Requests from other processes.
-    pub fn mailbox(&self) -> PathBuf {
-        self.root.join("mailbox")
-    }
-
     /// Files that were set aside, such as a task list that a session changed.
     pub fn kept(&self) -> PathBuf {
         self.root.join("kept")
@@ -110,7 +105,7 @@ impl Folders {
 
     /// Creates the folders, and keeps them out of git.
     pub fn create(&self) -> Result<(), FoldersError> {
-        for folder in [self.root.clone(), self.state(), self.logs(), self.runs(), self.mailbox()] {
+        for folder in [self.root.clone(), self.state(), self.logs(), self.runs()] {
             let mut builder = std::fs::DirBuilder::new();
             builder.recursive(true);
             #[cfg(unix)]

@@ -10,8 +10,10 @@ use weir_process::{PlainCommand, Sandbox};
 use super::context::Context;
 use super::git::{GitError, remove};
 use crate::config::Gate;
+use crate::event::LoopEvent;
 use crate::outcome::GateResult;
 use crate::prompt::cut_start;
+use crate::tasks::TaskId;
 
 /// Bytes of a gate's output that are kept.
 const MAX_OUTPUT: usize = 16 << 10;
@@ -22,31 +24,35 @@ const MAX_PASSED_OUTPUT: usize = 400;
 /// A variable that tells programs in a place in which loop's folder they run.
 pub const INSIDE: &str = "WEIR_LOOP_INSIDE";
 
-/// Runs all gates on a tree, one after the other. `head` is the commit that their git shows.
-pub(super) async fn run_gates(
-    context: &Context,
-    slot: u32,
-    tree: &str,
-    head: &str,
-) -> Result<Vec<GateResult>, GitError> {
+/// What is checked, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Check<'a> {
+    /// The place of gates.
+    pub(super) slot: u32,
+    /// The files.
+    pub(super) tree: &'a str,
+    /// The commit that the git of gates shows.
+    pub(super) head: &'a str,
+    /// The task whose work it is, for viewers.
+    pub(super) task: Option<&'a TaskId>,
+}
+
+/// Runs all gates on a tree, one after the other.
+pub(super) async fn run_gates(context: &Context, check: Check<'_>) -> Result<Vec<GateResult>, GitError> {
     if context.config.gates.is_empty() {
         return Ok(Vec::new());
     }
     let places = &context.ready().await?.places;
-    if places.forget_strange_caches(slot)? {
+    if places.forget_strange_caches(check.slot)? {
         context.forget_setup();
     }
-    let results = run_in_checkout(context, slot, tree, head).await;
-    places.note_caches(slot);
+    let results = run_in_checkout(context, check).await;
+    places.note_caches(check.slot);
     results
 }
 
-async fn run_in_checkout(
-    context: &Context,
-    slot: u32,
-    tree: &str,
-    head: &str,
-) -> Result<Vec<GateResult>, GitError> {
+async fn run_in_checkout(context: &Context, check: Check<'_>) -> Result<Vec<GateResult>, GitError> {
+    let Check { slot, tree, head, task } = check;
     let gates = &context.config.gates;
     let ready = context.ready().await?;
     let places = &ready.places;
@@ -62,10 +68,20 @@ async fn run_in_checkout(
             // What one gate leaves is not there for the next.
             places.lay_out_gates(slot, tree, head).await?;
         }
-        results.push(run_gate(context, gate, git.folder()).await);
+        tell(context, task, gate, None);
+        let result = run_gate(context, gate, git.folder()).await;
+        tell(context, task, gate, Some(&result));
+        results.push(result);
         is_as_before()?;
     }
     Ok(results)
+}
+
+/// Tells viewers that a gate begins, or what came of it.
+fn tell(context: &Context, task: Option<&TaskId>, gate: &Gate, result: Option<&GateResult>) {
+    let Some(task) = task.cloned() else { return };
+    // A run that has ended has no viewers.
+    let _ = context.live.send(LoopEvent::Gate { task, gate: gate.name.clone(), result: result.cloned() });
 }
 
 /// Runs the setup in a folder, if the files that it depends on have changed since. Returns its result if it fails.

@@ -6,14 +6,18 @@
 use std::sync::Arc;
 
 use super::context::{Context, slot};
-use super::gates::run_gates;
+use super::gates::{Check, run_gates};
 use super::git::{Git, GitError, Publication, Published, short};
 use super::perform::{Done, text};
 use super::tasks::ticks_since;
+use crate::config::Results;
 use crate::judge::judge_gates;
 use crate::machine::Event;
 use crate::state::{Line, TaskRecord};
 use crate::tasks::TaskId;
+
+/// Why the branch of a person does not follow when the results are branches.
+const ON_BRANCHES: &str = "each task has a branch of its own (git.results = \"branches\")";
 
 /// The line of a run that begins now.
 pub(super) async fn begin(home: &Git) -> Result<Line, GitError> {
@@ -112,7 +116,10 @@ pub(super) async fn publish(
     };
     let publication =
         Publication { branch: line.branch.as_deref(), from: &line.published, to: &line.tip, merged: &merged };
-    let published = context.person().publish(&publication).await?;
+    let published = match context.config.git.results {
+        Results::Branch => context.person().publish(&publication).await?,
+        Results::Branches => Published::Waits(ON_BRANCHES.to_owned()),
+    };
     let is_here = home.current_branch().await? == line.branch;
     let (line, mut notes) = match published {
         Published::Yes => {
@@ -124,7 +131,8 @@ pub(super) async fn publish(
         Published::Waits(why) => wait(context, line, why).await?,
     };
     let is_in_repository = ticks.has_list();
-    if let Some(task) = done.filter(|_| is_here || !is_in_repository) {
+    let is_kept_out = is_in_repository && context.config.git.results == Results::Branches;
+    if let Some(task) = done.filter(|_| (is_here || !is_in_repository) && !is_kept_out) {
         // The list as the person has it now, with their own edits.
         if let Err(error) = context.list.tick(task) {
             notes.push(format!("the box of task {task} could not be checked: {error}"));
@@ -161,7 +169,8 @@ pub(super) async fn merge(
     }
     let git = context.ready().await?.places.session(slot(record));
     let merge = git.commit(&tree, &[tip, commit], "What is being checked\n").await?;
-    let after = run_gates(context, slot(record), &tree, &merge).await?;
+    let check = Check { slot: slot(record), tree: &tree, head: &merge, task: Some(&record.task.id) };
+    let after = run_gates(context, check).await?;
     match judge_gates(&record.before, &after, context.config.already_broken) {
         None => Ok(Ok(tree)),
         Some(failure) => {
@@ -192,7 +201,8 @@ async fn last_problem(
     places.forget_kept(1)?;
     context.forget_setup();
     let tree = context.home.tree_of(&line.tip).await?;
-    let results = run_gates(context, 1, &tree, &line.tip).await?;
+    let check = Check { slot: 1, tree: &tree, head: &line.tip, task: None };
+    let results = run_gates(context, check).await?;
     let failed = judge_gates(&[], &results, context.config.already_broken);
     Ok(failed.map(|failure| failure.reason))
 }

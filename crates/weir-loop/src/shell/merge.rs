@@ -3,11 +3,11 @@
 use weir_base::time::now_ms;
 use weir_process::{Lock, LockError};
 
-use super::context::{person_tree, run_branch};
+use super::context::person_tree;
 use super::folders::Folders;
 use super::git::{Git, GitError, Publication, Published, short};
 use crate::config::Config;
-use crate::state::{StateError, StateWriter, load};
+use crate::state::{StateError, StateWriter, load, run_branch};
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,14 +10,12 @@ use super::context::person_tree;
 use super::folders::{Folders, FoldersError};
 use super::git::{Git, GitError};
 use super::line;
-use super::mailbox::Mailbox;
-use super::person::catch_up;
 use super::protected::problems;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
 use crate::state::{
-    RunEnd, RunState, StateError, StateWriter, absorb, forget_absorbed, keep_aside, load_for_run,
-    stream_atomically,
+    RunEnd, RunState, Spent, StateError, StateWriter, absorb, forget_absorbed, keep_aside, load_archived,
+    load_for_run, stream_atomically,
 };
 use crate::tasks::TaskList;
 
@@ -150,14 +148,11 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     }
     let state = match before {
         Some(mut run) if !is_new => {
-            let mut mailbox = Mailbox::new(folders.mailbox());
-            notes.extend(catch_up(&mut run, &mut mailbox));
             absorb(&mut run, None, &folders.state());
             if run.line.is_none() {
                 run.line = Some(line::begin(&git).await?);
             }
             StateWriter::new(folders.state()).write(&run)?;
-            mailbox.forget();
             run
         }
         before => {
@@ -173,6 +168,8 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
         }
     };
     forget_absorbed(&folders.state())?;
+    let mut state = state;
+    state.earlier = earlier(folders, config, &state);
     Ok(Opened { state, notes, lock })
 }
 
@@ -222,6 +219,20 @@ async fn end_leftover_processes(folders: &Folders, notes: &mut Vec<String>) -> R
     }
     notes.push(format!("ended {count} processes left by a killed run"));
     Ok(())
+}
+
+/// What other runs have spent in the period over which the limits count.
+fn earlier(folders: &Folders, config: &Config, run: &RunState) -> Vec<Spent> {
+    let Some(period) = config.limits.period else { return Vec::new() };
+    let since = std::time::SystemTime::now().checked_sub(period.duration());
+    let entries = std::fs::read_dir(folders.runs()).into_iter().flatten().filter_map(Result::ok);
+    // A run is archived when the next one begins, so a file from before the period is of a run from before it.
+    let is_recent = |entry: &std::fs::DirEntry| {
+        let written = entry.metadata().and_then(|found| found.modified()).ok();
+        since.is_none_or(|since| written.is_none_or(|written| written >= since))
+    };
+    let runs = entries.filter(is_recent).filter_map(|entry| load_archived(&entry.path()).ok().flatten());
+    runs.filter(|other| other.run_id != run.run_id).map(|other| Spent::of(&other)).collect()
 }
 
 /// Copies the state of a run that is over to where `weir loop replay` and `report` find it. The journal stays until the

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weir_base::error::with_causes;
 
 use super::context::{Context, slot};
-use super::gates::{run_gates, run_setup};
+use super::gates::{Check, run_gates, run_setup};
 use super::git::{Git, GitError, Looked};
 use super::notes::{add_note, read_notes};
 use super::tasks::ticked_in;
@@ -71,7 +71,9 @@ pub(super) async fn gates(context: Arc<Context>, record: TaskRecord) -> Done {
     let results = match &record.step {
         Some(Step::GatesAfter { work, .. }) => check_work(&context, &record, &work.tree).await,
         Some(Step::GatesBefore { tree }) => {
-            run_gates(&context, slot(&record), tree, record.base.as_deref().unwrap_or_default()).await
+            let head = record.base.as_deref().unwrap_or_default();
+            let task = Some(&record.task.id);
+            run_gates(&context, Check { slot: slot(&record), tree, head, task }).await
         }
         _ => Ok(Vec::new()),
     };
@@ -87,15 +89,21 @@ async fn check_work(
     let tree = ticked(context, record, tree).await?;
     let git = context.ready().await?.places.session(slot(record));
     let commit = git.commit(&tree, &[&base], "What is being checked\n").await?;
-    run_gates(context, slot(record), &tree, &commit).await
+    let check = Check { slot: slot(record), tree: &tree, head: &commit, task: Some(&record.task.id) };
+    run_gates(context, check).await
 }
 
 /// The tree that is committed: the work with the box of the task checked, if the list is in the repository.
 pub(super) async fn ticked(context: &Context, record: &TaskRecord, tree: &str) -> Result<String, GitError> {
-    let places = &context.ready().await?.places;
-    let git = places.session(slot(record));
+    // What was checked is what is committed.
+    if let Some(known) = context.known_ticked(&record.task.id, tree) {
+        return Ok(known);
+    }
+    let git = context.ready().await?.places.session(slot(record));
     let files = ticked_in(&git, tree, context.list_path(), &record.task.id).await?;
-    git.tree_with(tree, &files, &places.scratch(slot(record))).await
+    let made = git.tree_with(tree, &files).await?;
+    context.note_ticked(&record.task.id, tree, &made);
+    Ok(made)
 }
 
 pub(super) async fn agent(
@@ -267,7 +275,7 @@ pub(super) async fn advance(
         return Err(format!("the run's last commit is {}, not {parent}: its state was changed", line.tip));
     }
     let (mut line, mut notes) =
-        super::line::publish(&context, line, commit, Some(&task)).await.map_err(text)?;
+        super::line::publish(&context, line, commit.clone(), Some(&task)).await.map_err(text)?;
     if line.waits.is_some() {
         // A person may have committed meanwhile. There may be no next task that takes that in.
         let (now, more) = super::line::catch_up(&context, Some(line)).await.map_err(text)?;
@@ -278,10 +286,14 @@ pub(super) async fn advance(
         line = now;
     }
     let ticked = context.list.is_ticked(&task);
+    let branch = context.task_branch(&task);
+    if let Some(branch) = &branch {
+        context.home.set_branch(branch, &commit).await.map_err(text)?;
+    }
     if context.is_parallel {
         context.home.remove_branch(&context.branch(&task)).await.map_err(text)?;
     }
-    Ok(Event::Advanced { task, line: Some(line), ticked, notes })
+    Ok(Event::Advanced { task, line: Some(line), ticked, branch, notes })
 }
 
 /// Keeps the work of a task that was given up.

@@ -1,21 +1,30 @@
-//! Requests of a person: answers, skips, retries.
+//! Commands of a person: answers, skips, retries, pauses.
 //!
-//! A running loop gets them through its mailbox. Otherwise the state is changed under the lock.
+//! A running loop gets them by its socket. Otherwise the state is changed under the lock.
 
+use std::time::{Duration, Instant};
+
+use weir_base::time::now_ms;
 use weir_process::{Lock, LockError};
 
 use super::folders::Folders;
-use super::mailbox::{Mail, Mailbox};
+use super::steering::{PersonCommand, send};
 use crate::agent::match_answers;
 use crate::state::{
-    Asked, OpenQuestion, RunState, RunStatus, StateError, StateWriter, Step, TaskState, load,
+    Asked, OpenQuestion, Paused, RunState, RunStatus, StateError, StateWriter, Step, TaskState, load,
 };
 use crate::tasks::TaskId;
+
+/// How long to try to reach a loop that has the lock and does not answer: it may be starting or ending.
+const MAX_TRY_TIME: Duration = Duration::from_secs(10);
+
+/// How often to try meanwhile.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How a request was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivered {
-    /// To the mailbox of a running loop.
+    /// To a running loop, which has it in its saved state.
     ToTheRun,
     /// No loop is running, so the state was changed.
     ToTheState,
@@ -40,50 +49,42 @@ pub enum PersonError {
     /// The lock cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The mailbox cannot be used.
-    #[error("cannot use the mailbox: {0}")]
-    Mailbox(#[from] std::io::Error),
 }
 
-/// Delivers a person's request to a loop.
-pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
+/// Delivers a person's command to a loop. When it returns, the command is in the saved state.
+pub fn tell(folders: &Folders, command: &PersonCommand) -> Result<Delivered, PersonError> {
     let run = load(&folders.state())?.ok_or(PersonError::NoRun)?;
-    let mail = &addressed(&run, mail)?;
-    check(&run, mail)?;
-    match Lock::acquire(&folders.lock_file(), "weir loop") {
-        Err(LockError::Held { .. }) => {
-            Mailbox::new(folders.mailbox()).send(mail)?;
-            Ok(Delivered::ToTheRun)
-        }
-        Err(error) => Err(error.into()),
-        Ok(_lock) => {
-            // The run may have ended meanwhile.
-            let mut run = load(&folders.state())?.ok_or(PersonError::NoRun)?;
-            check(&run, mail)?;
-            change(&mut run, mail)?;
-            StateWriter::new(folders.state()).write(&run)?;
-            Ok(Delivered::ToTheState)
+    let command = &addressed(&run, command)?;
+    check(&run, command)?;
+    let deadline = Instant::now() + MAX_TRY_TIME;
+    loop {
+        match Lock::acquire(&folders.lock_file(), "weir loop") {
+            Err(LockError::Held { path, owner }) => {
+                let reply = owner.as_ref().and_then(|owner| send(&folders.state(), owner.process, command));
+                match reply {
+                    Some(Ok(())) => return Ok(Delivered::ToTheRun),
+                    Some(Err(why)) => return Err(PersonError::NotNow(why)),
+                    None if Instant::now() >= deadline => return Err(LockError::Held { path, owner }.into()),
+                    None => std::thread::park_timeout(RETRY_INTERVAL),
+                }
+            }
+            Err(error) => return Err(error.into()),
+            Ok(_lock) => {
+                // The run may have ended meanwhile.
+                let mut run = load(&folders.state())?.ok_or(PersonError::NoRun)?;
+                check(&run, command)?;
+                change(&mut run, command)?;
+                StateWriter::new(folders.state()).write(&run)?;
+                return Ok(Delivered::ToTheState);
+            }
         }
     }
-}
-
-/// Applies the mails that a killed run had left unread to its state. Returns the errors. The caller forgets the mails
-/// once the state is saved.
-pub(super) fn catch_up(run: &mut RunState, mailbox: &mut Mailbox) -> Vec<String> {
-    let (mails, invalid) = mailbox.take();
-    let invalid = invalid.iter().map(|path| format!("{} is not a valid mail", path.display()));
-    let mut problems: Vec<String> = invalid.collect();
-    for mail in mails {
-        problems
-            .extend(check(run, &mail).and_then(|()| change(run, &mail)).err().map(|error| error.to_string()));
-    }
-    problems
 }
 
 /// Adds the id of the question to an answer, so that it cannot be mistaken for the answer to a later question. Refuses
 /// an invalid answer.
-fn addressed(run: &RunState, mail: &Mail) -> Result<Mail, PersonError> {
-    let Mail::Answer { question, answers, by } = mail else { return Ok(mail.clone()) };
+pub(super) fn addressed(run: &RunState, command: &PersonCommand) -> Result<PersonCommand, PersonError> {
+    let PersonCommand::Answer { question, answers, by } = command else { return Ok(command.clone()) };
     let is_meant = |open: &&OpenQuestion| {
         question.as_deref().is_none_or(|name| open.id.starts_with(name) || open.task.as_str() == name)
     };
@@ -104,19 +105,21 @@ fn addressed(run: &RunState, mail: &Mail) -> Result<Mail, PersonError> {
     if let Asked::Questions { questions } = &open.asked {
         match_answers(questions, answers).map_err(|error| PersonError::NotNow(error.to_string()))?;
     }
-    Ok(Mail::Answer { question: Some(open.id.clone()), answers: answers.clone(), by: by.clone() })
+    Ok(PersonCommand::Answer { question: Some(open.id.clone()), answers: answers.clone(), by: by.clone() })
 }
 
-fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
+/// Whether a command fits the state of a run.
+pub(super) fn check(run: &RunState, command: &PersonCommand) -> Result<(), PersonError> {
     let state = |task: &TaskId| {
         run.task(task).map(|record| record.state).ok_or_else(|| PersonError::NoTask(task.clone()))
     };
-    match mail {
-        Mail::Answer { .. } if run.questions.is_empty() => Err(PersonError::NotNow(
+    match command {
+        PersonCommand::Pause { .. } | PersonCommand::Unpause { .. } => Ok(()),
+        PersonCommand::Answer { .. } if run.questions.is_empty() => Err(PersonError::NotNow(
             "no question is open; `weir loop status` shows open questions".to_owned(),
         )),
-        Mail::Answer { .. } => Ok(()),
-        Mail::Skip { task } => match state(task)? {
+        PersonCommand::Answer { .. } => Ok(()),
+        PersonCommand::Skip { task } => match state(task)? {
             TaskState::Pending | TaskState::Failed => Ok(()),
             TaskState::Active if is_being_committed(run, task) => {
                 Err(PersonError::NotNow(format!("task {task} is done and is being committed")))
@@ -125,7 +128,7 @@ fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
             TaskState::Done => Err(PersonError::NotNow(format!("task {task} is done"))),
             TaskState::Skipped => Err(PersonError::NotNow(format!("task {task} is already skipped"))),
         },
-        Mail::Retry { task } => match state(task)? {
+        PersonCommand::Retry { task } => match state(task)? {
             TaskState::Failed | TaskState::Skipped => Ok(()),
             _ => Err(PersonError::NotNow(format!(
                 "task {task} has not failed, so there is nothing to try again"
@@ -139,19 +142,23 @@ fn is_being_committed(run: &RunState, task: &TaskId) -> bool {
     matches!(step, Some(Step::Committing { .. } | Step::Advancing { .. }))
 }
 
-fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
+fn change(run: &mut RunState, command: &PersonCommand) -> Result<(), PersonError> {
     let record = |run: &mut RunState, task: &TaskId, state| {
         if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == *task) {
             record.state = state;
         }
     };
-    match mail {
-        Mail::Skip { task } => match run.tasks.iter_mut().find(|record| record.task.id == *task) {
+    match command {
+        PersonCommand::Pause { by } => {
+            run.paused.get_or_insert(Paused { since: now_ms(), by: by.clone() });
+        }
+        PersonCommand::Unpause { .. } => run.paused = None,
+        PersonCommand::Skip { task } => match run.tasks.iter_mut().find(|record| record.task.id == *task) {
             // The next start keeps its work.
             Some(record) if record.state == TaskState::Active => record.is_unwanted = true,
             _ => record(run, task, TaskState::Skipped),
         },
-        Mail::Retry { task } => {
+        PersonCommand::Retry { task } => {
             record(run, task, TaskState::Pending);
             if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == *task) {
                 record.failure = None;
@@ -159,7 +166,7 @@ fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
             // The next start resumes this run.
             run.status = RunStatus::Running;
         }
-        Mail::Answer { question, answers, .. } => {
+        PersonCommand::Answer { question, answers, .. } => {
             let is_meant = |id: &str, task: &str| {
                 question.as_deref().is_none_or(|name| id.starts_with(name) || task == name)
             };

@@ -75,11 +75,6 @@ impl Places {
         self.home.private(Arc::clone(&self.own), folder, self.folders.indexes().join(index))
     }
 
-    /// The file of an index for a moment.
-    pub(super) fn scratch(&self, slot: u32) -> PathBuf {
-        self.folders.indexes().join(format!("{slot}-scratch.index"))
-    }
-
     fn index(&self, name: &str) -> PathBuf {
         self.folders.indexes().join(name)
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{OnceCell, mpsc, watch};
+use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use weir_base::error::with_causes;
 use weir_base::time::now_ms;
@@ -20,10 +20,10 @@ use super::context::{Context, list_path};
 use super::folders::Folders;
 use super::git::Git;
 use super::line;
-use super::mailbox::Mailbox;
 use super::notify::{self, Messengers};
 use super::patience::{FullDisk, SleepWatch, is_full};
 use super::perform::{self, Done};
+use super::steering::{Door, Order, PersonCommand, Reply};
 use super::tasks::ListFile;
 use crate::agent::{Agent, ApprovalMessage, Approvals, Hurry, OpenAsk, Surroundings};
 use crate::config::Config;
@@ -33,8 +33,8 @@ use crate::notification::Notification;
 use crate::state::{Changed, Line, RunEnd, RunState, StateError, StateWriter, TaskRecord};
 use crate::tasks::TaskId;
 
-/// How often the mailbox is checked.
-const MAILBOX_INTERVAL: Duration = Duration::from_millis(200);
+/// How often the clock is looked at.
+const TICK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long sessions may take to end when they have to end at once.
 const MAX_END_TIME: Duration = Duration::from_secs(15);
@@ -62,7 +62,12 @@ pub struct LoopOptions {
     pub skip_permissions: bool,
     /// Who posts notifications to a webhook and to a chat.
     pub messengers: Messengers,
+    /// Called with each state that was saved, and what has changed in it.
+    pub follower: Option<Follower>,
 }
+
+/// Follows the state of a run.
+pub type Follower = Box<dyn FnMut(&RunState, &Changed) + Send>;
 
 /// Called with each event and the state after it.
 pub type Watcher = Box<dyn FnMut(&LoopEvent, &RunState) + Send>;
@@ -72,6 +77,7 @@ pub type Watcher = Box<dyn FnMut(&LoopEvent, &RunState) + Send>;
 pub struct Handles {
     hurry: watch::Sender<Hurry>,
     decisions: mpsc::UnboundedSender<PersonDecision>,
+    orders: mpsc::UnboundedSender<Order>,
 }
 
 /// A person's decision on a question.
@@ -88,6 +94,17 @@ impl Handles {
     pub fn decide(&self, question: String, decision: Decision, by: String) {
         // A run that is over has closed its questions.
         let _ = self.decisions.send(PersonDecision { question, decision, by });
+    }
+
+    /// Gives a command of a person to the run. When it was accepted, it is in the saved state.
+    ///
+    /// # Errors
+    /// Says why it was refused.
+    pub async fn order(&self, command: PersonCommand) -> Reply {
+        let (reply, answered) = oneshot::channel();
+        let over = || "the run has ended".to_owned();
+        self.orders.send((command, reply)).map_err(|_| over())?;
+        answered.await.unwrap_or_else(|_| Err(over()))
     }
 
     /// Ends the run: the first call interrupts the turn first, the second ends the run at once.
@@ -107,7 +124,10 @@ pub struct Runner {
     context: Arc<Context>,
     writer: StateWriter,
     watcher: Watcher,
-    mailbox: Mailbox,
+    /// What people tell the run, and who waits until that is saved.
+    orders: Channel<Order>,
+    replies: Vec<oneshot::Sender<Reply>>,
+    door: Option<Door>,
     hurry: watch::Sender<Hurry>,
     /// The hurry of each session.
     hurries: BTreeMap<TaskId, watch::Sender<Hurry>>,
@@ -116,7 +136,7 @@ pub struct Runner {
     decisions: Channel<PersonDecision>,
     /// Replies that are sent once they are in the saved state.
     decided: Vec<(OpenAsk, Decision)>,
-    activity: Channel<(TaskId, String)>,
+    live: Channel<LoopEvent>,
     /// What is being done.
     at_work: JoinSet<(Action, Done)>,
     /// What is done again later, because a disk was full.
@@ -127,6 +147,7 @@ pub struct Runner {
     disks: (FullDisk, FullDisk),
     news: JoinSet<(String, Result<(), String>)>,
     messengers: Messengers,
+    follower: Option<Follower>,
     wake_at: Option<i64>,
 }
 
@@ -143,16 +164,20 @@ impl Runner {
             wanted,
             skip_permissions,
             messengers,
+            follower,
         } = options;
         let has_work = state.tasks.iter().any(|task| task.step.is_some());
         let parallel = if has_work { state.parallel } else { config.parallel };
+        let live = mpsc::unbounded_channel();
         let context = Context {
+            live: live.0.clone(),
             home: Git::new(&folders.workspace, folders.state(), &config.folder),
             begin: state.line.as_ref().map_or_else(|| "HEAD".to_owned(), |line| line.tip.clone()),
             list_path: list_path(&config.tasks, &folders.workspace),
             sandbox,
             ready: OnceCell::new(),
             setup: Mutex::default(),
+            ticked: Mutex::default(),
             config: config.clone(),
             config_file,
             agent,
@@ -165,7 +190,9 @@ impl Runner {
         };
         Self {
             writer: StateWriter::new(context.folders.state()),
-            mailbox: Mailbox::new(context.folders.mailbox()),
+            orders: mpsc::unbounded_channel(),
+            replies: Vec::new(),
+            door: None,
             machine: Machine::new(state, config, wanted, || uuid::Uuid::new_v4().to_string()),
             context: Arc::new(context),
             watcher,
@@ -175,7 +202,7 @@ impl Runner {
             open: Vec::new(),
             decisions: mpsc::unbounded_channel(),
             decided: Vec::new(),
-            activity: mpsc::unbounded_channel(),
+            live,
             at_work: JoinSet::new(),
             later: Vec::new(),
             sleep: SleepWatch::new(now_ms()),
@@ -183,24 +210,30 @@ impl Runner {
             disks: <(FullDisk, FullDisk)>::default(),
             news: JoinSet::new(),
             messengers,
+            follower,
             wake_at: None,
         }
     }
 
     /// The handles that control the run.
     pub fn handles(&self) -> Handles {
-        Handles { hurry: self.hurry.clone(), decisions: self.decisions.0.clone() }
+        Handles {
+            hurry: self.hurry.clone(),
+            decisions: self.decisions.0.clone(),
+            orders: self.orders.0.clone(),
+        }
     }
 
     /// Runs to the end. Afterwards the state and the report are on disk.
     pub async fn run(mut self) -> Result<(RunEnd, RunState), StateError> {
         let mut hurry = self.hurry.subscribe();
         let mut events = VecDeque::from([Event::Start]);
-        let mut mailbox = tokio::time::interval(MAILBOX_INTERVAL);
-        mailbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ticks = tokio::time::interval(TICK_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut end = None;
         let mut seen = Hurry::None;
         let mut give_up_at: Option<tokio::time::Instant> = None;
+        self.open_door();
         loop {
             while let Some(event) = events.pop_front() {
                 let is_tick = event == Event::Tick;
@@ -213,9 +246,11 @@ impl Runner {
                     // Before any action is performed.
                     let changed = self.machine.take_changed();
                     self.save(&changed).await?;
+                    if let Some(follower) = &mut self.follower {
+                        follower(self.machine.state(), &changed);
+                    }
                     if events.is_empty() {
-                        // The requests are in the saved state now.
-                        self.mailbox.forget();
+                        self.send_replies();
                     }
                     self.send_decided();
                 }
@@ -256,6 +291,7 @@ impl Runner {
                     let found = self.open.iter().position(|ask| ask.id == question);
                     events.extend(found.and_then(|place| self.decide(place, decision, by)));
                 }
+                Some(order) = self.orders.1.recv() => events.extend(self.take_order(order)),
                 Some(done) = self.at_work.join_next() => {
                     let failed = |error| Err(format!("a part of the loop failed: {error}"));
                     let (action, done) = done.map_or_else(|error| (None, failed(error)), |(action, done)| (Some(action), done));
@@ -265,7 +301,7 @@ impl Runner {
                     }
                     events.push_back(event);
                 }
-                _ = mailbox.tick() => {
+                _ = ticks.tick() => {
                     self.settle()?;
                     events.extend(self.poll());
                     events.extend(self.act_later());
@@ -277,9 +313,7 @@ impl Runner {
                     self.warn(sent);
                     events.push_back(Event::Notified { id });
                 }
-                Some((task, text)) = self.activity.1.recv() => {
-                    self.tell(&LoopEvent::Activity { task, text });
-                }
+                Some(event) = self.live.1.recv() => self.tell(&event),
             }
         }
     }
@@ -470,7 +504,7 @@ impl Runner {
     fn surroundings(&mut self, record: &TaskRecord) -> Surroundings {
         let config = &self.context.config;
         let task = record.task.id.clone();
-        let activity = self.activity.0.clone();
+        let live = self.live.0.clone();
         let (hurry, in_a_hurry) = watch::channel(*self.hurry.borrow());
         self.hurries.retain(|_, hurry| !hurry.is_closed());
         self.hurries.insert(task.clone(), hurry);
@@ -484,7 +518,7 @@ impl Runner {
             ),
             hurry: in_a_hurry,
             activity: Arc::new(move |text| {
-                let _ = activity.send((task.clone(), text.to_owned()));
+                let _ = live.send(LoopEvent::Activity { task: task.clone(), text: text.to_owned() });
             }),
         }
     }

@@ -40,6 +40,11 @@ impl Changed {
         std::mem::take(self)
     }
 
+    /// Whether tasks were added, removed or reordered.
+    pub fn is_list(&self) -> bool {
+        self.list
+    }
+
     /// The tasks that may have changed.
     pub(super) fn tasks(&self) -> &[TaskId] {
         &self.tasks
@@ -201,6 +206,8 @@ pub(super) fn without_tasks(run: &RunState) -> RunState {
         task_limits: run.task_limits.clone(),
         parallel: run.parallel,
         wait: run.wait.clone(),
+        paused: run.paused.clone(),
+        earlier: run.earlier.clone(),
         baseline: run.baseline.clone(),
         line: run.line.clone(),
         questions: run.questions.clone(),

@@ -10,6 +10,7 @@ mod export;
 mod file;
 mod journal;
 mod line;
+mod mirror;
 mod older;
 mod planning;
 mod question;
@@ -25,11 +26,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use atomic::{replace_atomically, stream_atomically, write_atomically};
-pub use budget::Budget;
+pub use budget::{Budget, Spent, SpentSession};
 pub use export::{BudgetFile, SessionFile, budget_file, export_planner_session, session_file, worker_file};
 pub use file::{StateError, VERSION, keep_aside, load, load_archived, load_for_run};
 pub use journal::Changed;
 pub use line::Line;
+pub(crate) use line::run_branch;
+pub use mirror::Mirror;
 pub use planning::{Planned, absorb, forget_absorbed, note_planned, planned};
 pub use question::{Asked, AskedQuestion, OpenQuestion};
 pub use step::Step;
@@ -65,6 +68,9 @@ pub struct RunState {
     /// A wait that was announced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// Whether a person has paused it: no session begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Paused>,
     /// The results of the gates for a commit, so that they need not run again for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
@@ -83,6 +89,9 @@ pub struct RunState {
     /// The planner's sessions, which count in the budget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planning: Vec<Planned>,
+    /// What earlier runs have spent within the period of the limits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Spent>,
     /// Why no more tasks are started, while others are still running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halting: Option<RunEnd>,
@@ -143,6 +152,8 @@ pub enum RunEnd {
         /// When the limit is lifted, in milliseconds since 1970.
         until: i64,
     },
+    /// All tasks are done, and their commits are on branches of their own, as is wanted.
+    OnBranches,
     /// Every task is done, and boxes of the list are open: a person has unchecked them, or they could not be checked.
     BoxesOpen {
         /// The tasks.
@@ -199,6 +210,15 @@ pub struct Wait {
     pub since: i64,
     /// Why the run waits.
     pub reason: String,
+}
+
+/// That a person has paused a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// Since when, in milliseconds since 1970.
+    pub since: i64,
+    /// Who has paused it.
+    pub by: String,
 }
 
 /// The results of the gates for a commit.
@@ -441,6 +461,12 @@ fn is_zero(value: &u64) -> bool {
 pub struct Receipt {
     /// The commit.
     pub commit: String,
+    /// The commit that it is based on; empty in states of older versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub parent: String,
+    /// The branch of its own that the task has, if each has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The cost of all its sessions; `None` if no session reported it.
     pub cost_usd: Option<f64>,
     /// Their tokens.
@@ -501,6 +527,8 @@ impl RunState {
             task_limits: config.task_limits.clone(),
             parallel: config.parallel,
             wait: None,
+            paused: None,
+            earlier: Vec::new(),
             baseline: None,
             line: None,
             questions: Vec::new(),

@@ -4,8 +4,9 @@ use serde_json::json;
 use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
 use weir_loop::outcome::Outcome;
-use weir_loop::shell::{Mail, OpenError, OpenOptions, open, tell};
+use weir_loop::shell::{OpenError, OpenOptions, PersonCommand, open, tell};
 use weir_loop::state::{RunEnd, TaskState};
+use weir_testkit::blocking;
 
 use crate::place::{Place, does, task, until};
 
@@ -187,7 +188,7 @@ async fn nothing_runs_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_question_waits_for_a_person_who_answers_by_the_mailbox() {
+async fn a_question_waits_for_a_person_who_answers_from_another_process() {
     let ask = json!([
         {"tool": "AskUserQuestion", "input": {"questions": [{"question": "Which database?", "header": "DB", "multiSelect": false,
             "options": [{"label": "SQLite", "description": "s"}, {"label": "Postgres", "description": "p"}]}]}},
@@ -196,9 +197,10 @@ async fn a_question_waits_for_a_person_who_answers_by_the_mailbox() {
     ]);
     let place = Place::new(&task("A", &ask), "").await;
     let folders = place.folders();
-    let answer = tokio::spawn(async move {
-        let mail = Mail::Answer { question: None, answers: vec!["2".into()], by: "alice".into() };
-        until("a question", || tell(&folders, &mail).is_ok()).await;
+    let answer = tokio::task::spawn_blocking(move || {
+        let answers = vec!["2".into()];
+        let answer = PersonCommand::Answer { question: None, answers, by: "alice".into() };
+        blocking::until("a question", || tell(&folders, &answer).is_ok());
     });
     let ran = place.run().await;
     answer.await.unwrap();

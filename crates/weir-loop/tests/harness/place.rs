@@ -178,6 +178,7 @@ impl Place {
             wanted,
             skip_permissions: false,
             messengers: Messengers::default(),
+            follower: None,
         };
         let events = Arc::clone(&self.events);
         let runner = Runner::new(

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weir_loop::outcome::Outcome;
-use weir_loop::shell::{Mail, tell};
+use weir_loop::shell::{PersonCommand, tell};
 use weir_loop::state::{RunEnd, TaskState};
 use weir_loop::tasks::TaskId;
 
@@ -83,7 +83,8 @@ async fn a_running_task_can_be_skipped() {
     let (folders, begun) = (place.folders(), place.folders().place(1).join("begun"));
     let skipping = tokio::spawn(async move {
         until("the tool", || begun.exists()).await;
-        tell(&folders, &Mail::Skip { task: TaskId::new("a") }).unwrap();
+        let skip = PersonCommand::Skip { task: TaskId::new("a") };
+        tokio::task::spawn_blocking(move || tell(&folders, &skip).unwrap()).await.unwrap()
     });
     let ran = place.run().await;
     skipping.await.unwrap();

@@ -27,6 +27,23 @@ pub(super) fn resident_memory(id: ProcessId) -> Option<u64> {
     is_alive(id).then_some(kibibytes * 1024)
 }
 
+/// More generations than this are not looked at.
+const MAX_GENERATIONS: usize = 1024;
+
+pub(super) fn descends_from(id: ProcessId, other: ProcessId) -> Option<bool> {
+    let mut entry = read_entry(id.pid).filter(|entry| entry.id == id)?;
+    for _ in 0..MAX_GENERATIONS {
+        if entry.id == other {
+            return Some(true);
+        }
+        if entry.parent == 0 {
+            return Some(false);
+        }
+        entry = read_entry(entry.parent)?;
+    }
+    None
+}
+
 /// Scans the system once for any number of targets.
 pub(super) fn scan(targets: &mut [&mut Target]) -> Vec<Scan> {
     let table = table();

@@ -60,6 +60,12 @@ impl ProcessId {
     pub fn is_alive(self) -> bool {
         system::is_alive(self)
     }
+
+    /// Whether it is another process or descends from it. `None` if that is not known: a process in between has ended, or
+    /// the system does not say. After [`adopt_orphans`] no descendant can get away by ending its own parent.
+    pub fn descends_from(self, other: Self) -> Option<bool> {
+        system::descends_from(self, other)
+    }
 }
 
 /// A signal that Weir sends.

@@ -15,6 +15,10 @@ pub(super) fn resident_memory(_id: ProcessId) -> Option<u64> {
     None
 }
 
+pub(super) fn descends_from(_id: ProcessId, _other: ProcessId) -> Option<bool> {
+    None
+}
+
 pub(super) fn scan(targets: &mut [&mut Target]) -> Vec<Scan> {
     vec![Scan::default(); targets.len()]
 }

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
+use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use weir_base::time::now_ms;
 use weir_host::{
@@ -17,9 +18,10 @@ use weir_host::{
 
 use super::errors::session_id;
 use super::sse::{self, Holder};
-use super::types::{ByeEvent, ByeReason, EventFormat, EventParams, RemovedEvent, SessionsEvent};
+use super::types::{ByeEvent, ByeReason, EventFormat, EventParams, LoopView, RemovedEvent, SessionsEvent};
 use crate::auth::Principal;
 use crate::extract::{Path, Query};
+use crate::loops::Loops;
 use crate::problem::Problem;
 use crate::state::{App, Phase};
 use crate::streams::{NoStream, StreamSlot};
@@ -124,7 +126,7 @@ impl Viewer {
 }
 
 /// Streams changes of all sessions that the client may see: `hello`, `sessions` with the newest, then `session` and
-/// `removed`.
+/// `removed`. If a loop runs in the server, `loop` says what it is doing, as `GET /v1/loop` does.
 #[utoipa::path(get, path = "/v1/events", tag = "events",
     responses((status = 200, description = "The events.", content_type = "text/event-stream")))]
 pub(crate) async fn all(
@@ -149,7 +151,8 @@ pub(crate) async fn all(
     let first = vec![sse::event("sessions", &SessionsEvent { sessions }), sse::event("hello", &hello)];
     let mut beats = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let observer = Observer { app, who, watch, holder, first, beats, is_over: false, _slot: slot };
+    let loops = LoopWatch::new(&app, &who);
+    let observer = Observer { app, who, watch, loops, holder, first, beats, is_over: false, _slot: slot };
     Ok(sse::respond(stream::unfold(observer, Observer::next)))
 }
 
@@ -158,11 +161,54 @@ async fn newest(app: &App) -> Result<Vec<SessionInfo>, Problem> {
     Ok(app.host().list(query).await?.sessions)
 }
 
+/// How long to wait at least between two events about the loop, whose gates and limits change all the time.
+const LOOP_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Follows the loop that runs in the server.
+struct LoopWatch {
+    loops: Option<Loops>,
+    changes: watch::Receiver<u64>,
+    /// When the next event may be sent.
+    next_at: Instant,
+}
+
+impl LoopWatch {
+    fn new(app: &App, who: &Principal) -> Self {
+        let mut changes = app.loops().changes();
+        // What is there now is told first.
+        changes.mark_changed();
+        let loops = who.session.is_none().then(|| app.loops().clone());
+        Self { loops, changes, next_at: Instant::now() }
+    }
+
+    /// Waits until the loop has changed. Cancel safe.
+    async fn next(&mut self) -> LoopView {
+        let Some(loops) = &self.loops else { return std::future::pending().await };
+        loop {
+            if !self.changes.has_changed().unwrap_or(false) {
+                if self.changes.changed().await.is_err() {
+                    // The server is gone.
+                    std::future::pending::<()>().await;
+                }
+                // If this is cancelled while it waits, the change is still to be told.
+                self.changes.mark_changed();
+            }
+            tokio::time::sleep_until(self.next_at).await;
+            self.changes.borrow_and_update();
+            if let Some(run) = loops.run() {
+                self.next_at = Instant::now() + LOOP_INTERVAL;
+                return run.view();
+            }
+        }
+    }
+}
+
 /// A viewer of all sessions.
 struct Observer {
     app: App,
     who: Principal,
     watch: WatchAll,
+    loops: LoopWatch,
     holder: Holder,
     /// The initial frames, in reverse order.
     first: Vec<Bytes>,
@@ -192,6 +238,7 @@ impl Observer {
                 reason = self.holder.ended() => return self.bye(reason),
                 _ = phases.wait_for(|phase| *phase == Phase::Closing) => return self.bye(ByeReason::Shutdown),
                 event = self.watch.next() => event,
+                view = self.loops.next() => return sse::event("loop", &view),
                 _ = self.beats.tick() => return sse::event("heartbeat", &HeartbeatEvent { at: now_ms() }),
             };
             self.beats.reset();

@@ -12,6 +12,7 @@ mod folders;
 mod health;
 mod history;
 mod keys;
+mod loops;
 mod message_stream;
 mod messages;
 mod panels;

@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, costs, events, folders, health, history, keys, messages, panels, past,
+    asks, client_tools, control, costs, events, folders, health, history, keys, loops, messages, panels, past,
     reviews, rewind, sessions, tokens, viewing, worktrees,
 };
 use crate::auth::Role;
@@ -177,6 +177,9 @@ fn viewer() -> OpenApiRouter<App> {
         .routes(routes!(panels::context))
         .routes(routes!(panels::task_tail))
         .routes(routes!(history::message_document))
+        .routes(routes!(loops::loop_show))
+        .routes(routes!(loops::loop_tasks))
+        .routes(routes!(loops::loop_report))
 }
 
 fn stop() -> OpenApiRouter<App> {
@@ -191,6 +194,7 @@ fn approver() -> OpenApiRouter<App> {
         .routes(routes!(asks::preview))
         .routes(routes!(asks::question))
         .routes(routes!(asks::elicitation))
+        .routes(routes!(loops::loop_answer))
 }
 
 fn send() -> OpenApiRouter<App> {
@@ -233,6 +237,9 @@ fn driver() -> OpenApiRouter<App> {
         .routes(routes!(panels::extensions))
         .routes(routes!(panels::rules))
         .routes(routes!(panels::remove_rule))
+        .routes(routes!(loops::loop_pause))
+        .routes(routes!(loops::loop_skip))
+        .routes(routes!(loops::loop_retry))
 }
 
 /// Work with git takes as long as the repository is large.

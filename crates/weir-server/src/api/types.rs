@@ -5,6 +5,7 @@
 
 mod decisions;
 mod history;
+mod loops;
 mod messages;
 mod panels;
 mod reviews;
@@ -14,6 +15,7 @@ mod worktrees;
 
 pub(crate) use decisions::*;
 pub(crate) use history::*;
+pub use loops::*;
 pub(crate) use messages::*;
 pub(crate) use panels::*;
 pub(crate) use reviews::*;

@@ -40,6 +40,7 @@ use crate::problem::Details;
         types::ByeEvent,
         types::SessionsEvent,
         types::RemovedEvent,
+        types::LoopReportForm,
     )),
     security(("token" = [])),
     tags(
@@ -51,6 +52,7 @@ use crate::problem::Details;
         (name = "folders", description = "Trust in folders, and git worktrees"),
         (name = "panels", description = "What the CLI of a session says about itself"),
         (name = "review", description = "Changes of a session's folder, reverts and commits"),
+        (name = "loop", description = "The unattended loop that runs in the server's process"),
         (name = "events", description = "Streams of server-sent events"),
         (name = "history", description = "Transcript, log and exports"),
         (name = "tokens", description = "Tokens, share links and the audit log"),

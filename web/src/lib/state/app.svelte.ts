@@ -17,7 +17,7 @@ import { Sessions } from "./sessions.svelte.ts";
 
 export type Theme = "system" | "light" | "dark";
 export type PanelTab = "changes" | "todos" | "agents" | "usage" | "raw";
-export type Dialog = "new" | "help" | "access" | "limit" | "share" | "rename" | "delete" | "archive" | null;
+export type Dialog = "new" | "help" | "access" | "loop" | "limit" | "share" | "rename" | "delete" | "archive" | null;
 
 export interface Toast {
   id: number;

@@ -15,6 +15,7 @@ function once<T>(load: () => Promise<T>): () => Promise<T> {
 
 export const panel = once(() => import("../../components/panel/Panel.svelte"));
 export const newSession = once(() => import("../../components/dialogs/NewSession.svelte"));
+export const loop = once(() => import("../../components/dialogs/Loop.svelte"));
 export const help = once(() => import("../../components/dialogs/Help.svelte"));
 export const access = once(() => import("../../components/dialogs/Access.svelte"));
 export const sessionDialogs = once(() => import("../../components/dialogs/SessionDialogs.svelte"));

@@ -3,7 +3,7 @@
 import type { Client } from "../api/client.ts";
 import type { ServerEvent } from "../api/sse.ts";
 import { EventStream, type LinkState } from "../api/stream.ts";
-import type { RemovedEvent, SearchResult, SessionInfo, SessionsEvent } from "../api/schema.ts";
+import type { LoopView, RemovedEvent, SearchResult, SessionInfo, SessionsEvent } from "../api/schema.ts";
 import { type Filter, FILTERS, fits } from "../text/sessions.ts";
 
 /** How many sessions the stream starts with. */
@@ -22,6 +22,8 @@ export class Sessions {
   all = $state.raw<SessionInfo[]>([]);
   archived = $state.raw<SessionInfo[]>([]);
   loaded = $state(false);
+  /** The loop that runs in the server, if there is one. */
+  loop = $state.raw<LoopView | null>(null);
   link = $state<LinkState>("connecting");
   linkSince = $state(Date.now());
   /** Whether the first page of a filter is on its way. */
@@ -153,6 +155,7 @@ export class Sessions {
         if (old !== undefined && hasTurned(info, old)) this.#events.turned(info, old);
       }
     } else if (event.name === "session") this.put(JSON.parse(event.data) as SessionInfo);
+    else if (event.name === "loop") this.loop = JSON.parse(event.data) as LoopView;
     else if (event.name === "removed") this.drop((JSON.parse(event.data) as RemovedEvent).id);
   }
 }

@@ -5,6 +5,7 @@ mod limits;
 mod nights;
 mod order;
 mod outcomes;
+mod pause;
 mod review;
 mod skipped;
 mod world;

@@ -205,7 +205,7 @@ impl World {
                 if let Ok(Edit::File(text)) = mark_done(&Source::Markdown(self.list.clone()), &task) {
                     self.list = text;
                 }
-                Some(Event::Advanced { task, line: None, ticked: true, notes: Vec::new() })
+                Some(Event::Advanced { task, line: None, ticked: true, branch: None, notes: Vec::new() })
             }
             Action::Shelve { task, failure } => {
                 self.shelved.push((task.to_string(), failure.outcome));

@@ -90,13 +90,6 @@ impl Git {
         Self { folder, private: Some(Private { repository, index }), ..self.clone() }
     }
 
-    /// The same folder with another index of Weir's own.
-    #[must_use]
-    pub(super) fn with_index(&self, path: PathBuf) -> Self {
-        let private = self.private.clone().map(|private| Private { index: path, ..private });
-        Self { private, ..self.clone() }
-    }
-
     /// A person's repository with another index.
     #[must_use]
     pub(super) fn with_person_index(&self, path: &str) -> Self {

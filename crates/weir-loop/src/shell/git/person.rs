@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use weir_git::{Entry, parse_index};
+use weir_git::{Change, Entry, parse_index};
 
 use super::{Git, GitError};
 
@@ -15,6 +15,9 @@ const BEGUN: [(&str, &str); 5] = [
     ("rebase-merge", "a rebase"),
     ("rebase-apply", "a rebase"),
 ];
+
+/// So many files are named to git one by one.
+const MAX_NAMED: usize = 100;
 
 /// Where a branch is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,9 +86,21 @@ impl Git {
         Ok(self.commit_of(Self::reference(branch)).await?.as_deref() == Some(to))
     }
 
-    /// The index's entries of files, apart from those in conflict.
-    pub(super) async fn staged(&self) -> Result<HashMap<PathBuf, Entry>, GitError> {
-        let text = self.run_bytes(&["ls-files", "--stage", "-z"]).await?;
+    /// The index's entries of files that change, apart from those in conflict. For many files all are listed, which is as
+    /// good.
+    pub(super) async fn staged(&self, changes: &[Change]) -> Result<HashMap<PathBuf, Entry>, GitError> {
+        let paths: Option<Vec<String>> = changes
+            .iter()
+            .take(MAX_NAMED + 1)
+            .map(|change| change.path.to_str().map(|path| format!(":(literal,top){path}")))
+            .collect();
+        let mut args = vec!["ls-files", "--stage", "-z"];
+        let named = paths.filter(|paths| paths.len() <= MAX_NAMED).unwrap_or_default();
+        if !named.is_empty() {
+            args.push("--");
+            args.extend(named.iter().map(String::as_str));
+        }
+        let text = self.run_bytes(&args).await?;
         Ok(parse_index(&text).into_iter().collect())
     }
 }

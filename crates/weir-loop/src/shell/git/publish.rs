@@ -125,7 +125,8 @@ impl PersonTree<'_> {
 
     /// Brings the entries of the index to a commit that are still those of another one.
     async fn catch_up_index(&self, from: &str, to: &str) -> Result<(), GitError> {
-        let (changes, staged) = (self.git.changes(from, to).await?, self.git.staged().await?);
+        let changes = self.git.changes(from, to).await?;
+        let staged = self.git.staged(&changes).await?;
         let behind = changes.iter().filter(|change| staged.get(&change.path) == change.old.as_ref());
         self.git.set_entries(behind.map(|change| (change.path.as_path(), change.new.as_ref()))).await?;
         self.git.raw(&["update-index", "-q", "--refresh"], b"").await.map(drop)
@@ -285,7 +286,7 @@ impl PersonTree<'_> {
             }
             swaps.push(swap);
         }
-        let staged = self.git.staged().await?;
+        let staged = self.git.staged(changes).await?;
         let hashes = self.hashes(changes).await?;
         let written = self.git.write_out(changes, &folder).await?;
         let is_edited_in_index = |change: &&Change| staged.get(&change.path) != change.old.as_ref();

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use weir_git::{Change, Entry, SYMLINK, bytes_of, parse_raw_diff, parse_tree, path_of};
+use weir_git::{Change, Entry, LINK, SYMLINK, bytes_of, parse_raw_diff, parse_tree, path_of};
 
 use super::{Git, GitError, remove};
 use crate::outcome::Inspection;
@@ -241,39 +241,52 @@ impl Git {
         Ok(())
     }
 
-    /// A tree with other contents of some files, made in a scratch copy of the index.
+    /// A tree with other contents of some files, and with the modes that they had. Makes the trees on the way to them anew, and
+    /// looks at nothing else, however large the tree is.
     pub(crate) async fn tree_with(
         &self,
         tree: &str,
         files: &[(PathBuf, String)],
-        scratch: &Path,
     ) -> Result<String, GitError> {
-        if files.is_empty() {
-            return Ok(tree.to_owned());
-        }
-        let git = self.with_index(scratch.to_owned());
-        git.run(&["read-tree", "--reset", tree]).await?;
-        let mut entries = Vec::new();
+        let mut tree = tree.to_owned();
         for (path, text) in files {
-            let object = git.run_with(&["hash-object", "-w", "--stdin"], text.as_bytes()).await?;
-            let mode = match git.entry_in(tree, path).await? {
-                Some(entry) => entry.mode,
-                None => "100644".to_owned(),
-            };
-            entries.push((path, Entry { mode, object: object.trim_end().to_owned() }));
+            let object = self.run_with(&["hash-object", "-w", "--stdin"], text.as_bytes()).await?;
+            tree = self.tree_with_object(&tree, path, object.trim_end()).await?;
         }
-        git.set_entries(entries.iter().map(|(path, entry)| (path.as_path(), Some(entry)))).await?;
-        git.line(&["write-tree"]).await
+        Ok(tree)
     }
 
-    /// The entry of a path in a tree.
-    pub(crate) async fn entry_in(&self, tree: &str, path: &Path) -> Result<Option<Entry>, GitError> {
-        Ok(self
-            .entries_in(tree, path)
-            .await?
-            .into_iter()
-            .find(|(name, _)| name == path)
-            .map(|(_, entry)| entry))
+    /// A tree with another object as a file.
+    async fn tree_with_object(&self, tree: &str, path: &Path, object: &str) -> Result<String, GitError> {
+        // The trees from the top down to the file, each with what it contains.
+        let names: Vec<Vec<u8>> = path.iter().map(|name| bytes_of(Path::new(name))).collect();
+        let mut levels: Vec<Vec<TreeLine>> = Vec::new();
+        let mut below = Some(tree.to_owned());
+        for name in &names {
+            let lines = match &below {
+                Some(tree) => parse_level(&self.run_bytes(&["ls-tree", "-z", tree]).await?),
+                None => Vec::new(),
+            };
+            let folder = lines.iter().find(|line| line.name == *name && line.mode == FOLDER);
+            below = folder.map(|line| line.object.clone());
+            levels.push(lines);
+        }
+        let (mut mode, mut object) = ("100644".to_owned(), object.to_owned());
+        for (mut lines, name) in levels.into_iter().zip(names).rev() {
+            let known = lines.iter().position(|line| line.name == name);
+            if let Some(known) = known.and_then(|place| lines.get(place)).filter(|_| mode != FOLDER) {
+                // A file keeps its mode.
+                if known.mode != FOLDER && known.mode != LINK {
+                    mode.clone_from(&known.mode);
+                }
+            }
+            lines.retain(|line| line.name != name);
+            lines.push(TreeLine { mode, object, name });
+            let input: Vec<u8> = lines.iter().flat_map(TreeLine::encode).collect();
+            object = self.run_with(&["mktree", "-z"], &input).await?.trim_end().to_owned();
+            mode = FOLDER.to_owned();
+        }
+        Ok(object)
     }
 
     /// The files of a tree, at a path and below it.
@@ -354,6 +367,43 @@ impl Git {
     }
 }
 
+/// The mode of a folder in a tree.
+const FOLDER: &str = "040000";
+
+/// An entry of one level of a tree.
+#[derive(Debug, PartialEq, Eq)]
+struct TreeLine {
+    mode: String,
+    object: String,
+    name: Vec<u8>,
+}
+
+impl TreeLine {
+    /// As `git mktree -z` reads it.
+    fn encode(&self) -> Vec<u8> {
+        let kind = match self.mode.as_str() {
+            FOLDER => "tree",
+            LINK => "commit",
+            _ => "blob",
+        };
+        let mut line = format!("{} {kind} {}\t", self.mode, self.object).into_bytes();
+        line.extend_from_slice(&self.name);
+        line.push(0);
+        line
+    }
+}
+
+/// What `git ls-tree -z` prints.
+fn parse_level(text: &[u8]) -> Vec<TreeLine> {
+    let line = |line: &[u8]| {
+        let (head, name) = line.split_at(line.iter().position(|byte| *byte == b'\t')?);
+        let mut head = std::str::from_utf8(head).ok()?.split(' ');
+        let (mode, object) = (head.next()?.to_owned(), head.nth(1)?.to_owned());
+        Some(TreeLine { mode, object, name: name.get(1..)?.to_vec() })
+    };
+    text.split(|byte| *byte == 0).filter_map(line).collect()
+}
+
 /// Whether the target of a link is outside of the repository, or in its git folder.
 fn leads_outside(link: &Path, target: &Path) -> bool {
     let mut depth = link.components().count().saturating_sub(1);
@@ -395,4 +445,22 @@ fn sweep(top: &Path, folder: &Path, wanted: &Wanted<'_>) -> std::io::Result<()> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_of_a_tree_is_written_as_it_was_read() {
+        let text =
+            b"100644 blob aa\tTASKS.md\x00040000 tree bb\tsrc\x00160000 commit cc\tlib\x00120000 blob dd\ta b\tc\0";
+        let lines = parse_level(text);
+        assert_eq!(
+            lines.iter().map(|line| line.name.as_slice()).collect::<Vec<_>>(),
+            [b"TASKS.md".as_slice(), b"src", b"lib", b"a b\tc"]
+        );
+        let written: Vec<u8> = lines.iter().flat_map(TreeLine::encode).collect();
+        assert_eq!(written, text);
+    }
 }

@@ -3,7 +3,8 @@
 use weir_base::time::now_ms;
 use weir_session::Decision;
 
-use super::super::mailbox::Mail;
+use super::super::person::{addressed, check};
+use super::super::steering::{Door, Order, PersonCommand};
 use super::Runner;
 use crate::agent::{ApprovalMessage, OpenAsk, match_answers};
 use crate::event::LoopEvent;
@@ -33,39 +34,80 @@ impl Runner {
         Event::Asked(question)
     }
 
-    /// Checks the mailbox and the clock.
-    pub(super) fn poll(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
-        let (mails, invalid) = self.mailbox.take();
-        for path in invalid {
-            self.tell(&LoopEvent::Warning { text: format!("{} is not a valid mail", path.display()) });
-        }
-        for mail in mails {
-            match mail {
-                Mail::Skip { task } => events.push(Event::Skip(task)),
-                Mail::Retry { task } => events.push(Event::Retry(task)),
-                Mail::Answer { question, answers, by } => {
-                    match self.read_decision(question.as_deref(), &answers) {
-                        Ok((place, decision)) => events.extend(self.decide(place, decision, by)),
-                        Err(text) => self.tell(&LoopEvent::Warning { text }),
-                    }
-                }
+    /// Takes a command of a person. The reply waits until what it changes is in the saved state.
+    pub(super) fn take_order(&mut self, (command, reply): Order) -> Option<Event> {
+        match self.event_for(&command) {
+            Ok(event) => {
+                self.replies.push(reply);
+                event
+            }
+            Err(why) => {
+                // A sender that has gone away does not want to know.
+                let _ = reply.send(Err(why));
+                None
             }
         }
-        if self.wake_at.is_none_or(|at| now_ms() >= at) {
-            self.wake_at = None;
-            events.push(Event::Tick);
-        }
-        events
     }
 
-    /// The open question that a mail is for, and what the typed words mean for it.
+    fn event_for(&mut self, command: &PersonCommand) -> Result<Option<Event>, String> {
+        let run = self.machine.state();
+        let command = addressed(run, command).map_err(|error| error.to_string())?;
+        check(run, &command).map_err(|error| error.to_string())?;
+        Ok(Some(match command {
+            PersonCommand::Skip { task } => Event::Skip(task),
+            PersonCommand::Retry { task } => Event::Retry(task),
+            PersonCommand::Pause { by } => Event::Pause { by },
+            PersonCommand::Unpause { by } => Event::Unpause { by },
+            PersonCommand::Answer { question, answers, by } => {
+                let (place, decision) = self.read_decision(question.as_deref(), &answers)?;
+                return Ok(self.decide(place, decision, by));
+            }
+        }))
+    }
+
+    /// Tells the senders of commands that they are in the saved state.
+    pub(super) fn send_replies(&mut self) {
+        for reply in self.replies.drain(..) {
+            let _ = reply.send(Ok(()));
+        }
+    }
+
+    /// Looks at the clock, and whether people can still reach the run.
+    pub(super) fn poll(&mut self) -> Option<Event> {
+        if self.door.as_ref().is_some_and(|door| !door.is_there()) {
+            self.tell(&LoopEvent::Warning {
+                text: "somebody has removed the socket by which the run is steered; it was made again"
+                    .to_owned(),
+            });
+            self.open_door();
+        }
+        let is_due = self.wake_at.is_none_or(|at| now_ms() >= at);
+        if is_due {
+            self.wake_at = None;
+        }
+        is_due.then_some(Event::Tick)
+    }
+
+    /// Opens the socket by which people steer the run.
+    pub(super) fn open_door(&mut self) {
+        self.door = None;
+        match Door::open(&self.context.folders.state(), self.orders.0.clone()) {
+            Ok(door) => self.door = Some(door),
+            Err(error) => {
+                let text =
+                    format!("`weir loop answer`, `skip`, `retry` and `pause` cannot reach this run: {error}");
+                self.tell(&LoopEvent::Warning { text });
+            }
+        }
+    }
+
+    /// The open question that an answer is for, and what the typed words mean for it.
     fn read_decision(&self, which: Option<&str>, words: &[String]) -> Result<(usize, Decision), String> {
         let is_meant = |ask: &OpenAsk| which.is_none_or(|name| ask.id.starts_with(name) || ask.task == name);
         let mut meant = self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask));
-        let (place, ask) = meant.next().ok_or("an answer was ignored: no such question is open")?;
+        let (place, ask) = meant.next().ok_or("no such question is open")?;
         if meant.next().is_some() {
-            return Err("an answer was ignored: several questions are open; choose one".to_owned());
+            return Err("several questions are open; choose one".to_owned());
         }
         let decision = match &ask.asked {
             Asked::Questions { questions } => {

@@ -1,9 +1,13 @@
 //! A repository in its own folder, a run in it, and the result of both.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use weir_process::Secrets;
@@ -13,7 +17,7 @@ use super::player::{Player, Script};
 use crate::config::{Config, parse};
 use crate::instant;
 use crate::machine::Wanted;
-use crate::shell::{Folders, LoopOptions, Messengers, OpenOptions, Runner, open};
+use crate::shell::{Folders, Handles, LoopOptions, Messengers, OpenOptions, PersonCommand, Runner, open};
 use crate::state::{RunEnd, RunState, load};
 
 /// A repository with a task list.
@@ -23,6 +27,17 @@ pub(super) struct Place {
     pub(super) config: Config,
     script: Script,
     pub(super) wanted: Wanted,
+}
+
+/// What a run changes: the workspace, and the places of gates.
+const KEPT: [&str; 2] = ["work", "checks"];
+
+/// An instant of a run: after how many changes, what the last one was, and a copy of everything, if it could
+/// be made.
+pub(super) struct Instant {
+    pub(super) after: usize,
+    pub(super) last: String,
+    pub(super) copy: Option<PathBuf>,
 }
 
 /// What must be the same, no matter when the run was killed.
@@ -44,7 +59,6 @@ pub(super) struct Outcome {
     learned: Vec<String>,
     list: (String, u32),
     report: bool,
-    mails: usize,
     /// The notifications that were sent, without duplicates.
     pub(super) news: Vec<String>,
 }
@@ -94,6 +108,10 @@ impl Place {
     }
 
     async fn run(&self) -> RunState {
+        self.run_with(|_| {}).await
+    }
+
+    async fn run_with(&self, begun: impl FnOnce(Handles)) -> RunState {
         let folders = self.folders();
         let opened = open(&folders, &self.config, OpenOptions::default()).await;
         let opened = opened.unwrap_or_else(|error| panic!("{error}"));
@@ -107,8 +125,10 @@ impl Place {
             wanted: self.wanted.clone(),
             skip_permissions: false,
             messengers: Messengers::default(),
+            follower: None,
         };
         let runner = Runner::new(options, opened.state, Box::new(|_, _| {}));
+        begun(runner.handles());
         let (_, state) = runner.run().await.unwrap_or_else(|error| panic!("{error}"));
         state
     }
@@ -116,6 +136,45 @@ impl Place {
     /// Runs to the end.
     pub(super) fn finish(&self) -> RunState {
         Self::block_on(self.run())
+    }
+
+    /// Runs to the end, and keeps a copy of everything at each instant, or at some. Returns the outcome and the copies.
+    pub(super) fn finish_keeping(&self, stride: usize) -> (Outcome, Vec<Instant>) {
+        let instants = Rc::new(RefCell::new(Vec::new()));
+        let (kept, folder) = (Rc::clone(&instants), self.folder.path().to_owned());
+        instant::watch(move |after, last| {
+            if (after - 1) % stride != 0 {
+                return;
+            }
+            // A git that is at work for another task must not change what is being copied. If it waits for this thread, there is
+            // no copy, and the run is killed at this instant instead.
+            let copied = is_still().then(|| folder.join("instants").join(after.to_string()));
+            for name in KEPT.iter().filter(|name| folder.join(name).exists()) {
+                if let Some(copied) = &copied {
+                    copy(&folder.join(name), &copied.join(name));
+                }
+            }
+            kept.borrow_mut().push(Instant { after, last: last.to_owned(), copy: copied });
+        });
+        self.finish();
+        instant::revive();
+        (self.outcome(), instants.take())
+    }
+
+    /// Puts everything back as it was at an instant. The copy is used up.
+    pub(super) fn put(&self, instant: &Instant) {
+        let Some(copy) = &instant.copy else {
+            self.reset();
+            self.run_until_killed(instant.after);
+            return;
+        };
+        for name in KEPT {
+            let (from, to) = (copy.join(name), self.folder.path().join(name));
+            let _ = std::fs::remove_dir_all(&to);
+            if from.exists() {
+                std::fs::rename(from, to).unwrap();
+            }
+        }
     }
 
     /// Runs until it is killed after this many changes. Returns the last change; `None` if the run ended before.
@@ -127,6 +186,25 @@ impl Place {
             (Ok(_), None) => None,
             (_, Some(last)) => Some(last),
             (Err(panic), None) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// The same, and gives the run a command when it begins. Returns whether the command was accepted before the kill, too.
+    pub(super) fn tell_until_killed(&self, after: usize, command: PersonCommand) -> (Option<String>, bool) {
+        let accepted = Arc::new(AtomicBool::new(false));
+        let is_accepted = Arc::clone(&accepted);
+        instant::kill_after(after);
+        let tell = |handles: Handles| {
+            tokio::spawn(async move {
+                let reply = handles.order(command).await;
+                is_accepted.store(reply.is_ok(), Ordering::Relaxed);
+            });
+        };
+        let ran = catch_unwind(AssertUnwindSafe(|| Self::block_on(self.run_with(tell))));
+        let last = instant::revive();
+        match (ran, &last) {
+            (Err(panic), None) => std::panic::resume_unwind(panic),
+            _ => (last, accepted.load(Ordering::Relaxed)),
         }
     }
 
@@ -168,7 +246,6 @@ impl Place {
         let stashed = self.git(&["stash", "list", "--format=%T"]);
         let learned =
             std::fs::read_to_string(self.workspace().join(&self.config.progress)).unwrap_or_default();
-        let mails = std::fs::read_dir(self.folders().mailbox()).unwrap().count();
         Outcome {
             end: run.end().cloned(),
             tree: self.git(&["rev-parse", "HEAD^{tree}"]),
@@ -186,22 +263,51 @@ impl Place {
             learned: learned.lines().filter(|line| line.starts_with("- ")).map(str::to_owned).collect(),
             list: (std::fs::read_to_string(&list).unwrap(), mode(&list)),
             report: self.folders().report("html").is_file() && !run.is_unreported,
-            mails,
             news: self.news(),
         }
     }
 }
 
 fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir(to).unwrap();
+    std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
+        let (to, kind) = (to.join(entry.file_name()), entry.file_type().unwrap());
+        if kind.is_dir() {
             copy(&entry.path(), &to);
-        } else {
+        } else if kind.is_file() {
+            // A socket is left out: nobody listens at it after a kill.
             std::fs::copy(entry.path(), to).unwrap();
         }
     }
+}
+
+/// How long to wait for processes to end.
+const MAX_WAIT: Duration = Duration::from_millis(200);
+
+/// Waits until no process is running that could change something. Returns whether none is.
+fn is_still() -> bool {
+    let deadline = std::time::Instant::now() + MAX_WAIT;
+    while has_children() {
+        if std::time::Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+    true
+}
+
+/// Whether a process is running that this one has started, apart from the watcher, which stays.
+fn has_children() -> bool {
+    let watcher = weir_process::watcher_pid().map(|pid| pid.to_string());
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok);
+    let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let is_alive = |pid: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    children
+        .flat_map(|pids| pids.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .any(|pid| Some(&pid) != watcher.as_ref() && is_alive(&pid))
 }
 
 fn mode(path: &Path) -> u32 {
