@@ -88,6 +88,7 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         wanted: Wanted::default(),
         skip_permissions: false,
         messengers: Messengers::default(),
+        follower: None,
     };
     let (cpu, began) = (cpu_seconds(), std::time::Instant::now());
     let times = Arc::new(Mutex::new(vec![(cpu, live_bytes())]));

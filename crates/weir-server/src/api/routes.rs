@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    asks, client_tools, control, costs, events, folders, health, history, keys, loops, messages, panels, past,
-    reviews, rewind, sessions, tokens, viewing, worktrees,
+    asks, client_tools, control, costs, events, folders, health, history, keys, loops, messages, panels,
+    past, reviews, rewind, sessions, tokens, viewing, worktrees,
 };
 use crate::auth::Role;
 use crate::docs;
