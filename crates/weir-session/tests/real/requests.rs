@@ -276,7 +276,10 @@ async fn a_file_that_is_marked_as_read_can_be_written() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_settings_file_is_changed() {
     for cli in crate::real_clis() {
-        let talk = talk(Cli::from(cli), |_| {}).await;
+        let talk = talk(Cli::from(cli), |options| {
+            *options = std::mem::take(options).load_project_settings();
+        });
+        let talk = talk.await;
         let settings = json!({"outputStyle": "Explanatory"}).as_object().cloned().unwrap();
         let changed = talk.session.update_settings(SettingsFile::Local, settings).await;
         if talk.since("update_settings", changed).is_some() {

@@ -43,7 +43,12 @@ pub(super) fn pieces(message: &ModelMessage, word_delay: Duration, faults: &Faul
     } else {
         object! { "output_tokens" => output }
     };
-    let delta = object! { "stop_reason" => &message.stop_reason, "stop_sequence" => Json::Null };
+    let mut delta = object! { "stop_reason" => &message.stop_reason, "stop_sequence" => Json::Null };
+    if message.stop_reason == "refusal" {
+        // Without a category the CLI asks no other model.
+        let details = object! { "type" => "refusal", "category" => "cyber", "explanation" => "flagged" };
+        delta = delta.with("stop_details", details);
+    }
     pieces.push(event("message_delta", object! { "delta" => delta, "usage" => usage }));
     pieces.push(event("message_stop", object! {}));
     pieces.retain(|piece| !matches!(piece, Piece::Pause(pause) if pause.is_zero()));

@@ -104,9 +104,9 @@ impl Fold {
             },
             SystemMessage::ModelRefusalNoFallback(refusal) => Notice::Info {
                 level: Some("warning".into()),
-                text: refusal
-                    .content
-                    .map_or_else(|| "The model refused.".into(), |text| text.to_str().into()),
+                text: owned(refusal.content)
+                    .filter(|text| !text.is_empty())
+                    .unwrap_or_else(|| "The model refused.".into()),
             },
             SystemMessage::SessionWritesLost(lost) => {
                 Notice::Info { level: Some("warning".into()), text: writes_lost(lost) }
