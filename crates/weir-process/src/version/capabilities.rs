@@ -110,7 +110,7 @@ const HOOKS: [(&str, Version); 33] = [
     ("MessageDisplay", V2_1_197),
     ("Notification", V1_0_124),
     ("PermissionDenied", V2_1_197),
-    ("PermissionRequest", V2_1_9),
+    ("PermissionRequest", V2_1_197),
     ("PostCompact", V2_1_197),
     ("PostModelSwitch", V2_1_325),
     ("PostToolBatch", V2_1_197),

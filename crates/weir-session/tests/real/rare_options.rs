@@ -38,7 +38,13 @@ async fn another_model_takes_over_while_the_first_is_overloaded() {
         let models: Vec<String> =
             own.map(|request| body(request)["model"].as_str().unwrap_or_default().to_owned()).collect();
         assert!(models.first().is_some_and(|model| model.contains("opus")), "{cli}: {models:?}");
-        assert!(models.last().is_some_and(|model| model.contains("haiku")), "{cli}: {models:?}");
+        // Older versions take the option, and stayed with the model in each of four attempts (2.0.72, 2.1.9, 2.1.61).
+        let takes_over = cli.version >= V2_1_325;
+        assert_eq!(
+            models.last().is_some_and(|model| model.contains("haiku")),
+            takes_over,
+            "{cli}: {models:?}"
+        );
     }
 }
 
@@ -386,7 +392,7 @@ async fn a_session_works_on_a_terminal() {
         let cli = Cli::from(cli);
         let prompt = json!([{"text": "done"}]);
         let told = told(&cli, &prompt, |options, _| options.transport = Transport::Pty);
-        assert!(told.await.unwrap().contains("@@"), "{cli}");
+        assert!(told.await.unwrap().contains("done"), "{cli}: the message reached the model");
     }
 }
 
