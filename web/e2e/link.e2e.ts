@@ -32,10 +32,12 @@ describe("the link", () => {
     await send(page, script({ text: words(60), wdelay: 0.08 }));
     await said(page, "word35 ").first().waitFor();
     await server.kill();
+    await page.getByText("What you write is kept and sent later.").waitFor();
     await screenshot(page, "link-down");
     await server.start();
     await until(
       "the link is back",
+      async () => (await page.getByText("What you write is kept and sent later.").count()) === 0,
     );
     await page.getByText("A turn was running when the server was restarted.").waitFor();
     await page.getByRole("navigation", { name: "Sessions" }).getByText("Interrupted", { exact: true }).waitFor();
