@@ -253,6 +253,15 @@ impl Fold {
         });
     }
 
+    /// Whether the history was compacted in a turn, which was all that its message asked for.
+    fn has_compacted(&self, id: TurnId) -> bool {
+        let is_compaction = |entry: &Arc<Entry>| {
+            entry.turn == Some(id)
+                && matches!(&entry.body, EntryBody::Notice { notice: Notice::Compaction { .. } })
+        };
+        self.view.entries.iter().any(is_compaction)
+    }
+
     /// Completes a successful result that has no text: the answer is the text of the turn. Returns whether
     /// there is an answer of any kind: text, an object, or an action.
     fn complete_result(&self, id: TurnId, dropped: Option<Box<Said>>, result: &mut TurnResult) -> bool {
@@ -335,7 +344,9 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let taken = self.view.turn(id).map(|turn| turn.messages.clone()).unwrap_or_default();
-        let answers_nothing = origin.is_some() || (state == TurnState::Empty && said.is_empty());
+        // Versions that do not name messages end a compaction like the empty turn after a resume.
+        let is_empty = state == TurnState::Empty && said.is_empty() && !self.has_compacted(id);
+        let answers_nothing = origin.is_some() || is_empty;
         let answered = match (answers_nothing, said.is_empty()) {
             (true, _) => Vec::new(),
             (false, true) => taken.clone(),

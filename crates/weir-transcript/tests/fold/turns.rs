@@ -99,6 +99,18 @@ fn an_empty_result_after_a_resume_answers_no_message() {
 }
 
 #[test]
+fn an_empty_result_after_a_compaction_ends_its_message() {
+    // 2.1.197 to `/compact`; its results name no message.
+    let empty = json!({"type": "result", "subtype": "success", "result": "", "num_turns": 0});
+    let boundary = json!({"type": "system", "subtype": "compact_boundary",
+        "compact_metadata": {"trigger": "manual", "pre_tokens": 150, "post_tokens": 580}});
+    let mut talk = TestSession::new();
+    talk.sends("a", "/compact").init().json(&boundary).json(&empty);
+    assert_eq!(talk.view().turns[0].state, TurnState::Empty);
+    assert_eq!(deliveries(&talk)[0].1, MessageState::Answered);
+}
+
+#[test]
 fn an_empty_result_after_text_is_the_answer() {
     // 2.1.197 to `/compact` with nothing to compact; its results name no message.
     let empty = json!({"type": "result", "subtype": "success", "result": "", "num_turns": 0});
