@@ -12,7 +12,7 @@ use crate::repository::Repository;
 
 /// Git's own limit for object folders that name others.
 const MAX_ALTERNATES: usize = 6;
-/// More links than this are not looked at: nobody has so many.
+/// More links than this are not looked at: no repository has this many.
 const MAX_LINKS: usize = 1000;
 
 impl Repository {

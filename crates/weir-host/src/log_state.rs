@@ -43,7 +43,7 @@ pub(crate) struct LogState {
     tally: Tally,
 }
 
-/// How a conversation that was taken back goes on.
+/// Where a session that was taken back continues.
 #[derive(Debug, Serialize, Deserialize)]
 struct Rewound {
     /// The CLI's session when it was taken back. A process that was started for it has another one.

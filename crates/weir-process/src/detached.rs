@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A program that goes on when this one ends.
+/// A program that keeps running when this one ends.
 #[derive(Debug)]
 pub struct Detached(Child);
 

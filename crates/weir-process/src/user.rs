@@ -33,7 +33,7 @@ pub enum UserError {
     /// The list of users cannot be read.
     #[error("the list of users cannot be read: {source}")]
     Unreadable {
-        /// Why.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },

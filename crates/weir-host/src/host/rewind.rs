@@ -213,7 +213,7 @@ async fn forget(live: &Lease, target: &Target, message: &MessageId, by: &Actor) 
     ];
     let recorded = live.recorder.recorded(items, SessionUpdate::default()).await;
     if recorded.is_err() {
-        // The log has failed, and with it the session; its process must not go on with what the log does not say.
+        // The log has failed, and with it the session; its process must not continue with what the log does not say.
         work::end_process(live).await;
     }
     recorded.map(drop)

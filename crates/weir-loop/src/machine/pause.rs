@@ -1,4 +1,4 @@
-//! A person pauses the run: sessions that work go on and are judged, and no other one begins.
+//! A person pauses the run: running sessions finish and are judged, and no new one begins.
 
 use super::Machine;
 use crate::event::LoopEvent;

@@ -117,7 +117,7 @@ mod socket {
         fn drop(&mut self) {
             self.task.abort();
             if self.is_there() {
-                // A socket that nobody listens at is replaced by the next start.
+                // A socket without a listener is replaced by the next start.
                 let _ = std::fs::remove_file(&self.path);
             }
         }
@@ -195,7 +195,7 @@ mod socket {
         Ok(command)
     }
 
-    /// Refuses whoever descends from this program.
+    /// Refuses programs that descend from this one.
     fn refuse_insiders(stream: &UnixStream) -> Result<(), String> {
         let inside = || "this is inside a run of the loop: only a person can steer it".to_owned();
         let who = stream.peer_cred().map_err(|error| format!("it is not known who you are: {error}"))?;

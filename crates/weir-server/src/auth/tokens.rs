@@ -172,7 +172,7 @@ impl Tokens {
         if is_taken { Err(TokenFileError::NameTaken { name: token.name }) } else { Ok((token, secret)) }
     }
 
-    /// Gives the token of this name a new secret and revokes the share links made with it, or creates it.
+    /// Gives the token with this name a new secret and revokes the share links made with it, or creates it.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -183,7 +183,7 @@ impl Tokens {
         }
     }
 
-    /// Makes the secret of the token of this name useless, and revokes the share links made with it.
+    /// Makes the secret of the token with this name useless, and revokes the share links made with it.
     ///
     /// # Errors
     /// If the file cannot be written.

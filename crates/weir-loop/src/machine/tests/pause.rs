@@ -1,4 +1,4 @@
-//! A person pauses a run and lets it go on.
+//! A person pauses a run and continues it.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn by() -> String {
     "alice".to_owned()
 }
 
-/// Pauses after this many actions, sees that no session begins any more, and lets the run go on to its end.
+/// Pauses after this many actions, sees that no session begins any more, and lets the run continue to its end.
 fn paused_after(mut world: World, after: usize) -> World {
     world.go_for(after);
     world.queue.push_front(Event::Pause { by: by() });

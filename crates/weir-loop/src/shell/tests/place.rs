@@ -275,7 +275,7 @@ fn copy(from: &Path, to: &Path) {
         if kind.is_dir() {
             copy(&entry.path(), &to);
         } else if kind.is_file() {
-            // A socket is left out: nobody listens at it after a kill.
+            // A socket is left out: it has no listener after a kill.
             std::fs::copy(entry.path(), to).unwrap();
         }
     }
