@@ -39,7 +39,8 @@ pub(crate) async fn mcp_set(
 /// Connects to an MCP server again.
 #[utoipa::path(post, path = "/v1/sessions/{id}/mcp/{server}/reconnect", tag = "panels",
     params(("id" = String, Path, description = "The session."), ("server" = String, Path, description = "The server's name, percent-encoded.")),
-    responses((status = 200, description = "The servers.", body = McpServers)))]
+    responses((status = 200, description = "The servers.", body = McpServers),
+        (status = 422, description = "No server can have this name.", body = crate::problem::Details, content_type = "application/problem+json")))]
 pub(crate) async fn mcp_reconnect(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
@@ -51,7 +52,8 @@ pub(crate) async fn mcp_reconnect(
 /// Begins the login to an MCP server. A person continues on the page that is named.
 #[utoipa::path(post, path = "/v1/sessions/{id}/mcp/{server}/login", tag = "panels",
     params(("id" = String, Path, description = "The session."), ("server" = String, Path, description = "The server's name, percent-encoded.")),
-    responses((status = 200, description = "Where to log in.", body = McpLogin)))]
+    responses((status = 200, description = "Where to log in.", body = McpLogin),
+        (status = 422, description = "No server can have this name.", body = crate::problem::Details, content_type = "application/problem+json")))]
 pub(crate) async fn mcp_login(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
