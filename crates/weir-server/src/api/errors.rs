@@ -59,10 +59,10 @@ impl From<HostError> for Problem {
             HostError::TooManyViewers { .. } | HostError::ShuttingDown => {
                 plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
             }
-            HostError::Session(_) if matches!(code, "not_running" | "interrupted") => {
+            // It depends on the session's process and its version, not on this server.
+            HostError::Session(_) if matches!(code, "not_running" | "interrupted" | "not_supported") => {
                 plain(StatusCode::CONFLICT)
             }
-            HostError::Session(_) if code == "not_supported" => plain(StatusCode::NOT_IMPLEMENTED),
             // The CLI refused, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::Store(StoreError::Full(_)) => Self::disk_full(),

@@ -25,8 +25,7 @@ use crate::state::App;
     request_body = Rewind, responses(
     (status = 200, description = "What was done, or would be.", body = RewindOutcome),
     (status = 404, description = "No such message was sent to the agent.", body = Details, content_type = "application/problem+json"),
-    (status = 409, description = "The session is at work (`at_work`), or it cannot be done (`cannot_rewind`).", body = Details, content_type = "application/problem+json"),
-    (status = 501, description = "The CLI is too old.", body = Details, content_type = "application/problem+json"),
+    (status = 409, description = "The session is at work (`at_work`), it cannot be done (`cannot_rewind`), or the CLI is too old (`not_supported`).", body = Details, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn rewind(
     State(app): State<App>,
