@@ -46,7 +46,7 @@ fn host_event(line: &[u8]) -> Option<HostEvent> {
     let wanted = text.starts_with('!');
     Some(match kind {
         b'p' => HostEvent::ProcessStarted { resumes: None },
-        b'q' => HostEvent::MessageQueued { message, text, images: 0 },
+        b'q' => HostEvent::MessageQueued { message, text, images: 0, documents: 0 },
         b's' => HostEvent::MessageSent { message },
         b'c' => HostEvent::MessageCancelled { message },
         b'a' => answered(RequestAnswer::Allow { answers: None }),
